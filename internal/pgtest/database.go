@@ -3,11 +3,14 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // URL returns the URL of the server's default database.
@@ -32,9 +35,43 @@ func FailoverURL(servers ...*Server) string {
 // all connections to it are terminated.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
+	return s.newDatabase(t, "template1")
+}
+
+// NewDatabaseFrom is like NewDatabase, but the new database is a copy of one that fill has filled. fill runs
+// once for each name and must close its connections.
+func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string) error) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.templates[name] {
+		if err := s.exec("CREATE DATABASE " + name); err != nil {
+			t.Fatal(err)
+		}
+		if err := fill(s.url(name)); err != nil {
+			t.Fatal(err)
+		}
+		if s.templates == nil {
+			s.templates = map[string]bool{}
+		}
+		s.templates[name] = true
+	}
+	return s.newDatabase(t, name)
+}
+
+func (s *Server) newDatabase(t testing.TB, template string) string {
+	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := s.exec("CREATE DATABASE " + name); err != nil {
-		t.Fatal(err)
+	// PostgreSQL waits only a few seconds for the last session in the template to end.
+	for deadline := time.Now().Add(stuckTimeout); ; {
+		err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template)
+		if err == nil {
+			break
+		}
+		var pgErr *pgconn.PgError
+		if !errors.As(err, &pgErr) || pgErr.Code != "55006" || time.Now().After(deadline) { // object_in_use
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		if err := s.showLog(t, name); err != nil {

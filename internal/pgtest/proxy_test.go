@@ -21,37 +21,6 @@ func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	return p, connect(t, p.URL()), direct
 }
 
-func TestProxyForwardsLargeMessages(t *testing.T) {
-	t.Parallel()
-	_, conn, _ := throughProxy(t)
-	var length int
-	text := make([]byte, 3<<20) // larger than any buffer in the proxy
-	for i := range text {
-		text[i] = 'x'
-	}
-	var back string
-	if err := conn.QueryRow(t.Context(), "SELECT length($1::text), $1", string(text)).Scan(&length, &back); err != nil {
-		t.Fatal(err)
-	}
-	if length != len(text) || back != string(text) {
-		t.Errorf("the server received %d bytes and returned %d", length, len(back))
-	}
-}
-
-func TestProxyCutAndHeal(t *testing.T) {
-	t.Parallel()
-	p, conn, _ := throughProxy(t)
-	p.Cut()
-	if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
-		t.Error("a connection survived the cut")
-	}
-	if _, err := pgx.Connect(t.Context(), p.URL()); err == nil {
-		t.Error("a new connection succeeded")
-	}
-	p.Heal()
-	execute(t, connect(t, p.URL()), "SELECT")
-}
-
 func TestProxyDelay(t *testing.T) {
 	t.Parallel()
 	p, conn, _ := throughProxy(t)

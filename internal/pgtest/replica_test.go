@@ -2,19 +2,6 @@ package pgtest
 
 import "testing"
 
-func TestReplicaFollows(t *testing.T) {
-	t.Parallel()
-	primary, replica := StartWithReplica(t, false)
-	execute(t, connect(t, primary.URL()), "CREATE TABLE pet AS SELECT 1 AS id")
-	conn := connect(t, replica.URL())
-	eventually(t, "the replica has the table", func() bool {
-		return queryInt(t, conn, "SELECT count(*) FROM pg_tables WHERE tablename = 'pet'") == 1
-	})
-	if _, err := conn.Exec(t.Context(), "INSERT INTO pet VALUES (2)"); err == nil {
-		t.Error("a replica accepts writes")
-	}
-}
-
 // After the primary has been killed and the replica has been promoted, the replica has all confirmed rows and
 // the same URL leads to it.
 func TestFailoverURLFindsThePromotedReplica(t *testing.T) {

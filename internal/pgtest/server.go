@@ -29,6 +29,8 @@ type Server struct {
 	port      int
 	settings  []string
 	process   *process // nil while the server is stopped
+	mu        sync.Mutex
+	templates map[string]bool // the databases that NewDatabaseFrom has filled; guarded by mu
 }
 
 // Start starts a server and stops it when the test ends. Each of the additional settings has the form

@@ -1,52 +1,48 @@
 package pgtest
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func TestStartAppliesSettings(t *testing.T) {
+func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 	t.Parallel()
-	s := Start(t, "work_mem=5MB")
-	conn := connect(t, s.URL())
-	var encoding, collation, memory string
-	err := conn.QueryRow(t.Context(), `SELECT pg_encoding_to_char(encoding), datcollate, current_setting('work_mem')
-		FROM pg_database WHERE datname = current_database()`).Scan(&encoding, &collation, &memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if encoding != "UTF8" || collation != "C.UTF-8" || memory != "5MB" {
-		t.Errorf("the database has the encoding %s, the collation %s and work_mem %s", encoding, collation, memory)
+	conn := connect(t, Start(t, append(Durable, "work_mem=5MB")...).URL())
+	var got string
+	err := conn.QueryRow(t.Context(), `
+		SELECT concat_ws(' ', pg_encoding_to_char(encoding), datcollate, current_setting('work_mem'), current_setting('fsync'))
+		FROM pg_database WHERE datname = current_database()`).Scan(&got)
+	if want := "UTF8 C.UTF-8 5MB on"; err != nil || got != want {
+		t.Errorf("the encoding, the collation, work_mem and fsync are %s, %v; want %s", got, err, want)
 	}
 }
 
-func TestDurableTurnsFsyncOn(t *testing.T) {
+func TestTemplateIsFilledOnceAndCopied(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, Start(t, Durable...).URL())
-	var fsync string
-	if err := conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync); err != nil || fsync != "on" {
-		t.Errorf("fsync is %q, %v", fsync, err)
+	filled := 0
+	fill := func(url string) error {
+		filled++
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(t.Context())
+		_, err = conn.Exec(t.Context(), "CREATE TABLE pet AS SELECT 1 AS id")
+		return err
 	}
-}
-
-func TestDatabasesAreIsolated(t *testing.T) {
-	t.Parallel()
-	s := Shared(t)
-	if s != Shared(t) {
-		t.Error("there are two shared servers")
+	for range 2 {
+		conn := connect(t, Shared(t).NewDatabaseFrom(t, "with_a_pet", fill))
+		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != 1 {
+			t.Errorf("the copy has %d rows, want 1", n)
+		}
+		execute(t, conn, "INSERT INTO pet VALUES (2)")
 	}
-	a, b := connect(t, s.NewDatabase(t)), connect(t, s.NewDatabase(t))
-	execute(t, a, "CREATE TABLE pet (id int)")
-	execute(t, b, "CREATE TABLE pet (id int)")
-	execute(t, a, "INSERT INTO pet VALUES (1)")
-	if n := queryInt(t, b, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("one database has %d rows of the other", n)
+	if filled != 1 {
+		t.Errorf("the template was filled %d times, want once", filled)
 	}
 }
 
@@ -64,30 +60,6 @@ func TestDatabaseIsDropped(t *testing.T) {
 	})
 	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
 		t.Errorf("%s still exists", name)
-	}
-}
-
-func TestRestartKeepsData(t *testing.T) {
-	t.Parallel()
-	s := Start(t)
-	url := s.NewDatabase(t)
-	conn := connect(t, url)
-	execute(t, conn, "CREATE TABLE pet (id int)")
-	execute(t, conn, "INSERT INTO pet VALUES (1)")
-
-	s.Stop(t)
-	var pgErr *pgconn.PgError
-	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &pgErr) || pgErr.Code != "57P01" {
-		t.Errorf("a stopped server sends its client %v", err)
-	}
-	if _, err := pgx.Connect(t.Context(), url); err == nil {
-		t.Error("a stopped server accepts a connection")
-	}
-	s.Restart(t)
-	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // restarts the server while it is running
-	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
-		t.Errorf("%d rows, want 2", n)
 	}
 }
 

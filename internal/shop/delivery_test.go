@@ -212,7 +212,7 @@ func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 		h.enable(false)
 		h.addPets(3)
 		time.Sleep(2 * time.Hour)
-		removing, err := shop.Open(h.t.Context(), h.store, shop.Options{EventRetention: time.Hour})
+		removing, err := h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour})
 		if err != nil {
 			h.t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package shop_test
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,20 +9,13 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
-// withShop runs a test in virtual time with a shop that uses a SQLite file.
-func withShop(t *testing.T, test func(t *testing.T, s *shop.Service)) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close()
-		s, err := shop.Open(t.Context(), store, shop.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, s)
-	})
+// inVirtualTime runs a test in virtual time with a shop of its own.
+func inVirtualTime(t *testing.T, o shop.Options, test func(t *testing.T, s *shoptest.Shop)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, shoptest.Open(t, shoptest.Options{Options: o})) })
 }
 
 // runJobs runs the shop's background jobs until stop is called. It returns after the jobs have started.
@@ -38,14 +30,11 @@ func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 // A reader that follows the feed gets every event soon, even an event that is added while the reader is not
 // waiting.
 func TestFollowerMissesNoEvent(t *testing.T) {
-	t.Parallel()
-	withShop(t, func(t *testing.T, s *shop.Service) {
-		defer runJobs(t, s)()
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		defer runJobs(t, s.Service)()
 		addPet := func(name string) {
-			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(20 * time.Millisecond) // takes no real time, because the test runs in virtual time
+			s.AddPet(t, name, 1, "")
+			time.Sleep(20 * time.Millisecond)
 		}
 		start, signal := time.Now(), s.EventSignal()
 		addPet("Rex") // adds events 1 and 2
@@ -76,12 +65,8 @@ func (p *publishCounter) Publish(ctx context.Context) error {
 
 // Changes in quick succession are published together, and the last one is published soon.
 func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		file := openStoreAt(t, path)
-		defer file.Close()
-		store := &publishCounter{Store: file}
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, open *shoptest.Shop) {
+		store := &publishCounter{Store: open.Store}
 		s, err := shop.Open(t.Context(), store, shop.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -108,37 +93,25 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 // A node that was stopped for longer than the event retention has missed events. A reader on this node must
 // get events_expired. It must not get the later events as if it had missed nothing.
 func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close()
-		open := func() *shop.Service {
-			s, err := shop.Open(t.Context(), store, shop.Options{EventRetention: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		node, other := open(), open()
-		addPet := func(name string) {
-			if _, err := other.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
-				t.Fatal(err)
-			}
+	options := shop.Options{EventRetention: time.Hour}
+	inVirtualTime(t, options, func(t *testing.T, other *shoptest.Shop) {
+		node, err := other.Node(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
 		}
 		stop := runJobs(t, node)
-		addPet("Rex") // adds events 1 and 2
+		other.AddPet(t, "Rex", 1, "") // adds events 1 and 2
 		time.Sleep(time.Second)
 		if events, reached, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 2 || reached != 2 || err != nil {
 			t.Fatalf("%+v up to %d, %v", events, reached, err)
 		}
 		stop()
-		addPet("Luna") // adds event 3, which the stopped node never sees
+		other.AddPet(t, "Luna", 1, "") // adds event 3, which the stopped node never sees
 		time.Sleep(2 * time.Hour)
 		if err := other.RemoveEvents(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		addPet("Milo")
+		other.AddPet(t, "Milo", 1, "")
 		stop = runJobs(t, node)
 		defer stop()
 		if events, _, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 2); err == nil || shop.AsError(err).Code != shop.EventsExpired {
@@ -153,18 +126,15 @@ func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 // If a reader's position is beyond the last event, EventsAfter returns the same position. This holds whether
 // the events come from the feed or from the store.
 func TestPositionBeyondTheLastEventStays(t *testing.T) {
-	t.Parallel()
-	withShop(t, func(t *testing.T, s *shop.Service) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		want := func(when string) {
 			if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 1000); len(events) != 0 || reached != 1000 || err != nil {
 				t.Errorf("%s: %+v up to %d, %v", when, events, reached, err)
 			}
 		}
-		if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			t.Fatal(err)
-		}
+		s.AddPet(t, "Rex", 1, "")
 		want("from the store")
-		defer runJobs(t, s)()
+		defer runJobs(t, s.Service)()
 		want("from the feed")
 	})
 }

@@ -1,46 +1,35 @@
 package shop_test
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // A hold expires automatically no later than one second after its end, and never early. It expires only once,
 // although several nodes run the background job.
 func TestHoldExpiresWithinASecond(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close()
-		const hold = time.Minute
-		var nodes []*shop.Service
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for range 3 {
-			node, err := shop.Open(t.Context(), store, shop.Options{OrderHold: hold})
+	const hold = 4 * time.Second
+	inVirtualTime(t, shop.Options{OrderHold: hold}, func(t *testing.T, s *shoptest.Shop) {
+		nodes, store := []*shop.Service{s.Service}, s.Store
+		for range 2 {
+			node, err := s.Node(t.Context(), shop.Options{OrderHold: hold})
 			if err != nil {
 				t.Fatal(err)
 			}
 			nodes = append(nodes, node)
-			wg.Go(func() { node.RunJobs(ctx, func(err error) { t.Error(err) }) })
 		}
-		defer wg.Wait()
-		defer stop()
-
+		for _, node := range nodes {
+			defer runJobs(t, node)()
+		}
 		const animals = 250 // more than one batch can contain
 		for i := range animals {
 			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
-			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
-				t.Fatal(err)
-			}
+			s.AddPet(t, "Rex", 1, shop.Available)
 			order, err := nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)})
 			if err != nil {
 				t.Fatal(err)
@@ -98,24 +87,11 @@ func wantStoredInventory(t *testing.T, store shop.Store, want shop.Inventory) {
 
 // The time when a key was last used is saved within a minute, and again when the jobs end.
 func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
-		service, err := shop.Open(t.Context(), store, shop.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := service.CreateKey(t.Context(), shop.NewKey{Name: "x", Scopes: []shop.Scope{shop.Admin}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, service *shoptest.Shop) {
+		key := service.Key(t, shop.Admin)
+		stop := runJobs(t, service.Service)
 		lastUse := func() (at time.Time) {
-			if err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+			if err := service.Store.Read(t.Context(), func(tx shop.ReadTx) error {
 				key, _, err := tx.Key(key.ID)
 				at = key.LastUsedAt
 				return err
@@ -137,7 +113,6 @@ func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 		}
 		used = use()
 		stop()
-		wg.Wait()
 		if got := lastUse(); !got.Equal(used) {
 			t.Errorf("the last use is %v after the jobs ended, want %v", got, used)
 		}
@@ -146,15 +121,8 @@ func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 
 // A stored response expires after a day. After that, the idempotency key can be used for another request.
 func TestStoredResponseExpiresAfterADay(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
-		service, err := shop.Open(t.Context(), store, shop.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, service *shoptest.Shop) {
+		store := service.Store
 		create := func(fingerprint byte) error {
 			ctx := shop.WithIdempotency(t.Context(), &shop.IdempotentRequest{
 				Principal: 1, Key: "k", Fingerprint: [32]byte{fingerprint},
@@ -180,7 +148,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		if err := create(2); err != nil {
 			t.Errorf("a day later: %v", err)
 		}
-		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch can contain
+		err := store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch can contain
 			for i := range 2500 {
 				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
 					return err
@@ -192,12 +160,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * time.Hour)
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(90 * time.Second)
-		stop()
-		wg.Wait()
+		runJobs(t, service.Service)() // every job runs once more when the jobs end
 		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
 			if _, found, err := tx.IdempotencyRecord(1, "k"); err != nil || found {
 				t.Errorf("the record was not removed: %v %v", found, err)

@@ -3,40 +3,37 @@ package shop_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // webhookHarness runs a shop with one webhook in virtual time.
 type webhookHarness struct {
-	*shop.Service
-	t     *testing.T
-	store shop.Store
-	hook  shop.IssuedWebhook
+	*shoptest.Shop
+	t    *testing.T
+	hook shop.IssuedWebhook
 }
 
 // withWebhook runs a test with a webhook that subscribes to pet.created.
 func withWebhook(t *testing.T, test func(*webhookHarness)) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
-		h := &webhookHarness{t: t, store: store}
-		var err error
-		if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		if h.hook, err = h.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
-			t.Fatal(err)
-		}
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		h := &webhookHarness{Shop: s, t: t}
+		h.subscribe()
 		test(h)
 	})
+}
+
+// subscribe creates the webhook.
+func (h *webhookHarness) subscribe() {
+	h.t.Helper()
+	var err error
+	if h.hook, err = h.CreateWebhook(h.t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 // addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
@@ -50,9 +47,7 @@ func (h *webhookHarness) addAndFanOut(animals int) {
 func (h *webhookHarness) addPets(animals int) {
 	h.t.Helper()
 	for range animals {
-		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			h.t.Fatal(err)
-		}
+		h.AddPet(h.t, "Rex", 1, "")
 	}
 }
 

@@ -1,16 +1,14 @@
 package shop_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
 
 func TestWebhookURLs(t *testing.T) {
@@ -49,9 +47,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 			}
 		}
 		rename("dogs") // the old types do not include this event
-		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			h.t.Fatal(err)
-		}
+		h.addPets(1)
 		stale := h.current()
 		types := []shop.EventType{shop.CategoryUpdated}
 		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Types: &types}, nil); err != nil {
@@ -61,9 +57,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 			h.t.Errorf("before the change, %s was sent", claim.EventType)
 		}
 		rename("cats")
-		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			h.t.Fatal(err)
-		}
+		h.addPets(1)
 		if reached, err := h.FanOut(h.t.Context(), stale, 0); err != nil || reached != stale.Position {
 			h.t.Errorf("a node with the old webhook reached %d from %d: %v", reached, stale.Position, err)
 		}
@@ -81,9 +75,7 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		stale := h.current()
 		h.enable(false)
-		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			h.t.Fatal(err)
-		}
+		h.addPets(1)
 		reached, err := h.FanOut(h.t.Context(), stale, 0)
 		if err != nil || reached != stale.Position {
 			h.t.Errorf("FanOut reached %d from %d: %v", reached, stale.Position, err)
@@ -171,27 +163,20 @@ func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 // event is still delivered exactly once.
 func TestNodesShareDeliveries(t *testing.T) {
 	t.Parallel()
-	for engine, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return t.TempDir() + "/test.db" },
-		"postgres": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
-	} {
+	for engine, postgres := range map[string]bool{"sqlite": false, "postgres": true} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			store, err := sqlstore.Open(t.Context(), database(t), sqlstore.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			const nodes, events = 4, 250
-			var services []*shop.Service
-			for range nodes {
-				service, err := shop.Open(t.Context(), store, shop.Options{})
+			first := shoptest.Open(t, shoptest.Options{Postgres: postgres})
+			const nodes, events = 3, 100
+			services := []*shop.Service{first.Service}
+			for len(services) < nodes {
+				service, err := first.Node(t.Context(), shop.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				services = append(services, service)
 			}
-			hook, err := services[0].CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/", Types: []shop.EventType{shop.PetCreated}})
+			hook, err := first.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/", Types: []shop.EventType{shop.PetCreated}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,9 +190,7 @@ func TestNodesShareDeliveries(t *testing.T) {
 			var running sync.WaitGroup
 			running.Go(func() { // runs concurrently with the nodes, so that they see different events
 				for range events {
-					if _, err := services[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-						t.Error(err)
-					}
+					first.AddPet(t, "Rex", 1, "")
 				}
 			})
 			for _, service := range services {
@@ -264,12 +247,7 @@ func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after i
 // cached all of them.
 func TestFeedReturnsBatches(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		ctx, stop := context.WithCancel(h.t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { h.RunJobs(ctx, func(err error) { h.t.Error(err) }) })
-		defer wg.Wait()
-		defer stop()
-		time.Sleep(time.Second) // wait until the feed has started
+		defer runJobs(h.t, h.Service)()
 		const animals = 250
 		h.addPets(animals)
 		time.Sleep(time.Second)
@@ -299,19 +277,9 @@ func TestFeedReturnsBatches(t *testing.T) {
 // earlier events.
 func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 	t.Parallel()
-	store, err := sqlstore.Open(t.Context(), pgtest.Shared(t).NewDatabase(t), sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	h := &webhookHarness{t: t, store: store}
-	if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}
 	h.addPets(1)
-	if h.hook, err = h.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
-		t.Fatal(err)
-	}
+	h.subscribe()
 	h.addPets(2)
 	if _, err := h.UpdateWebhook(t.Context(), h.hook.ID, shop.WebhookChange{Types: &[]shop.EventType{shop.OrderPlaced}}, nil); err != nil {
 		t.Fatal(err)

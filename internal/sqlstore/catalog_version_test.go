@@ -2,12 +2,10 @@ package sqlstore
 
 import (
 	"errors"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -15,7 +13,7 @@ import (
 // fails. No other write increments the version.
 func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	t.Parallel()
-	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
+	store := open(t, newFile(t), Options{Exclusive: true})
 	moment := func() int64 {
 		t.Helper()
 		m, ok := store.CatalogVersion()
@@ -52,7 +50,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	notices := store.Wakeups()
-	for n := range 300 {
+	for n := range 100 {
 		before, _ := store.CatalogVersion()
 		var write sync.WaitGroup
 		write.Go(func() {
@@ -111,8 +109,8 @@ func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 func TestSharedCatalogHasNoVersion(t *testing.T) {
 	t.Parallel()
 	for _, store := range []*Store{
-		open(t, filepath.Join(t.TempDir(), "test.db"), Options{}),
-		open(t, pgtest.Shared(t).NewDatabase(t), Options{Exclusive: true}),
+		open(t, newFile(t), Options{}),
+		open(t, newDatabase(t), Options{Exclusive: true}),
 	} {
 		if m, ok := store.CatalogVersion(); ok {
 			t.Errorf("%+v", m)

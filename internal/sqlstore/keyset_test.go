@@ -46,27 +46,6 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
-// An unknown status matches no pets, not even pets without a status.
-func TestUnknownStatusHasNoPets(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	if err := store.Write(t.Context(), adding("A")); err != nil {
-		t.Fatal(err)
-	}
-	for _, category := range []*int64{nil, new(int64(1))} {
-		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Status: "lost", CategoryID: category}, PageRequest: shop.PageRequest{Limit: 20}})
-			if len(pets) > 0 {
-				t.Errorf("%v were found", pets)
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -7,14 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
 // Tidying removes all rows that are due, even if that takes more than one transaction.
 func TestMaintainLeavesNothing(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	service, err := shop.Open(t.Context(), open(t, database, Options{}), shop.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +40,7 @@ func TestMaintainLeavesNothing(t *testing.T) {
 // committed", and the write would run twice.
 func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	tidying, direct := open(t, database, Options{}), openDirect(t, database)
 	synctest.Test(t, func(t *testing.T) { // the clock in this bubble starts in the year 2000
 		store, err := Open(context.Background(), database, Options{})
@@ -68,7 +67,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 // commits in an hour, would take longer than a write is allowed to take.
 func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), openDirect(t, database)
 	service, err := shop.Open(t.Context(), store, shop.Options{})
 	if err != nil {

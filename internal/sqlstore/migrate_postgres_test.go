@@ -2,11 +2,14 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
@@ -15,7 +18,7 @@ import (
 // A role without the right to create tables can open a store whose schema is up to date.
 func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	open(t, database, Options{})
 	direct := openDirect(t, database)
 	var name string
@@ -48,10 +51,55 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	}
 }
 
+// Several nodes that start at the same time on a database with any earlier schema version, or none, migrate it
+// once. The result is the schema of a new database.
+func TestNodesMigrateADatabaseOnce(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := func(database string) (columns string) {
+		err := openDirect(t, database).QueryRow(`SELECT string_agg(table_name || '.' || column_name || ' ' || data_type, E'\\n' ORDER BY table_name, column_name)
+			|| (SELECT string_agg(indexdef, E'\\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public')
+			|| (SELECT version FROM schema_version) FROM information_schema.columns WHERE table_schema = 'public'`).Scan(&columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return columns
+	}
+	want := schema(newDatabase(t))
+	for version := range len(steps) {
+		database := pgtest.Shared(t).NewDatabase(t)
+		conn, err := pgx.Connect(t.Context(), database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version > 0 {
+			err = migrateOnce(t.Context(), t.Context(), conn, steps[:version])
+		}
+		if err := errors.Join(err, conn.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		var nodes sync.WaitGroup
+		for range 4 {
+			nodes.Go(func() {
+				if err := createStore(database); err != nil {
+					t.Errorf("from version %d: %v", version, err)
+				}
+			})
+		}
+		nodes.Wait()
+		if diff := cmp.Diff(want, schema(database)); diff != "" {
+			t.Errorf("from version %d (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
 // If the start times out because another session has locked the schema, the error says so.
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	open(t, database, Options{})
 	db := openDirect(t, database)
 	exec(t, db, "UPDATE schema_version SET version = 1")

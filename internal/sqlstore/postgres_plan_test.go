@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -14,7 +13,7 @@ import (
 // available, and most of the older ones are sold.
 func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	open(t, database, Options{})
 	db := openDirect(t, database)
 	for _, statement := range []string{

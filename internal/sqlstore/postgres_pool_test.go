@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"animalstore/internal/pgtest"
 )
 
 func TestPoolSettingsComeFromTheURL(t *testing.T) {
@@ -32,7 +30,7 @@ func TestPoolSettingsComeFromTheURL(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=2", Options{})
+	store := open(t, newDatabase(t)+"&pool_max_conns=2", Options{})
 	if n := store.engine.(*postgresEngine).pool.Stat().MaxConns(); n != 2 {
 		t.Errorf("the pool has up to %d connections, want 2", n)
 	}

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -45,7 +43,7 @@ func telling(subject string) func(shop.WriteTx) error {
 // events from the later transactions does not miss this event.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
 	entered, release := make(chan struct{}), make(chan struct{})
 	enter := sync.OnceFunc(func() { close(entered) })
@@ -84,63 +82,6 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	}
 }
 
-// Many writers on several nodes write in transactions of various lengths. Concurrent readers see every event
-// once, and they see the events from each writer in order.
-func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
-	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
-	const writers, each, readers = 12, 20, 3
-	var nodes []*Store
-	for range 3 {
-		nodes = append(nodes, open(t, database, Options{}))
-	}
-	var writing, reading sync.WaitGroup
-	var ended atomic.Bool
-	for w := range writers {
-		writing.Go(func() {
-			for n := range each {
-				wait := time.Duration(rand.IntN(20)) * time.Millisecond
-				err := nodes[(w+n)%3].Write(t.Context(), func(tx shop.WriteTx) error {
-					if err := telling(fmt.Sprintf("%d/%d", w, n))(tx); err != nil {
-						return err
-					}
-					time.Sleep(wait)
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for r := range readers {
-		reading.Go(func() {
-			next := map[int]int{}
-			seen, position := 0, int64(0)
-			for last := false; !last; {
-				last = ended.Load()
-				var subjects []string
-				subjects, position = readFeed(t, nodes[r], position)
-				for _, subject := range subjects {
-					var w, n int
-					fmt.Sscanf(subject, "%d/%d", &w, &n)
-					if next[w] != n {
-						t.Errorf("reader %d got %s, want %d/%d", r, subject, w, next[w])
-					}
-					next[w] = n + 1
-					seen++
-				}
-			}
-			if seen != writers*each {
-				t.Errorf("reader %d has seen %d events, want %d", r, seen, writers*each)
-			}
-		})
-	}
-	writing.Wait()
-	ended.Store(true)
-	reading.Wait()
-}
-
 // The feed contains every event exactly once, even if the connection is cut at any point during a
 // publication.
 func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
@@ -169,7 +110,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 // A node is woken up when another node publishes events.
 func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
 	notices := store.Wakeups()
 	direct := openDirect(t, database)
@@ -190,7 +131,7 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 // The listener reconnects after the server has terminated its connection.
 func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store := open(t, database, Options{})
 	notices := store.Wakeups()
 	direct := openDirect(t, database)
@@ -213,7 +154,7 @@ const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND dat
 // Two nodes never publish at the same time. The second node waits until the first node has committed.
 func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), openDirect(t, database)
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)

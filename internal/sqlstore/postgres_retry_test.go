@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -17,8 +16,8 @@ import (
 // until their budget is spent.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
-	const clients, times = 100, 5
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
+	const clients, times = 40, 3
+	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
 	var pets []shop.Pet
 	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
 		if _, err := tx.EnsureCategories(1); err != nil {
@@ -110,7 +109,7 @@ func TestLockTimeoutIsRetried(t *testing.T) {
 // retried, because a delayed attempt could overwrite the new write.
 func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
+	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
 	err := store.Write(t.Context(), adding("Rex"))
 	if err != nil {
 		t.Fatal(err)

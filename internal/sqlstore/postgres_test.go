@@ -5,18 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
 
 func TestPostgresIsAStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, pgtest.Shared(t).NewDatabase(t), Options{}) })
+	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newDatabase(t), Options{}) })
 }
 
 func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	for given, want := range map[time.Duration]time.Duration{0: pgRetryBudget, time.Hour: time.Hour} {
 		store, err := Open(t.Context(), database, Options{RetryBudget: given})
 		if err != nil {
@@ -32,10 +31,10 @@ func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 // A request may increase the retry budget for its own reads and writes.
 func TestWriteMayHaveALargerBudget(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
-	store.engine.(*postgresEngine).retryBudget = 500 * time.Millisecond
+	store := open(t, newDatabase(t), Options{})
+	store.engine.(*postgresEngine).retryBudget = 200 * time.Millisecond
 	slow := func(ctx context.Context) error {
-		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(1)") })
+		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(0.4)") })
 	}
 	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
 		t.Errorf("with the budget of the store: %v", err)

@@ -1,12 +1,10 @@
 package sqlstore
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -39,8 +37,8 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 func TestReaderResumesAfterARewind(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
-		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
-		"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
+		"file":   newFile,
+		"server": newDatabase,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -138,7 +137,7 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 // in between.
 func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	store, other := open(t, path, Options{Exclusive: true}), open(t, path, Options{})
 	var ids, others []int64
 	for range 3 {

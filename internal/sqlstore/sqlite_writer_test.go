@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -295,9 +294,9 @@ func setPragma(t *testing.T, store *Store, setting string) {
 // an older snapshot delays the checkpoint and keeps its snapshot.
 func TestWriterCheckpointsLongWAL(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	store := open(t, path, Options{Exclusive: true})
-	large, n := strings.Repeat("x", 40_000), 0 // about ten pages
+	large, n := strings.Repeat("x", 400_000), 0 // about a hundred pages
 	write := func(commits int) {
 		t.Helper()
 		for range commits {
@@ -328,18 +327,18 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 		return rows
 	}
 	before := size("")
-	write(40)
+	write(4)
 	if after := size(""); after != before {
 		t.Errorf("the database grew from %d to %d bytes before the WAL was long", before, after)
 	}
-	write(260)
+	write(26)
 	if data, wal := size(""), size("-wal"); data < 7_000_000 || wal > 6_000_000 {
 		t.Errorf("of 12 MB, %d bytes are in the database; the WAL has %d", data, wal)
 	}
 	var grown int64
 	err := store.Read(t.Context(), func(r shop.ReadTx) error {
 		first := count(r)
-		write(120)
+		write(12)
 		if again := count(r); again != first {
 			t.Errorf("one snapshot has %d rows, then %d", first, again)
 		}
@@ -349,7 +348,7 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(260)
+	write(26)
 	if wal := size("-wal"); wal > grown+6_000_000 {
 		t.Errorf("the WAL has %d bytes; it had %d when its last reader ended", wal, grown)
 	}

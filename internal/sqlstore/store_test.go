@@ -15,11 +15,21 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"animalstore/internal/leaktest"
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerEnv); path != "" {
+		if err := runWriter(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	leaktest.Main(m)
+}
 
 // ample is the retry budget for operations that must succeed. It is longer than a client would wait, because
 // a busy machine may need more time.
@@ -40,14 +50,54 @@ func open(t *testing.T, path string, o Options) *Store {
 	return store
 }
 
-func openNew(t *testing.T) *Store {
-	return open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
+func openNew(t *testing.T) *Store { return open(t, newFile(t), Options{Exclusive: true}) }
+
+// newFile returns the path of a new file with an empty store. It is a copy, because creating the tables again
+// takes longer.
+func newFile(t *testing.T) string {
+	t.Helper()
+	content, err := emptyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var emptyFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "sqlstore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	if err := createStore(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newDatabase is like newFile, but on the shared PostgreSQL server.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
+}
+
+func createStore(database string) error {
+	store, err := Open(context.Background(), database, Options{})
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
 
-func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
+func TestSQLiteIsAStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newFile(t), Options{}) })
 }
 
 // addPets adds n pets in four categories. Each status is used for a third of the pets.
@@ -73,7 +123,7 @@ func addPets(t *testing.T, store *Store, n int) {
 // A path may contain any character, even one with a special meaning in a URI.
 func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a b.db", "what?.db", "50%.db", "%41.db", "#1.db", "ž🐈.db", "a&b=c.db", "'quoted'.db"} {
+	for _, name := range []string{"a b#1?50%&b=c.db", "%41'ž🐈'.db"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			addPets(t, open(t, filepath.Join(dir, name), Options{}), 1)
@@ -82,37 +132,6 @@ func TestAnyPathIsOpened(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestEveryConnectionHasItsPragmas(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	check := func(c runner, autocheckpoint int64) {
-		t.Helper()
-		for pragma, want := range map[string]any{
-			"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000), "wal_autocheckpoint": autocheckpoint,
-		} {
-			rows, err := c.query(t.Context(), "PRAGMA "+pragma, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !rows.Next() || rows.(*sqliteRows).value(0) != want {
-				t.Errorf("%s is %v (%v), want %v", pragma, rows.(*sqliteRows).value(0), rows.Err(), want)
-			}
-			rows.Close()
-		}
-	}
-	addPets(t, store, 1)
-	err := store.Write(t.Context(), func(w shop.WriteTx) error {
-		check(w.(*tx).runner, 0)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := <-sqliteOf(store).readers
-	defer func() { sqliteOf(store).readers <- reader }()
-	check(reader, 1000)
 }
 
 func TestOpenRefusesForeignFiles(t *testing.T) {
@@ -170,10 +189,10 @@ func execFile(t *testing.T, path, statement string) {
 // Any number of processes may create the same store at the same time.
 func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	t.Parallel()
-	for range 3 {
+	for range 2 {
 		path := filepath.Join(t.TempDir(), "test.db")
 		var wg sync.WaitGroup
-		for range 8 {
+		for range 6 {
 			wg.Go(func() {
 				store, err := Open(context.Background(), path, Options{})
 				if err != nil {
@@ -229,25 +248,29 @@ func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
-	store, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.Close()
-	err = store.Write(t.Context(), func(shop.WriteTx) error { return nil })
-	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
-		t.Errorf("a write on a closed store: %v, want unavailable", err)
-	}
-	err = store.Read(t.Context(), func(shop.ReadTx) error { return nil })
-	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
-		t.Errorf("a read on a closed store: %v, want unavailable", err)
+	for _, database := range []string{newFile(t), newDatabase(t)} {
+		store, err := Open(t.Context(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		for what, err := range map[string]error{
+			"write": store.Write(t.Context(), func(shop.WriteTx) error { return nil }),
+			"read":  store.Read(t.Context(), func(shop.ReadTx) error { return nil }),
+		} {
+			if err == nil || shop.AsError(err).Code != shop.Unavailable {
+				t.Errorf("a %s on a closed store: %v, want unavailable", what, err)
+			}
+		}
 	}
 }
 
 // A service does not start if the database is read-only.
 func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	open(t, path, Options{}).Close()
 	c := newSQLiteConn(fileURI(path, "mode=ro"), time.Second)
 	defer c.close()
@@ -260,7 +283,7 @@ func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 // reads from its replacement would be wrong.
 func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	store := open(t, path, Options{})
 	addPets(t, store, 1)
 	want := func(what string, unavailable bool) {

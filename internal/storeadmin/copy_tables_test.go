@@ -46,7 +46,7 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				}
 			}
 			got := []string{}
-			e, err := openEndpoint(t.Context(), copyEngines[name](t), sqlstore.Options{})
+			e, err := openEndpoint(t.Context(), engines[name](t), sqlstore.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
 )
 
@@ -19,9 +20,8 @@ type place struct {
 }
 
 func newPlace(t *testing.T) *place {
-	dir := t.TempDir()
-	p := &place{t, dir, filepath.Join(dir, "test.db")}
-	fillShop(t, p.path)
+	path := soundShop(t, "file")
+	p := &place{t, filepath.Dir(path), path}
 	return p
 }
 
@@ -43,24 +43,21 @@ func (p *place) restore(file string) Restored {
 	return done
 }
 
-// add adds a pet and returns the ids of the pet and its event.
-func (p *place) add() (pet, event int64) {
+// add adds pets and returns the ids of the last pet and its event.
+func (p *place) add(n int) (pet, event int64) {
 	p.t.Helper()
-	store := open(p.t, p.path, sqlstore.Options{})
-	defer store.Close()
-	s, err := shop.Open(p.t.Context(), store, shop.Options{})
+	s, err := shoptest.OpenAt(p.t.Context(), p.path, shop.Options{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	made, err := s.CreatePet(p.t.Context(), shop.NewPet{Name: "new", CategoryID: 1})
-	if err != nil {
+	defer s.Store.Close()
+	for range n {
+		pet = s.AddPet(p.t, "new", 1, "").ID
+	}
+	if event, err = s.LastEvent(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
-	event, err = s.LastEvent(p.t.Context())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return made.ID, event
+	return pet, event
 }
 
 func (p *place) undone() string {
@@ -77,28 +74,50 @@ func (p *place) undone() string {
 	return text
 }
 
+// The newest writes of a running service are not in the database file yet, but in its WAL.
+func TestBackupHasTheWritesInTheWAL(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s, err := shoptest.OpenAt(t.Context(), p.path, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Store.Close()
+	s.AddPet(t, "only in the WAL", 1, "")
+	content, err := os.ReadFile(p.path)
+	if err != nil || strings.Contains(string(content), "only in the WAL") {
+		t.Fatalf("the database file has the animal already, %v", err)
+	}
+	backup, err := sqlstore.OpenReadOnly(t.Context(), p.backup("backup.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backup.Close()
+	if n, err := number(t.Context(), backup, "SELECT count(*) FROM pets WHERE name = 'only in the WAL'"); err != nil || n != 1 {
+		t.Errorf("the backup has the animal %d times, want once: %v", n, err)
+	}
+}
+
 // A restored store does not reuse ids that were assigned after the backup.
 func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	pet, event := p.add()
+	pet, event := p.add(1)
 	file := p.backup("backup.db")
 	if done := p.restore(file); done.GoOn != 0 || len(done.Keys) != 0 || p.undone() != "" {
 		t.Errorf("%+v, undone %q", done, p.undone())
 	}
-	for i := range int64(3) {
-		if gotPet, gotEvent := p.add(); gotPet != pet+1+i || gotEvent != event+1+i {
-			t.Errorf("the next are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
-		}
+	if gotPet, gotEvent := p.add(3); gotPet != pet+3 || gotEvent != event+3 {
+		t.Errorf("the third are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
 	}
 	if done := p.restore(file); done.GoOn != 0 || p.undone() != fmt.Sprintf("%d-%d", event, event+4) {
 		t.Errorf("%+v, undone %q", done, p.undone())
 	}
-	if gotPet, gotEvent := p.add(); gotPet != pet+4 || gotEvent != event+5 {
+	if gotPet, gotEvent := p.add(1); gotPet != pet+4 || gotEvent != event+5 {
 		t.Errorf("the next are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
 	}
 	later := p.backup("later.db")
-	p.add()
+	p.add(1)
 	p.restore(later)
 	if want := fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7); p.undone() != want {
 		t.Errorf("undone %q, want %q", p.undone(), want)
@@ -115,12 +134,17 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	file := p.backup("backup.db")
-	last, lastEvent := p.add()
+	last, lastEvent := p.add(1)
 	for name, lose := range map[string]func(){
 		"removed":       func() {},
 		"removed again": func() {},
-		"another store": func() { fillShop(t, p.path) },
-		"an empty one":  func() { open(t, p.path, sqlstore.Options{}).Close() },
+		"another store": func() {
+			if err := os.Rename(soundShop(t, "file"), p.path); err != nil {
+				t.Fatal(err)
+			}
+			execFile(t, p.path, "UPDATE events SET at = at + 1") // its events are not those of the backup
+		},
+		"an empty one": func() { open(t, p.path, sqlstore.Options{}).Close() },
 		"rubbish": func() {
 			if err := os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600); err != nil {
 				t.Fatal(err)
@@ -132,17 +156,15 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		}
 		lose()
 		done := p.restore(file)
-		pet, event := p.add()
+		pet, event := p.add(1)
 		if done.GoOn <= last || done.GoOn <= lastEvent || pet <= done.GoOn || event <= done.GoOn+1 {
 			t.Errorf("%s: %+v; the next are %d and %d after %d and %d", name, done, pet, event, last, lastEvent)
 		}
-		for range 3 {
-			last, lastEvent = p.add()
-		}
+		last, lastEvent = p.add(3)
 	}
 	// The store that was replaced can be restored, too.
 	kept := p.restore(file).Kept
-	_, event := p.add()
+	_, event := p.add(1)
 	if done := p.restore(kept); done.GoOn <= event {
 		t.Errorf("%+v, after %d", done, event)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -205,6 +206,38 @@ var transactionCases = []testCase{
 			if committed[pet.ID] != pet.Name {
 				t.Errorf("animal %d is %q, want %q", pet.ID, pet.Name, committed[pet.ID])
 			}
+		}
+	}},
+
+	{"concurrent updates of one row are not lost", func(t *testing.T, store shop.Store) {
+		const writers, each = 8, 10
+		id := addPet(t, store, shop.NewPet{Name: "0", CategoryID: 1}).ID
+		var done atomic.Int64
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for range each {
+					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+						before, _, err := tx.Pet(id)
+						if err != nil {
+							return err
+						}
+						n, err := strconv.Atoi(before.Name)
+						after := before
+						after.Name = strconv.Itoa(n + 1)
+						return errors.Join(err, tx.UpdatePet(before, after))
+					})
+					if err == nil {
+						done.Add(1)
+					} else if shop.AsError(err).Code != shop.Unavailable {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if pet := listPets(t, store, shop.PetList{})[0]; pet.Name != strconv.FormatInt(done.Load(), 10) {
+			t.Errorf("%d increments succeeded, and the row has %s", done.Load(), pet.Name)
 		}
 	}},
 
