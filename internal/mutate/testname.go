@@ -6,8 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -64,29 +64,30 @@ const suitePackage = "storetest"
 // indexTests parses all test files below root.
 func indexTests(root string) (*testIndex, error) {
 	index := &testIndex{root, map[string]string{}, map[string]bool{}, map[string]map[string]bool{}}
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	files := os.DirFS(root)
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
-		}
-		folder, err := filepath.Rel(root, filepath.Dir(name))
-		if err != nil {
-			return err
-		}
-		folder = filepath.ToSlash(folder)
-		pkg := path.Base(folder)
-		if folder == "." {
-			pkg = "animalstore" // the root has the path of the module
 		}
 		if entry.IsDir() {
-			if name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || folder == "." && entry.Name() == "bench") {
+			if name == "bench" || entry.Name() == "testdata" || name != "." && strings.HasPrefix(entry.Name(), ".") {
 				return fs.SkipDir
 			}
 			return nil
 		}
+		folder := path.Dir(name)
+		pkg := path.Base(folder)
+		if folder == "." {
+			pkg = "animalstore" // the root has the path of the module
+		}
 		if !strings.HasSuffix(name, "_test.go") && (pkg != suitePackage || !strings.HasSuffix(name, ".go")) {
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		source, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
