@@ -2,7 +2,7 @@
 // notice it. mutants.txt lists the faults and explains its format. The files in the repository stay as they
 // are, because the compiler reads the changed file from an overlay.
 //
-//	go run ./internal/mutate [-run regexp] [-find]
+//	go run ./internal/mutate [-run regexp] [-find regexp]
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func main() {
 	selected := flag.String("run", "", "try only the mutants whose name matches this regular `expression`")
-	find := flag.Bool("find", false, "list all tests that catch a mutant, in the package of its test")
+	find := flag.String("find", "", "list the tests that catch a mutant, of those in the package of its test that match this `expression`")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "the `number` of mutants to try at the same time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, selected string, find bool, jobs int) error {
+func run(ctx context.Context, selected, find string, jobs int) error {
 	expression, err := regexp.Compile(selected)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func run(ctx context.Context, selected string, find bool, jobs int) error {
 	if len(mutants) == 0 {
 		return fmt.Errorf("no mutant matches %q", selected)
 	}
-	if find {
-		return findTests(ctx, index, mutants)
+	if find != "" {
+		return findTests(ctx, index, mutants, find)
 	}
 	if err := checkUnmutated(ctx, index, mutants); err != nil {
 		return err
@@ -62,10 +62,10 @@ func run(ctx context.Context, selected string, find bool, jobs int) error {
 	return tryAll(ctx, index, mutants, jobs)
 }
 
-// findTests prints the tests that fail for each mutant.
-func findTests(ctx context.Context, index *testIndex, mutants []mutant) error {
+// findTests prints which of the tests that match the pattern fail for each mutant.
+func findTests(ctx context.Context, index *testIndex, mutants []mutant, pattern string) error {
 	for _, m := range mutants {
-		run, err := m.runTests(ctx, index, "^(Test|Example|Fuzz)")
+		run, err := m.runTests(ctx, index, pattern)
 		if err != nil {
 			return err
 		}

@@ -48,3 +48,25 @@ func TestKeyCacheForgetsWithinASecond(t *testing.T) {
 		}
 	})
 }
+
+// The time for which a key is cached includes the look-up, because the key may be revoked during a slow one.
+func TestKeyIsCachedFromTheStartOfItsLookUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache := newKeyCache()
+		find := func(lookUp func() (Credential, bool, error)) bool {
+			_, found, err := cache.find(HashSecret("secret"), lookUp)
+			if err != nil {
+				t.Error(err)
+			}
+			return found
+		}
+		find(func() (Credential, bool, error) {
+			time.Sleep(keyFreshness) // the key is revoked meanwhile
+			return Credential{}, true, nil
+		})
+		if find(func() (Credential, bool, error) { return Credential{}, false, nil }) {
+			t.Errorf("a key still works although it may have been revoked %s ago", keyFreshness)
+		}
+	})
+}
