@@ -56,6 +56,7 @@ func run(ctx context.Context, selected, find string, jobs int) error {
 	if find != "" {
 		return findTests(ctx, index, mutants, find)
 	}
+	fmt.Fprintln(os.Stderr, "mutate: running the tests without a mutant")
 	if err := checkUnmutated(ctx, index, mutants); err != nil {
 		return err
 	}

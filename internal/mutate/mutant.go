@@ -32,7 +32,8 @@ func parseMutants(text string) ([]mutant, error) {
 			return
 		}
 		current.old, current.new = strings.TrimSuffix(current.old, "\n"), strings.TrimSuffix(current.new, "\n")
-		if current.name == "" || current.breaks == "" || current.test.function == "" || current.file == "" || current.old == current.new {
+		if current.name == "" || current.breaks == "" || current.test.function == "" || current.file == "" ||
+			current.old == "" || current.old == current.new {
 			problems = append(problems, fmt.Errorf("mutants.txt:%d: a mutant needs mutant, breaks, test, file and a change", current.line))
 		}
 		list = append(list, *current)

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// hangLimit ends a test that a mutant has made wait forever.
+// hangLimit ends a test that a mutant has made wait forever. That counts as an error, because a test should say
+// what is wrong.
 const hangLimit = "3m"
 
 // testRun is the result of one go test.
