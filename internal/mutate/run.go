@@ -63,16 +63,18 @@ func runTests(ctx context.Context, root, folder, pattern, overlay string) (testR
 	return run, nil
 }
 
-// failing returns the tests that failed, without their subtests.
+// failing returns the tests that failed. Of a test and its subtests, it returns only the innermost ones.
 func (r testRun) failing() []string {
 	var names []string
 	for name, outcome := range r.outcomes {
-		if outcome == "fail" && name != "" && !strings.Contains(name, "/") {
+		if outcome == "fail" && name != "" {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(names, func(other string) bool { return strings.HasPrefix(other, name+"/") })
+	})
 }
 
 // overlay writes the mutated file and a description for the compiler into the folder temp. It returns the
