@@ -102,7 +102,7 @@ cover: needs ## Show what the tests execute: a table of the packages, and the fu
 
 .PHONY: screenshots
 screenshots: ## Take the screenshots of the staff pages in docs.
-	@scripts/need chromium-headless-shell chromium-headless-shell
+	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
 	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
 
 .PHONY: bench
@@ -122,6 +122,6 @@ needs:
 	scripts/need curl curl || missing=1; \
 	scripts/need pkill procps || missing=1; \
 	scripts/need npm nodejs npm || missing=1; \
-	scripts/need chromium-headless-shell chromium-headless-shell || missing=1; \
+	scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox || missing=1; \
 	scripts/need-postgres || missing=1; \
 	exit $$missing
