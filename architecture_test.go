@@ -49,7 +49,6 @@ var mayImport = map[string][]string{
 	"internal/shoptest":    {"internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
-	"internal/shoptest":    {"internal/pgtest", "internal/shop", "internal/sqlstore"},
 }
 
 // standardOnly lists the packages that may import only our own packages and the standard library.
