@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
 	"internal/shoptest":    {"internal/pgtest", "internal/sqlstore", "internal/shop"},
+	"internal/programtest": {},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 }

@@ -3,60 +3,38 @@ package client_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"strings"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"animalstore/client"
 )
 
-// These tests run in virtual time, which does not advance during network I/O. They therefore use canned
-// responses instead of a network.
-
-// cannedService is a transport that sends the same response to every request and records the time of each
-// request.
-type cannedService struct {
-	status       int
-	retryAfter   func() string
-	requestTimes []time.Time
-}
-
-func (r *cannedService) RoundTrip(*http.Request) (*http.Response, error) {
-	r.requestTimes = append(r.requestTimes, time.Now())
-	response := &http.Response{StatusCode: r.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
-	if r.retryAfter != nil {
-		response.Header.Set("Retry-After", r.retryAfter())
+// waits returns the time between one request and the next.
+func (n *testNetwork) waits() (waits []time.Duration) {
+	sent := n.requests()
+	for i := range sent[1:] {
+		waits = append(waits, sent[i+1].at.Sub(sent[i].at))
 	}
-	return response, nil
+	return waits
 }
 
-func (r *cannedService) client(t *testing.T, options ...client.Option) *client.Client {
-	t.Helper()
-	own := client.WithHTTPClient(&http.Client{Transport: r})
-	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
-}
-
-// always returns a function that always returns the given text.
-func always(text string) func() string { return func() string { return text } }
+// injectAlways sets the fault for every request.
+func (n *testNetwork) injectAlways(f fault) { n.inject(slices.Repeat([]fault{f}, 100)...) }
 
 func TestBackoffGrows(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		most := []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}
 		longest := make([]time.Duration, len(most))
-		for range 200 {
-			service := &cannedService{status: 502}
-			if _, err := service.client(t, client.WithRetries(len(most))).GetPet(t.Context(), 1); err == nil {
+		for range 100 {
+			n.injectAlways(respond(502, ""))
+			if _, err := n.client(client.WithRetries(len(most))).GetPet(t.Context(), 1); err == nil {
 				t.Fatal("got no error")
 			}
-			if len(service.requestTimes) != len(most)+1 {
-				t.Fatalf("made %d attempts", len(service.requestTimes))
-			}
-			for i := range most {
-				wait := service.requestTimes[i+1].Sub(service.requestTimes[i])
+			waits := n.waits()
+			wantEqual(t, "retries", len(waits), len(most))
+			for i, wait := range waits {
 				if wait < 0 || wait >= most[i] {
 					t.Errorf("wait %d took %v, want at most %v", i, wait, most[i])
 				}
@@ -64,110 +42,86 @@ func TestBackoffGrows(t *testing.T) {
 			}
 		}
 		for i, wait := range longest {
-			if wait < most[i]/2 { // by chance, this happens only once in 2^200 test runs
+			if wait < most[i]/2 { // by chance, this happens only once in 2^97 test runs
 				t.Errorf("wait %d never took more than %v, want up to %v", i, wait, most[i])
 			}
 		}
-	})
-}
-
-func TestDefaultRetries(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := &cannedService{status: 503}
-		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 5 {
-			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
-		}
-		service = &cannedService{status: 503}
-		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 51 {
-			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
+		for retries, options := range map[int][]client.Option{4: nil, 50: {client.WithRetries(50)}} { // 4 is the default
+			n.injectAlways(respond(503, ""))
+			n.client(options...).GetPet(t.Context(), 1)
+			wantEqual(t, "retries", len(n.waits()), retries)
 		}
 	})
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	t.Parallel()
-	inSevenSeconds := func() string { return time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat) }
-	for _, c := range []struct {
-		name        string
-		retryAfter  func() string
-		least, most time.Duration // the expected range for the first wait
-	}{
-		{"seconds", always("7"), 7 * time.Second, 7250 * time.Millisecond},
-		{"a date", inSevenSeconds, 6 * time.Second, 7250 * time.Millisecond},
-		{"nothing", always("0"), 0, 250 * time.Millisecond},
-		{"a past date", always("Fri, 31 Dec 1999 23:59:59 GMT"), 0, 250 * time.Millisecond},
-		{"nonsense", always("soon"), 0, 250 * time.Millisecond},
-		{"a negative number", always("-7"), 0, 250 * time.Millisecond},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				for _, status := range []int{429, 503} {
-					service := &cannedService{status: status, retryAfter: c.retryAfter}
-					_, err := service.client(t, client.WithRetries(1)).GetPet(t.Context(), 1)
-					e, _ := errors.AsType[*client.Error](err)
-					if len(service.requestTimes) != 2 {
-						t.Fatalf("made %d attempts", len(service.requestTimes))
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for _, c := range []struct {
+			retryAfter  string
+			least, most time.Duration // the expected range for the first wait
+		}{
+			{"7", 7 * time.Second, 7250 * time.Millisecond},
+			{"a date", 6 * time.Second, 7250 * time.Millisecond},
+			{"0", 0, 250 * time.Millisecond},
+			{"Fri, 31 Dec 1999 23:59:59 GMT", 0, 250 * time.Millisecond},
+			{"soon", 0, 250 * time.Millisecond},
+			{"-7", 0, 250 * time.Millisecond},
+		} {
+			for _, status := range []int{429, 503} {
+				n.injectAlways(func(w http.ResponseWriter, r *http.Request, service http.Handler) {
+					value := c.retryAfter
+					if value == "a date" {
+						value = time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat)
 					}
-					if wait := service.requestTimes[1].Sub(service.requestTimes[0]); wait < c.least || wait >= c.most {
-						t.Errorf("%d: waited %v", status, wait)
-					}
-					if e.Status != status || e.RetryAfter < c.least || e.RetryAfter > c.most {
-						t.Errorf("%d: got %+v", status, e)
-					}
+					respond(status, "", "Retry-After", value)(w, r, service)
+				})
+				_, err := n.client(client.WithRetries(1)).GetPet(t.Context(), 1)
+				if waits := n.waits(); len(waits) != 1 || waits[0] < c.least || waits[0] >= c.most {
+					t.Errorf("%d %s: waited %v, want %v to %v", status, c.retryAfter, waits, c.least, c.most)
 				}
-			})
-		})
-	}
-}
-
-// If Retry-After is longer than a minute, the call fails immediately instead of waiting.
-func TestLongRetryAfterFailsAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for _, text := range []string{"3600", "61", "2147483647", "99999999999999999999"} {
-			service := &cannedService{status: 429, retryAfter: always(text)}
-			start := time.Now()
-			_, err := service.client(t).GetPet(t.Context(), 1)
-			if e, _ := errors.AsType[*client.Error](err); len(service.requestTimes) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
-				t.Errorf("%s: got %+v after %d attempts and %v", text, err, len(service.requestTimes), time.Since(start))
+				if e, _ := errors.AsType[*client.Error](err); e.Status != status || e.RetryAfter < c.least || e.RetryAfter > c.most {
+					t.Errorf("%d %s: got %+v", status, c.retryAfter, e)
+				}
 			}
 		}
 	})
 }
 
-func TestBackoffEndsBeforeTheDeadline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-		defer cancel()
-		service := &cannedService{status: 503, retryAfter: always("7")}
-		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.requestTimes) != 3 || took > 14750*time.Millisecond {
-			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
-		}
-		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 503 {
-			t.Errorf("got %v", err)
+// If Retry-After is longer than a minute, the call fails immediately instead of waiting.
+func TestLongRetryAfterFailsAtOnce(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for _, value := range []string{"3600", "61", "2147483647", "99999999999999999999"} {
+			n.injectAlways(respond(429, "", "Retry-After", value))
+			start := time.Now()
+			_, err := n.client().GetPet(t.Context(), 1)
+			if e, _ := errors.AsType[*client.Error](err); len(n.requests()) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
+				t.Errorf("%s: got %+v after %v", value, err, time.Since(start))
+			}
 		}
 	})
 }
 
-func TestCancelDuringBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(2*time.Second, cancel)
-		service := &cannedService{status: 503, retryAfter: always("7")}
-		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.requestTimes) != 1 || took != 2*time.Second {
-			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
-		}
-		e, ok := errors.AsType[*client.Error](err)
-		if !ok || e.Status != 503 || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+// A call does not wait for a retry that its deadline rules out, and it ends if it is cancelled while waiting.
+func TestBackoffEndsWithTheContext(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for _, c := range []struct {
+			cancelAfter, least, most time.Duration
+			attempts                 int
+		}{{0, 14 * time.Second, 14750 * time.Millisecond, 3}, {2 * time.Second, 2 * time.Second, 2 * time.Second, 1}} {
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			if c.cancelAfter > 0 {
+				time.AfterFunc(c.cancelAfter, cancel)
+			}
+			n.injectAlways(respond(503, "", "Retry-After", "7"))
+			_, err := n.client().GetPet(ctx, 1)
+			if took, attempts := time.Since(start), len(n.requests()); attempts != c.attempts || took < c.least || took > c.most {
+				t.Errorf("%d attempts took %v, want %d and %v to %v", attempts, took, c.attempts, c.least, c.most)
+			}
+			if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 503 || errors.Is(err, context.Canceled) != (c.cancelAfter > 0) {
+				t.Errorf("got %v", err)
+			}
 		}
 	})
 }

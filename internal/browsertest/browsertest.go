@@ -12,15 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
-// timeout limits how long a browser may run, so that a broken page cannot hang the tests.
-const timeout = 5 * time.Minute
+// timeout limits how long a page may stay open, so that a broken page cannot hang the tests.
+const timeout = 10 * time.Minute
 
-// Page is a web page in its own browser.
+// Page is a web page with its own cookies and storage. All pages that are open at the same time share one
+// browser, because starting a browser takes longer than most tests.
 type Page struct {
 	t   *testing.T
 	ctx context.Context
@@ -29,34 +31,74 @@ type Page struct {
 	errors []string
 }
 
-// Open starts a browser with a window of this size. If the page logs an error on the console or does not
-// catch an exception, the test fails when it ends.
+// shared is the browser of all open pages.
+var shared struct {
+	sync.Mutex
+	pages int
+	ctx   context.Context
+	stop  func()
+}
+
+// acquire returns the shared browser and starts it if no page is open.
+func acquire() (context.Context, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.pages == 0 {
+		program, err := findBrowser()
+		if err != nil {
+			return nil, err
+		}
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.ModifyCmdFunc(ownProcessGroup))
+		if os.Getuid() == 0 {
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocated, release := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, end := chromedp.NewContext(allocated)
+		shared.ctx, shared.stop = ctx, func() {
+			chromedp.Cancel(ctx) // waits until the browser has exited
+			end()
+			release()
+		}
+		if err := chromedp.Run(ctx); err != nil {
+			shared.stop()
+			return nil, err
+		}
+	}
+	shared.pages++
+	return shared.ctx, nil
+}
+
+// release stops the browser after the last page was closed.
+func release() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.pages--; shared.pages == 0 {
+		shared.stop()
+	}
+}
+
+// Open opens a page of this size. If the page logs an error on the console or does not catch an exception,
+// the test fails when it ends.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
-	program, err := findBrowser()
+	browser, err := acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(ownProcessGroup))
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	limited, stop := context.WithTimeout(context.Background(), timeout)
-	allocated, release := chromedp.NewExecAllocator(limited, options...)
-	ctx, end := chromedp.NewContext(allocated)
+	t.Cleanup(release)
+	limited, stop := context.WithTimeout(browser, timeout)
+	ctx, end := chromedp.NewContext(limited, chromedp.WithNewBrowserContext())
 	p := &Page{t: t, ctx: ctx}
 	t.Cleanup(func() {
-		chromedp.Cancel(ctx) // waits until the browser has exited
+		chromedp.Cancel(ctx) // waits until the page is closed
 		end()
-		release()
 		stop()
 		for _, message := range p.ConsoleErrors() {
 			t.Errorf("error on the console: %s", message)
 		}
 	})
 	chromedp.ListenTarget(ctx, p.recordErrors)
-	p.Run(log.Enable(), runtime.Enable())
+	p.Run(log.Enable(), runtime.Enable(), emulation.SetFocusEmulationEnabled(true), chromedp.EmulateViewport(int64(width), int64(height)))
 	return p
 }
 

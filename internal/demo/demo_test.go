@@ -2,43 +2,24 @@ package demo
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/internal/leaktest"
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/storeadmin"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // onBothEngines runs a test twice, with an empty SQLite store and with an empty PostgreSQL store.
-func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service)) {
-	for engine, database := range map[string]func(t *testing.T) string{
-		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
-		"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
-	} {
+func onBothEngines(t *testing.T, run func(t *testing.T, s *shoptest.Shop)) {
+	for engine, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			database := database(t)
-			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, RetryBudget: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := store.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			service, err := shop.Open(t.Context(), store, shop.Options{Environment: shop.Staging})
-			if err != nil {
-				t.Fatal(err)
-			}
-			run(t, database, store, service)
+			run(t, shoptest.Open(t, shoptest.Options{Postgres: postgres}))
 		})
 	}
 }
@@ -56,18 +37,18 @@ func listAll[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], e
 // The demo uses every feature, follows every rule and fills a store only once.
 func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
-		ctx := t.Context()
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop) {
+		ctx, service := t.Context(), s.Service
 		// An API key does not count as data.
 		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil {
 			t.Fatal(err)
 		}
 		before := time.Now()
-		n, err := Fill(ctx, store, database)
+		n, err := Fill(ctx, s.Store, s.Database)
 		if err != nil || n < 250 || n > 400 {
 			t.Fatalf("%d animals, %v", n, err)
 		}
-		findings, err := storeadmin.Check(ctx, database, func(finding string) { t.Error(finding) })
+		findings, err := storeadmin.Check(ctx, s.Database, func(finding string) { t.Error(finding) })
 		if err != nil || findings.All != 0 {
 			t.Errorf("%d findings, %v", findings.All, err)
 		}
@@ -108,7 +89,7 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Fill(ctx, store, database); err != nil || again != 0 {
+		if again, err := Fill(ctx, s.Store, s.Database); err != nil || again != 0 {
 			t.Errorf("filled again: %d, %v", again, err)
 		}
 		if now, err := service.LastEvent(ctx); err != nil || now != last {
@@ -199,28 +180,17 @@ func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
 	var shops [][]string
 	for range 2 {
-		database := filepath.Join(t.TempDir(), "test.db")
-		store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		service, err := shop.Open(t.Context(), store, shop.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Fill(t.Context(), store, database); err != nil {
+		s := shoptest.Open(t, shoptest.Options{})
+		if _, err := Fill(t.Context(), s.Store, s.Database); err != nil {
 			t.Fatal(err)
 		}
 		var events []string
 		for _, event := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
-			return service.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
+			return s.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
 		}) {
 			events = append(events, string(event.Type)+" "+string(event.Data))
 		}
 		shops = append(shops, events)
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 	if strings.Join(shops[0], "\n") != strings.Join(shops[1], "\n") {
 		t.Error("the second demo differs from the first")
@@ -258,21 +228,20 @@ func TestFillRefusesAStoreWithData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
-				if err := enter(t, service); err != nil {
-					t.Fatal(err)
-				}
-				last, err := service.LastEvent(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n, err := Fill(t.Context(), store, database); !errors.Is(err, ErrNotEmpty) {
-					t.Errorf("%d animals, %v", n, err)
-				}
-				if now, err := service.LastEvent(t.Context()); err != nil || now != last {
-					t.Errorf("%d events were written, %v", now-last, err)
-				}
-			})
+			s := shoptest.Open(t, shoptest.Options{})
+			if err := enter(t, s.Service); err != nil {
+				t.Fatal(err)
+			}
+			last, err := s.LastEvent(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := Fill(t.Context(), s.Store, s.Database); !errors.Is(err, ErrNotEmpty) {
+				t.Errorf("%d animals, %v", n, err)
+			}
+			if now, err := s.LastEvent(t.Context()); err != nil || now != last {
+				t.Errorf("%d events were written, %v", now-last, err)
+			}
 		})
 	}
 }
@@ -280,12 +249,12 @@ func TestFillRefusesAStoreWithData(t *testing.T) {
 // If several nodes start at the same time, the store is filled only once.
 func TestConcurrentFillsHappenOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop) {
 		const nodes = 3
 		filled := make(chan int, nodes)
 		for range nodes {
 			go func() {
-				n, err := Fill(t.Context(), store, database)
+				n, err := Fill(t.Context(), s.Store, s.Database)
 				if err != nil {
 					t.Error(err)
 				}
@@ -297,12 +266,12 @@ func TestConcurrentFillsHappenOnce(t *testing.T) {
 			sum += <-filled
 		}
 		pets := listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
-			return service.ListPets(t.Context(), shop.PetList{PageRequest: w})
+			return s.ListPets(t.Context(), shop.PetList{PageRequest: w})
 		})
 		if sum != len(pets) || sum == 0 {
 			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))
 		}
-		if _, err := storeadmin.Check(t.Context(), database, func(finding string) { t.Error(finding) }); err != nil {
+		if _, err := storeadmin.Check(t.Context(), s.Database, func(finding string) { t.Error(finding) }); err != nil {
 			t.Error(err)
 		}
 	})

@@ -4,10 +4,14 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"slices"
 	"syscall"
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // TestAcknowledgedAnimalsSurviveKill kills the service repeatedly while clients create animals. Every
@@ -15,16 +19,16 @@ import (
 // complete and must not exist twice.
 func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
-	const rounds, clients = 30, 8
-	f := newFolderWithKey(t)
+	const rounds, clients = 8, 8
+	f := programtest.NewFolderWithKey(t)
 	records := newLedger()
 	for round := range rounds {
-		p := f.serve()
-		records.check(t, p.walk())
-		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
-			end: func() { p.signal(syscall.SIGKILL) }}
+		p := f.Serve()
+		records.check(t, p.Walk())
+		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 15*round),
+			end: func() { p.Signal(syscall.SIGKILL) }}
 		s.run()
-		p.kill() // wait until the process has exited
+		p.Kill() // wait until the process has exited
 		for _, problem := range s.problems {
 			t.Error(problem)
 		}
@@ -33,22 +37,25 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 			return
 		}
 	}
-	checkIntegrity(t, f.path("animalstore.db"))
-	p := f.serve()
-	records.check(t, p.walk())
-	p.stop()
+	checkIntegrity(t, f.Path("animalstore.db"))
+	p := f.Serve()
+	records.check(t, p.Walk())
+	records.checkEvents(t, p)
+	p.Stop()
 	t.Logf("%d animals acknowledged, %d stored", len(records.acknowledged), records.present)
 }
 
 // ledger records which animals the clients have sent and which ones the service has acknowledged.
 type ledger struct {
-	sent         map[string]pet
-	acknowledged map[int64]pet
+	sent         map[string]programtest.Pet
+	acknowledged map[int64]programtest.Pet
 	present      int   // the number of animals found by the last check
 	newest       int64 // the largest ID seen so far
 }
 
-func newLedger() *ledger { return &ledger{sent: map[string]pet{}, acknowledged: map[int64]pet{}} }
+func newLedger() *ledger {
+	return &ledger{sent: map[string]programtest.Pet{}, acknowledged: map[int64]programtest.Pet{}}
+}
 
 // add records the results of a write load. The IDs of its animals must be larger than all IDs recorded
 // before.
@@ -68,9 +75,9 @@ func (l *ledger) add(t *testing.T, s *writeLoad) {
 }
 
 // check compares the catalogue with the recorded animals. The catalogue must list the newest animal first.
-func (l *ledger) check(t *testing.T, catalogue []pet) {
+func (l *ledger) check(t *testing.T, catalogue []programtest.Pet) {
 	t.Helper()
-	byID, names := map[int64]pet{}, map[string]bool{}
+	byID, names := map[int64]programtest.Pet{}, map[string]bool{}
 	for i, animal := range catalogue {
 		if i > 0 && animal.ID >= catalogue[i-1].ID {
 			t.Errorf("the list is out of order: %d follows %d", animal.ID, catalogue[i-1].ID)
@@ -91,6 +98,25 @@ func (l *ledger) check(t *testing.T, catalogue []pet) {
 		}
 	}
 	l.present = len(catalogue)
+}
+
+// checkEvents checks that the feed announces every stored animal exactly once, in the order of their IDs.
+func (l *ledger) checkEvents(t *testing.T, p *programtest.Program) {
+	t.Helper()
+	var announced []int64
+	for _, text := range p.Feed() {
+		event := programtest.Decode[client.Event](t, text)
+		if animal, _, err := event.Pet(); err == nil && event.Type == client.EventPetCreated {
+			announced = append(announced, animal.ID)
+		}
+	}
+	var stored []int64
+	for _, animal := range slices.Backward(p.Walk()) {
+		stored = append(stored, animal.ID)
+	}
+	if !slices.Equal(announced, stored) {
+		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)
+	}
 }
 
 // checkIntegrity runs SQLite's integrity checks on a database that no other process has open.

@@ -11,40 +11,44 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
+
+	"animalstore/internal/programtest"
 )
 
 // TestFullDiskRefusesWritesAndRecovers fills the disk while the service is running. Writes must get a 503 and
 // leave no partial data, reads must succeed, and writes must succeed again as soon as there is free space.
+//
+// A limit on the file size makes writes fail everywhere. A full file system, which makes them fail with another
+// error, additionally needs the privilege to mount one.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
-	t.Run("file size limit", func(t *testing.T) { // this variant requires no privileges
+	t.Run("file size limit", func(t *testing.T) {
 		t.Parallel()
-		f := newFolderWithKey(t)
-		p := f.serve("--demo")
+		f := programtest.NewFolderWithKey(t)
+		p := f.Serve("--demo")
 		testFullDisk(t, f, p, "animalstore.db",
-			func() { limitFileSize(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
-			func() { limitFileSize(t, p, math.MaxUint64) })
-	})
-	f := newFolderWithKey(t)
-	if err := os.Mkdir(f.path("disk"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
-	if errors.Is(err, syscall.EPERM) {
-		return // only root can mount a file system
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // runs after the program has exited
-		if err := syscall.Unmount(f.path("disk"), 0); err != nil {
-			t.Error(err)
-		}
+			func() { p.LimitFileSize(uint64(fileSize(f.Path("animalstore.db-wal")))) },
+			func() { p.LimitFileSize(math.MaxUint64) })
 	})
 	t.Run("full file system", func(t *testing.T) {
-		f.t = t
-		p := f.serve("--demo", "--database", "disk/animalstore.db")
-		ballast := f.path("disk/ballast")
+		t.Parallel()
+		f := programtest.NewFolderWithKey(t)
+		if err := os.Mkdir(f.Path("disk"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		err := syscall.Mount("tmpfs", f.Path("disk"), "tmpfs", 0, "size=4m")
+		if errors.Is(err, syscall.EPERM) {
+			t.Skip("mounting a tmpfs needs CAP_SYS_ADMIN; the file size limit proves the promise without it")
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { // runs after the program has exited
+			if err := syscall.Unmount(f.Path("disk"), 0); err != nil {
+				t.Error(err)
+			}
+		})
+		p := f.Serve("--demo", "--database", "disk/animalstore.db")
+		ballast := f.Path("disk/ballast")
 		testFullDisk(t, f, p, "disk/animalstore.db", func() {
 			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 			if err != nil {
@@ -57,11 +61,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 			if !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
 			}
-			expectRefusal(t, f.run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
-			if left, err := filepath.Glob(f.path("disk/*backup*")); err != nil || len(left) > 0 {
-				t.Errorf("files left behind: got %q, %v, want none", left, err)
-			}
-			if left, err := filepath.Glob(f.path("disk/.*")); err != nil || len(left) > 0 {
+			programtest.ExpectRefusal(t, f.Run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
+			if left, err := filepath.Glob(f.Path("disk/*backup*")); err != nil || len(left) > 0 {
 				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 		}, func() {
@@ -72,42 +73,27 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	})
 }
 
-// limitFileSize sets the maximum file size for a running program. This requires no privileges.
-func limitFileSize(t *testing.T, p *program, size uint64) {
-	t.Helper()
-	var limit syscall.Rlimit
-	prlimit := func(newLimit, oldLimit *syscall.Rlimit) {
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
-			uintptr(unsafe.Pointer(newLimit)), uintptr(unsafe.Pointer(oldLimit)), 0, 0)
-		if errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	prlimit(nil, &limit)
-	limit.Cur = min(size, limit.Max) // the hard limit cannot be exceeded
-	prlimit(&limit, nil)
-}
-
-func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
-	p.databaseMayFail = true
-	partner := f.createKey("--name", "partner", "--database", database)
-	wanted, _ := p.create(pet{Name: "wanted", Status: "available"})
+// testFullDisk fills the disk and frees it again, twice.
+func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, database string, fill, free func()) {
+	p.DatabaseMayFail = true
+	partner := f.CreateKey("--name", "partner", "--database", database)
+	wanted, _ := p.Create(programtest.Pet{Name: "wanted", Status: "available"})
 	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)
-	acknowledged := len(p.walk())
-	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
-	for round := range 3 {
+	acknowledged := len(p.Walk())
+	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", partner, ""), 200)
+	for round := range 2 {
 		fill()
 		refused := 0
-		for i := 0; refused < 20; i++ {
+		for i := 0; refused < 5; i++ {
 			name := fmt.Sprintf("round %d, animal %d", round, i)
-			a := p.send("POST", "/v1/pets", partner, pet{Name: name, CategoryID: int64(1000 + i)}.json(), "Content-Type: application/json",
+			a := p.Send("POST", "/v1/pets", partner, programtest.Pet{Name: name, CategoryID: int64(1000 + i)}.JSON(), "Content-Type: application/json",
 				"Idempotency-Key: "+strings.ReplaceAll(name, " ", "-"))
-			switch a.status {
+			switch a.Status {
 			case http.StatusCreated:
 				acknowledged++
 			case http.StatusServiceUnavailable:
-				expectError(t, a, 503, "unavailable")
-				if a.header.Get("Retry-After") == "" {
+				programtest.ExpectError(t, a, 503, "unavailable")
+				if a.Header.Get("Retry-After") == "" {
 					t.Error("503 without Retry-After")
 				}
 				refused++
@@ -115,59 +101,59 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 				t.Fatalf("POST /v1/pets on a full disk: got %v, want status 201 or 503", a)
 			}
 			// The query is different each time, so the response cannot come from a cache.
-			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 {
+			if a := p.Send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.Status != 200 {
 				t.Fatalf("read on a full disk: got %v, want status 200", a)
 			}
 		}
-		if a := p.send("POST", "/v1/store/orders", partner, order); a.status == 201 {
-			expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+		if a := p.Send("POST", "/v1/store/orders", partner, order); a.Status == 201 {
+			programtest.ExpectStatus(t, p.Send("PATCH", "/v1/store/orders/"+fmt.Sprint(programtest.Decode[programtest.Pet](t, a.Body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
 		} else {
-			expectError(t, a, 503, "unavailable")
-			if a := p.get(fmt.Sprint("/v1/store/orders?petId=", wanted.ID)); round == 0 && a.body != "[]\n" {
+			programtest.ExpectError(t, a, 503, "unavailable")
+			if a := p.Get(fmt.Sprint("/v1/store/orders?petId=", wanted.ID)); round == 0 && a.Body != "[]\n" {
 				t.Errorf("orders after a refused order: got %v, want none", a)
 			}
 		}
-		if got := len(p.walk()); got != acknowledged {
+		if got := len(p.Walk()); got != acknowledged {
 			t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 		}
-		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
+		programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), 200)
 		free()
 		// The first write after disk space becomes free must succeed, without a restart.
-		p.create(pet{Name: fmt.Sprint("after round ", round)})
+		p.Create(programtest.Pet{Name: fmt.Sprint("after round ", round)})
 		acknowledged++
-		a := p.send("POST", "/v1/store/orders", partner, order)
-		expectStatus(t, a, 201)
-		expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
-		f.mustRun("check", "--database", database)
+		a := p.Send("POST", "/v1/store/orders", partner, order)
+		programtest.ExpectStatus(t, a, 201)
+		programtest.ExpectStatus(t, p.Send("PATCH", "/v1/store/orders/"+fmt.Sprint(programtest.Decode[programtest.Pet](t, a.Body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+		f.MustRun("check", "--database", database)
 	}
-	if got := len(p.walk()); got != acknowledged {
+	if got := len(p.Walk()); got != acknowledged {
 		t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 	}
-	p.stop()
-	f.mustRun("check", "--database", database)
-	q := f.serve("--database", database)
-	if got := len(q.walk()); got != acknowledged {
+	p.Stop()
+	f.MustRun("check", "--database", database)
+	q := f.Serve("--database", database)
+	if got := len(q.Walk()); got != acknowledged {
 		t.Errorf("animals after a restart: got %d, want %d", got, acknowledged)
 	}
-	q.stop()
+	q.Stop()
 }
 
 // TestBackupOnFullDiskLeavesNoFiles simulates a full disk with a limit on the file size, which requires no
 // privileges.
 func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	f.serve("--demo").stop()
-	f.mustRun("backup", "whole.db")
-	before := f.names()
-	r := f.shell("ulimit -f 64; animalstore backup b.db")
-	expectRefusal(t, r, 1, "cannot write the backup")
-	r = f.shell("ulimit -f 64; animalstore restore --force whole.db")
-	expectRefusal(t, r, 1, "whole.db")
-	for _, name := range f.names() {
+	f := programtest.NewFolderWithKey(t)
+	f.Serve("--demo").Stop()
+	f.MustRun("backup", "whole.db")
+	before := f.Names()
+	r := f.Shell("ulimit -f 64; animalstore backup b.db")
+	programtest.ExpectRefusal(t, r, 1, "cannot write the backup")
+	r = f.Shell("ulimit -f 64; animalstore restore --force whole.db")
+	programtest.ExpectRefusal(t, r, 1, "whole.db")
+	for _, name := range f.Names() {
 		if !slices.Contains(before, name) && !strings.HasPrefix(name, "animalstore.db-") {
 			t.Errorf("%s was left behind", name)
 		}
 	}
-	f.mustRun("check")
+	f.MustRun("check")
 }

@@ -1,45 +1,34 @@
-// Package e2e tests the real program as its users run it. It builds the binary, starts it in an empty folder
-// and uses it only through HTTP, signals and the command line.
+// Package e2e tests what only processes can show: kills, signals, several nodes on one database, failover,
+// restarts under load, full disks, TLS and the network. It uses the real program only through HTTP, signals
+// and the command line.
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
+	"runtime"
+	"strconv"
 	"testing"
 
-	_ "animalstore/internal/cli" // makes go test rerun the tests after a change to the program
+	"animalstore/internal/programtest"
 )
 
-// binary is the path of the program under test, which is built once for all tests.
+// binary is the path of the program under test.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "animalstore-e2e-")
-	if err != nil {
+func TestMain(m *testing.M) {
+	var err error
+	if binary, err = programtest.Build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "animalstore")
-	args := []string{"build", "-o", binary}
-	if raceEnabled() {
-		args = append(args, "-race")
+	// Most of these tests wait for processes most of the time, so more of them than there are processors can
+	// run at the same time.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0)))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	if output, err := exec.Command("go", append(args, "animalstore/cmd/animalstore")...).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "cannot build the program: %v\n%s", err, output)
-		return 1
-	}
-	return m.Run()
-}
-
-// raceEnabled reports whether the tests were built with -race. If so, the program is also built with -race.
-func raceEnabled() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	programtest.Main(m)
 }

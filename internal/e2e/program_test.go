@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -309,4 +310,41 @@ func checkForRaces(t *testing.T, output string) {
 	if strings.Contains(output, "DATA RACE") {
 		t.Errorf("the program has a data race:\n%s", output)
 	}
+}
+
+var issuedKey = regexp.MustCompile(`^ask_(live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\n$`)
+
+func (f *folder) createKey(args ...string) string {
+	f.t.Helper()
+	r := f.run(append([]string{"keys", "create"}, args...)...)
+	if r.code != 0 || !issuedKey.MatchString(r.stdout) {
+		f.t.Fatalf("keys create %q: got %v, want exit code 0 and a key", args, r)
+	}
+	return strings.TrimSpace(r.stdout)
+}
+func expectRefusal(t *testing.T, r result, code int, words ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d", r.code, code)
+	}
+	if r.stdout != "" {
+		t.Errorf("stdout is %q, want nothing", r.stdout)
+	}
+	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
+		t.Errorf("want exactly one line on stderr, got:\n%s", r.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(r.stderr, word) {
+			t.Errorf("stderr is %q, want %q in it", r.stderr, word)
+		}
+	}
+}
+func takenAddr(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // TestRollingRestartFailsNoRequest restarts the nodes one after another under load, as an upgrade does. Half
@@ -25,7 +26,7 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
 	f, _ := newSharedFolder(t)
-	running := f.serveNodesUnderLoad(nodes)
+	running := serveNodesUnderLoad(f, nodes)
 	b := newBalancer(t, running)
 	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
 	work := &workDone{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
@@ -49,23 +50,23 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	awaitProgress := func() {
 		t.Helper()
 		enough := work.purchases.Load() + 2*clients
-		await(t, "the next purchases", func() bool { return work.purchases.Load() >= enough || t.Failed() })
+		programtest.Await(t, "the next purchases", func() bool { return work.purchases.Load() >= enough || t.Failed() })
 	}
 	awaitProgress()
 	announced := 0
 	for i, node := range running {
-		node.stop()
+		node.Stop()
 		// Before a node stops, /readyz fails for one second. On a busy machine, the balancer may not have
 		// sent a probe during this time. In this case, the node's log must show that it waited.
 		if b.slots[i].hasAnnounced() {
 			announced++
-		} else if delay := node.stopDelay(); delay < time.Second {
+		} else if delay := stopDelay(node); delay < time.Second {
 			t.Errorf("the node stopped %v after the signal, want at least 1s of failing /readyz first", delay)
 		}
 		b.put(i, nil)
 		awaitProgress()
-		b.put(i, f.serveNodesUnderLoad(1)[0])
-		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
+		b.put(i, serveNodesUnderLoad(f, 1)[0])
+		programtest.Await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
 		awaitProgress()
 	}
 	stop()
@@ -78,19 +79,19 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
 
 // stopDelay returns the time between the stop signal and the end of the process, according to the node's log.
-func (p *program) stopDelay() time.Duration {
-	p.t.Helper()
-	lines := stoppingAndStopped.FindStringSubmatch(p.output.String())
+func stopDelay(p *programtest.Program) time.Duration {
+	p.T.Helper()
+	lines := stoppingAndStopped.FindStringSubmatch(p.Output.String())
 	if lines == nil {
-		p.t.Fatal("the log lacks the lines \"stopping\" and \"stopped\"")
+		p.T.Fatal("the log lacks the lines \"stopping\" and \"stopped\"")
 	}
 	begin, err := time.Parse(time.RFC3339Nano, lines[1])
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	end, err := time.Parse(time.RFC3339Nano, lines[2])
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	return end.Sub(begin)
 }
@@ -107,7 +108,7 @@ type workDone struct {
 // buyPet adds an animal and orders it. It may then approve the order and deliver or cancel it. Each request
 // may reach a different node, so every node must know what the other nodes have acknowledged.
 func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, programtest.WaitTimeout)
 	defer cancel()
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
 	if err != nil {
@@ -209,7 +210,7 @@ type slot struct {
 	used atomic.Int64 // the number of requests sent to the node
 }
 
-func newBalancer(t *testing.T, nodes []*program) *balancer {
+func newBalancer(t *testing.T, nodes []*programtest.Program) *balancer {
 	t.Helper()
 	b := &balancer{transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	ctx, stop := context.WithCancel(context.Background())
@@ -230,10 +231,10 @@ func newBalancer(t *testing.T, nodes []*program) *balancer {
 
 // put places a node in a slot, or empties the slot if node is nil. The slot must be emptied when its node
 // stops, because another process may reuse the port.
-func (b *balancer) put(i int, node *program) {
+func (b *balancer) put(i int, node *programtest.Program) {
 	var at *url.URL
 	if node != nil {
-		at = &url.URL{Scheme: "http", Host: strings.TrimPrefix(node.url, "http://")}
+		at = &url.URL{Scheme: "http", Host: strings.TrimPrefix(node.URL, "http://")}
 	}
 	s := b.slots[i]
 	s.mu.Lock()
@@ -245,7 +246,7 @@ func (b *balancer) put(i int, node *program) {
 
 // watch polls /readyz on the slot's node until the context ends.
 func (s *slot) watch(ctx context.Context) {
-	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: programtest.WaitTimeout}
 	for ctx.Err() == nil {
 		if at, _ := s.current(); at != nil {
 			response, err := probe.Get(at.JoinPath("readyz").String())
@@ -285,7 +286,7 @@ func (s *slot) hasAnnounced() bool {
 
 func (b *balancer) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: waitTimeout}))
+	c, err := client.New("http://nodes.example/v1", programtest.AdminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: programtest.WaitTimeout}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 // TestStopFinishesAcceptedRequest stops the service while it is waiting for the second half of a request
@@ -16,15 +18,15 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFolderWithKey(t)
-			p := f.serve()
+			f := programtest.NewFolderWithKey(t)
+			p := f.Serve()
 			w, err := dial(p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer w.close()
-			want := pet{Name: "Late", CategoryID: 1, Status: "available"}
-			body := want.json()
+			want := programtest.Pet{Name: "Late", CategoryID: 1, Status: "available"}
+			body := want.JSON()
 			half := len(body) / 2
 
 			// The service sends "100 Continue" when it starts to read the body, so it has accepted the
@@ -37,9 +39,9 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.send(body[:half])
-			p.signal(signal)
-			await(t, "new connections to be refused", func() bool {
-				conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			p.Signal(signal)
+			programtest.Await(t, "new connections to be refused", func() bool {
+				conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 				if err == nil {
 					conn.Close()
 				}
@@ -50,13 +52,13 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expectStatus(t, a, http.StatusCreated)
-			got := decode[pet](t, a.body)
-			if code := p.exitCode(); code != 0 {
+			programtest.ExpectStatus(t, a, http.StatusCreated)
+			got := programtest.Decode[programtest.Pet](t, a.Body)
+			if code := p.ExitCode(); code != 0 {
 				t.Errorf("exit code %d, want 0", code)
 			}
 
-			after := f.serve().walk()
+			after := f.Serve().Walk()
 			if len(after) != 1 || after[0] != got || got.Name != want.Name {
 				t.Errorf("sent %+v, got the response %+v, and found %+v after the restart", want, got, after)
 			}
@@ -69,12 +71,12 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 // the restart.
 func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
+	f := programtest.NewFolderWithKey(t)
 	book := newLedger()
-	for round, name := range []string{"first", "second", "third", "fourth", "fifth"} {
-		p := f.serve()
-		book.check(t, p.walk())
-		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
+	for round, name := range []string{"first", "second", "third"} {
+		p := f.Serve()
+		book.check(t, p.Walk())
+		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 80*round), end: func() { p.Signal(syscall.SIGTERM) }}
 		s.run()
 		for _, problem := range s.problems {
 			t.Error(problem)
@@ -82,10 +84,10 @@ func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 		if s.cut > 0 {
 			t.Errorf("%d responses were truncated, want none", s.cut)
 		}
-		if code := p.exitCode(); code != 0 {
+		if code := p.ExitCode(); code != 0 {
 			t.Errorf("exit code %d, want 0", code)
 		}
 		book.add(t, s)
 	}
-	book.check(t, f.serve().walk())
+	book.check(t, f.Serve().Walk())
 }

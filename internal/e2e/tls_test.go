@@ -2,113 +2,23 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"fmt"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	last int64
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t}
-	a.cert, a.key = a.sign(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotAfter: time.Now().Add(time.Hour)})
-	return a
-}
-
-// sign adds a new key and the next serial number to a template and signs it. The first certificate is
-// self-signed.
-func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// serialOf returns the serial number of the certificate that the service presents on a new connection.
+func serialOf(a *programtest.Authority, p *programtest.Program) int64 {
+	p.T.Helper()
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), a.Transport().TLSClientConfig)
 	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.last++
-	template.SerialNumber, template.NotBefore, template.Subject = big.NewInt(a.last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	encoded, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	made, err := x509.ParseCertificate(encoded)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return made, key
-}
-
-// issue returns a new certificate for localhost and its private key, both in PEM format. The certificate
-// expires after the given time.
-func (a *authority) issue(validity time.Duration) (cert, key string) {
-	a.t.Helper()
-	made, private := a.sign(&x509.Certificate{
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(validity),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	block := func(kind string, bytes []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
-	}
-	return block("CERTIFICATE", made.Raw), block("PRIVATE KEY", encoded)
-}
-
-// transport returns an HTTP transport that trusts the authority and uses HTTP/2.
-func (a *authority) transport() *http.Transport {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-}
-
-// serveTLS starts the service with TLS. If there are no args, it uses a new certificate, which it stores in
-// the files cert.pem and key.pem.
-func (f *folder) serveTLS(a *authority, args ...string) *program {
-	f.t.Helper()
-	if len(args) == 0 {
-		cert, key := a.issue(time.Hour)
-		args = []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
-	}
-	p := f.start(args...)
-	p.awaitOutput("the line with the address", listening.MatchString)
-	p.url = "https://" + listening.FindStringSubmatch(p.output.String())[1]
-	p.client.Transport = a.transport()
-	expectStatus(f.t, p.send("GET", "/livez", "", ""), http.StatusOK)
-	return p
-}
-
-// serial returns the serial number of the certificate that the service presents on a new connection.
-func (a *authority) serial(p *program) int64 {
-	a.t.Helper()
-	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), a.transport().TLSClientConfig)
-	if err != nil {
-		a.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	defer connection.Close()
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
@@ -119,13 +29,13 @@ func (a *authority) serial(p *program) int64 {
 // balancers open such connections as health checks.
 func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	p := newFolderWithKey(t).serveTLS(a)
-	p.create(pet{Name: "Rex", CategoryID: 1})
-	if link := p.get("/v1/pets").header.Get("Link"); !strings.HasPrefix(link, "<"+p.url+"/v1/pets") {
-		t.Errorf("Link is %q, want %s/v1/pets", link, p.url)
+	a := programtest.NewAuthority(t)
+	p := programtest.NewFolderWithKey(t).ServeTLS(a)
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	if link := p.Get("/v1/pets").Header.Get("Link"); !strings.HasPrefix(link, "<"+p.URL+"/v1/pets") {
+		t.Errorf("Link is %q, want %s/v1/pets", link, p.URL)
 	}
-	response, err := p.client.Get(p.url + "/livez")
+	response, err := p.Client.Get(p.URL + "/livez")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +43,13 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	if response.ProtoMajor != 2 {
 		t.Errorf("the response uses %s, want HTTP/2", response.Proto)
 	}
-	old := a.transport()
+	old := a.Transport()
 	old.ForceAttemptHTTP2, old.TLSClientConfig.NextProtos = false, []string{"http/1.1"}
-	p.client.Transport = old
-	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
-	address := strings.TrimPrefix(p.url, "https://")
+	p.Client.Transport = old
+	programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
+	address := strings.TrimPrefix(p.URL, "https://")
 	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		config := a.transport().TLSClientConfig
+		config := a.Transport().TLSClientConfig
 		config.MinVersion, config.MaxVersion = version, version
 		connection, err := tls.Dial("tcp", address, config)
 		if (err == nil) != accepted {
@@ -161,169 +71,42 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 			t.Errorf("without TLS: got %d, want 400", plain.StatusCode)
 		}
 	}
-	p.stop()
-	if log := p.output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
+	p.Stop()
+	if log := p.Output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
 		t.Errorf("want handshake errors in the log, but no EOF:\n%s", log)
 	}
 }
 
-// TestReplacedCertificateIsReloaded replaces the certificate files in all common ways. New connections must
-// then get the new certificate.
-func TestReplacedCertificateIsReloaded(t *testing.T) {
+// TestReplacedCertificateIsUsedWithoutRestart replaces the certificate files while the service runs. New
+// connections must get the new certificate.
+func TestReplacedCertificateIsUsedWithoutRestart(t *testing.T) {
 	t.Parallel()
-	overwrite := func(t *testing.T, f *folder, cert, key string) {
-		f.write("cert.pem", cert)
-		f.write("key.pem", key)
+	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
+	p := f.ServeTLS(a)
+	cert, key := a.Issue(2 * time.Hour)
+	f.Write("cert.pem", cert)
+	f.Write("key.pem", key)
+	programtest.Await(t, "the new certificate", func() bool { return serialOf(a, p) == a.Last })
+	if reload := p.Metric("animalstore_tls_reload_failing"); reload != 0 {
+		t.Errorf("animalstore_tls_reload_failing: got %v, want 0", reload)
 	}
-	rename := func(t *testing.T, f *folder, cert, key string) { // replace each file atomically
-		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
-			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	// Kubernetes updates mounted secrets in the same way.
-	symlink := func(t *testing.T, f *folder, cert, key string) {
-		name := fmt.Sprintf("..%d", len(f.names()))
-		if err := os.Mkdir(f.path(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		overwrite(t, &folder{t: t, dir: f.path(name)}, cert, key)
-		for from, to := range map[string]string{"cert.pem": "..data/cert.pem", "key.pem": "..data/key.pem", "..new": name} {
-			if err := os.Symlink(to, f.path(from)); err != nil && !os.IsExist(err) {
-				t.Fatal(err)
-			}
-		}
-		if err := os.Rename(f.path("..new"), f.path("..data")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"overwritten": overwrite, "renamed": rename, "linked": symlink} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a, f := newAuthority(t), newFolderWithKey(t)
-			cert, key := a.issue(time.Hour)
-			replace(t, f, cert, key)
-			p := f.serveTLS(a, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
-			for range 2 {
-				before := a.serial(p)
-				cert, key = a.issue(2 * time.Hour)
-				replace(t, f, cert, key)
-				await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
-				if a.last == before {
-					t.Fatalf("the serial number is still %d, want a new certificate", before)
-				}
-			}
-			expires := fmt.Sprintf("animalstore_tls_certificate_expires_timestamp_seconds %s\n", seconds(a.expiry(cert)))
-			if metrics := p.get("/metrics").body; !strings.Contains(metrics, expires) {
-				t.Errorf("/metrics lacks %s", expires)
-			}
-		})
-	}
-}
-
-func (a *authority) expiry(cert string) time.Time {
-	block, _ := pem.Decode([]byte(cert))
-	made, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return made.NotAfter
-}
-
-// seconds formats a time as Unix seconds, in the same way as a metric value in /metrics.
-func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
-
-// TestBrokenCertificateIsNotLoaded replaces the certificate files with unusable ones. The service must
-// continue to use the old certificate and log each failure only once.
-func TestBrokenCertificateIsNotLoaded(t *testing.T) {
-	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
-	p := f.serveTLS(a)
-	first := a.last
-	awaitReloadFailing := func(want string) {
-		t.Helper()
-		await(t, "animalstore_tls_reload_failing "+want, func() bool {
-			return strings.Contains(p.get("/metrics").body, "animalstore_tls_reload_failing "+want+"\n")
-		})
-	}
-	awaitReloadFailing("0")
-	cert, _ := a.issue(time.Hour)
-	_, otherKey := a.issue(time.Hour)
-	for i, breakFiles := range []func(){
-		// This key belongs to another certificate.
-		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) },
-		func() { f.write("cert.pem", "no certificate") },
-		func() {
-			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {
-				t.Fatal(err)
-			}
-		},
-	} {
-		breakFiles()
-		lines := func() int { return strings.Count(p.output.String(), "cannot reload the certificate") }
-		await(t, "the failure to be logged", func() bool { return lines() == i+1 })
-		awaitReloadFailing("1")
-		p.client.CloseIdleConnections()
-		if got := a.serial(p); got != first {
-			t.Errorf("got the certificate %d, want %d", got, first)
-		}
-		// The service checks the files every second but must not log the same failure again.
-		time.Sleep(3 * time.Second)
-		if lines() != i+1 {
-			t.Errorf("the failure is logged again:\n%s", p.output.String())
-		}
-	}
-	cert, key := a.issue(time.Hour)
-	f.write("cert.pem", cert)
-	f.write("key.pem", key)
-	await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
-	awaitReloadFailing("0")
-}
-
-func TestInvalidTLSFlagsAreRefused(t *testing.T) {
-	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
-	cert, key := a.issue(time.Hour)
-	_, otherKey := a.issue(time.Hour)
-	f.write("cert.pem", cert)
-	f.write("key.pem", key)
-	f.write("other.pem", otherKey)
-	f.write("text.pem", "hello\n")
-	for _, c := range []struct{ cert, key, message string }{
-		{"cert.pem", "", "--tls-key"}, {"", "key.pem", "--tls-cert"},
-		{"missing.pem", "key.pem", "missing.pem: no such file"}, {"cert.pem", "missing.pem", "missing.pem: no such file"},
-		{"cert.pem", "other.pem", "does not match"}, {"key.pem", "cert.pem", "switched"},
-		{"text.pem", "key.pem", "text.pem"}, {"cert.pem", "text.pem", "text.pem"}, {".", "key.pem", "directory"},
-	} {
-		args := []string{"serve", "--addr", takenAddr(t)}
-		if c.cert != "" {
-			args = append(args, "--tls-cert", c.cert)
-		}
-		if c.key != "" {
-			args = append(args, "--tls-key", c.key)
-		}
-		expectRefusal(t, f.run(args...), 2, "--tls-", c.message)
-	}
-	byVariable := newFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
-	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
 }
 
 // TestClientFollowsEventsOverTLS uses the Go client over TLS and HTTP/2. It sends requests and follows a
 // stream that must continue after a restart.
 func TestClientFollowsEventsOverTLS(t *testing.T) {
 	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
-	cert, key := a.issue(time.Hour)
-	args := []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
-	p := f.serveTLS(a, args...)
-	transport := a.transport()
+	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
+	cert, key := a.Issue(time.Hour)
+	args := []string{"--tls-cert", f.Write("cert.pem", cert), "--tls-key", f.Write("key.pem", key)}
+	p := f.ServeTLS(a, args...)
+	transport := a.Transport()
 	defer transport.CloseIdleConnections()
-	c, err := client.New(p.url+"/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second}))
+	c, err := client.New(p.URL+"/v1", programtest.AdminKey, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
 	defer cancel()
 	seen := make(chan client.EventType)
 	go func() {
@@ -343,8 +126,8 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	p.stop()
-	restarted := f.serveTLS(a, append(args, "--addr", strings.TrimPrefix(p.url, "https://"))...)
+	p.Stop()
+	restarted := f.ServeTLS(a, append(args, "--addr", strings.TrimPrefix(p.URL, "https://"))...)
 	if _, err := c.CreatePet(ctx, client.NewPet{Name: "Luna", CategoryID: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -354,5 +137,5 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 	cancel()
 	for range seen {
 	}
-	restarted.stop()
+	restarted.Stop()
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"animalstore/internal/programtest"
 )
 
 // receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks
@@ -37,14 +39,14 @@ func newReceiver(t *testing.T) *receiver {
 
 // subscribe creates a webhook for the receiver. The strings in more are additional members for the JSON
 // request body.
-func (r *receiver) subscribe(p *program, more ...string) {
+func (r *receiver) subscribe(p *programtest.Program, more ...string) {
 	r.t.Helper()
-	a := p.send("POST", "/v1/webhooks", adminKey, fmt.Sprintf(`{"url":%q%s}`, r.URL+"/hook", strings.Join(append([]string{""}, more...), ",")))
-	expectStatus(r.t, a, http.StatusCreated)
-	made := decode[struct {
+	a := p.Send("POST", "/v1/webhooks", programtest.AdminKey, fmt.Sprintf(`{"url":%q%s}`, r.URL+"/hook", strings.Join(append([]string{""}, more...), ",")))
+	programtest.ExpectStatus(r.t, a, http.StatusCreated)
+	made := programtest.Decode[struct {
 		ID     int64
 		Secret string
-	}](r.t, a.body)
+	}](r.t, a.Body)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.id, r.secrets = made.ID, []string{made.Secret}
@@ -110,18 +112,18 @@ func (r *receiver) then(onMessage func(total int)) {
 
 // checkAll waits until every event since the webhook's creation has arrived. Each body must be the same as in
 // the feed, and there must be no other messages. It returns the numbers of events and deliveries.
-func (r *receiver) checkAll(p *program) (events, deliveries int) {
+func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
 	r.t.Helper()
 	since := false
-	for _, event := range p.feed() {
-		header := decode[struct{ ID, Type, Subject string }](r.t, event)
+	for _, event := range p.Feed() {
+		header := programtest.Decode[struct{ ID, Type, Subject string }](r.t, event)
 		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
 		if !since {
 			continue
 		}
 		events++
 		id := "evt_" + header.ID
-		await(r.t, id, func() bool { return r.has(id) > 0 })
+		programtest.Await(r.t, id, func() bool { return r.has(id) > 0 })
 		r.mu.Lock()
 		if r.bodies[id] != event {
 			r.t.Errorf("message %s: got %s\nwant %s like the feed", id, r.bodies[id], event)
@@ -138,9 +140,9 @@ func (r *receiver) checkAll(p *program) (events, deliveries int) {
 }
 
 // awaitDeliveries waits until no delivery is pending.
-func (r *receiver) awaitDeliveries(p *program) {
+func (r *receiver) awaitDeliveries(p *programtest.Program) {
 	r.t.Helper()
-	await(r.t, "the results of all deliveries", func() bool {
-		return p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).body == "[]\n"
+	programtest.Await(r.t, "the results of all deliveries", func() bool {
+		return p.Get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).Body == "[]\n"
 	})
 }

@@ -13,12 +13,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"animalstore/internal/programtest"
 )
 
 // writeLoad lets many clients add animals concurrently until the service stops. Each client uses a raw
 // connection to distinguish a truncated response from a missing one.
 type writeLoad struct {
-	program *program
+	program *programtest.Program
 	name    string // the prefix for the animals' names
 	clients int
 	// The end function is called once, when this number of animals has been acknowledged. It must stop or
@@ -29,15 +31,15 @@ type writeLoad struct {
 	count, ended atomic.Int64
 
 	mu           sync.Mutex
-	sent         map[string]pet // the animals that were sent, by name
-	acknowledged []pet
+	sent         map[string]programtest.Pet // the animals that were sent, by name
+	acknowledged []programtest.Pet
 	cut          int // the number of truncated responses
 	problems     []error
 }
 
 // run runs the clients and returns when no client gets responses any longer.
 func (s *writeLoad) run() {
-	s.sent = map[string]pet{}
+	s.sent = map[string]programtest.Pet{}
 	var clients sync.WaitGroup
 	for i := range s.clients {
 		clients.Go(func() {
@@ -93,8 +95,8 @@ func (s *writeLoad) client(i int) error {
 }
 
 // animal returns an animal whose category and status depend on n.
-func animal(name string, n int) pet {
-	return pet{
+func animal(name string, n int) programtest.Pet {
+	return programtest.Pet{
 		Name:       name + " 🐢",
 		CategoryID: []int64{0, 7, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[n%6],
 		Status:     []string{"", "available", "pending", "sold"}[n%4],
@@ -103,26 +105,26 @@ func animal(name string, n int) pet {
 
 // add sends one animal and returns the animal in the response. It opens a connection first if w points to
 // nil.
-func (s *writeLoad) add(w **wire, want pet) (got pet, err error) {
+func (s *writeLoad) add(w **wire, want programtest.Pet) (got programtest.Pet, err error) {
 	if *w == nil {
 		if *w, err = dial(s.program); err != nil {
-			return pet{}, errors.Join(errNoResponse, err)
+			return programtest.Pet{}, errors.Join(errNoResponse, err)
 		}
 	}
-	body := want.json()
+	body := want.JSON()
 	(*w).send(postHead(len(body)) + body) // receive reports a broken connection
 	a, last, err := (*w).receive()
 	if err != nil {
-		return pet{}, err
+		return programtest.Pet{}, err
 	}
-	if a.status != http.StatusCreated {
-		return pet{}, fmt.Errorf("POST %s: got %v, want 201", body, a)
+	if a.Status != http.StatusCreated {
+		return programtest.Pet{}, fmt.Errorf("POST %s: got %v, want 201", body, a)
 	}
-	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-		return pet{}, fmt.Errorf("POST %s: got %v, want an animal", body, a)
+	if err := json.Unmarshal([]byte(a.Body), &got); err != nil {
+		return programtest.Pet{}, fmt.Errorf("POST %s: got %v, want an animal", body, a)
 	}
 	if want.ID = got.ID; got != want {
-		return pet{}, fmt.Errorf("got the response %+v, want %+v", got, want)
+		return programtest.Pet{}, fmt.Errorf("got the response %+v, want %+v", got, want)
 	}
 	if last {
 		(*w).close()
@@ -136,8 +138,8 @@ type wire struct {
 	reader *bufio.Reader
 }
 
-func dial(p *program) (*wire, error) {
-	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), waitTimeout)
+func dial(p *programtest.Program) (*wire, error) {
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), programtest.WaitTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -151,27 +153,27 @@ func (w *wire) close() {
 }
 
 func (w *wire) send(text string) error {
-	w.conn.SetDeadline(time.Now().Add(waitTimeout)) // the deadline also applies to the response
+	w.conn.SetDeadline(time.Now().Add(programtest.WaitTimeout)) // the deadline also applies to the response
 	_, err := io.WriteString(w.conn, text)
 	return err
 }
 
 // receive reads one response and reports whether it is the last one on this connection. It returns
 // errNoResponse if not a single byte arrived and errTruncated if the response is incomplete.
-func (w *wire) receive() (a response, last bool, err error) {
+func (w *wire) receive() (a programtest.Response, last bool, err error) {
 	if _, err := w.reader.Peek(1); err != nil {
-		return response{}, true, errors.Join(errNoResponse, err)
+		return programtest.Response{}, true, errors.Join(errNoResponse, err)
 	}
 	httpResponse, err := http.ReadResponse(w.reader, nil)
 	if err != nil {
-		return response{}, true, errors.Join(errTruncated, err)
+		return programtest.Response{}, true, errors.Join(errTruncated, err)
 	}
 	defer httpResponse.Body.Close()
 	body, err := io.ReadAll(httpResponse.Body)
 	if err != nil {
-		return response{}, true, errors.Join(errTruncated, err)
+		return programtest.Response{}, true, errors.Join(errTruncated, err)
 	}
-	return response{httpResponse.StatusCode, httpResponse.Header, string(body)}, httpResponse.Close, nil
+	return programtest.Response{Status: httpResponse.StatusCode, Header: httpResponse.Header, Body: string(body)}, httpResponse.Close, nil
 }
 
 // postHead returns the request line and the headers for a request that adds an animal.
@@ -179,7 +181,7 @@ func postHead(length int, fields ...string) string {
 	lines := append([]string{
 		"POST /v1/pets HTTP/1.1",
 		"Host: localhost",
-		"Authorization: Bearer " + adminKey,
+		"Authorization: Bearer " + programtest.AdminKey,
 		"Content-Type: application/json",
 		fmt.Sprintf("Content-Length: %d", length),
 	}, fields...)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 const mergePatch = "Content-Type: application/merge-patch+json"
@@ -215,11 +217,11 @@ func restoreStore(t *testing.T, database string) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := newSession(t, engine{open: func(*testing.T) string { return file }}, area{})
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
-	run(t, "backup", "--database", file, file+".backup")
+	programtest.NewFolder(t).MustRun("backup", "--database", file, file+".backup")
 	s.do("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
-	s.stop()
-	run(t, "restore", "--force", "--database", file, file+".backup")
-	run(t, "copy", "--database", file, "--to", database)
+	s.program.Stop()
+	programtest.NewFolder(t).MustRun("restore", "--force", "--database", file, file+".backup")
+	programtest.NewFolder(t).MustRun("copy", "--database", file, "--to", database)
 }
 
 func restored(s *session) {
@@ -300,7 +302,7 @@ func keys(s *session) {
 		method, path, _ := strings.Cut(refused, " ")
 		s.send(method, path, "")
 	}
-	s.key = adminKey
+	s.key = programtest.AdminKey
 	s.title("List them")
 	s.pages("/v1/keys?limit=2")
 	s.send("GET", "/v1/keys", "")
@@ -331,7 +333,7 @@ func keys(s *session) {
 }
 
 func lastAdminKey(s *session) {
-	s.key = strings.TrimSpace(run(s.T, "keys", "create", "--name", "boss", "--scope", "admin", "--database", s.database))
+	s.key = programtest.NewFolder(s.T).CreateKey("--name", "boss", "--scope", "admin", "--database", s.database)
 	s.addPlaceholders(s.key)
 	s.title("The last key that may do everything")
 	s.send("GET", "/v1/keys/current", "")
@@ -415,7 +417,7 @@ func rateLimit(s *session) {
 	s.title("The first request")
 	s.send("GET", "/v1/pets", "")
 	s.title("One too many")
-	waitFor(s.T, "a request that is one too many", func() bool {
+	programtest.Await(s.T, "a request that is one too many", func() bool {
 		a := s.do("GET", "/v1/pets", "", false)
 		if a.status != 429 {
 			return false

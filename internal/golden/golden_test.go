@@ -12,75 +12,21 @@ package golden
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// waitLimit is the maximum time for any wait. It prevents a broken program from blocking the tests forever.
-const waitLimit = 2 * time.Minute
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if buildDir != "" {
-		os.RemoveAll(buildDir)
-	}
-	os.Exit(code)
-}
-
-var buildDir string // the directory that contains the binary
-
-// binary builds the program on the first call and returns the path of the binary.
-func binary(t *testing.T) string {
-	t.Helper()
-	path, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-var build = sync.OnceValues(func() (path string, err error) {
-	// The go command records which directories a test reads. By reading all directories, the test prevents
-	// the go command from reusing a cached result after the program has changed.
-	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
-			return fs.SkipDir
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	if buildDir, err = os.MkdirTemp("", "animalstore-golden-"); err != nil {
-		return "", err
-	}
-	path = filepath.Join(buildDir, "animalstore")
-	args := []string{"build", "-o", path}
-	info, ok := debug.ReadBuildInfo()
-	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		args = append(args, "-race")
-	}
-	command := exec.Command("go", append(args, "./cmd/animalstore")...)
-	command.Dir = "../.."
-	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build the program: %w\n%s", err, output)
-	}
-	return path, nil
-})
+func TestMain(m *testing.M) { programtest.Main(m) }
 
 // engine is a kind of database. Its open function returns the --database value for a new, empty database.
 type engine struct {
@@ -91,15 +37,6 @@ type engine struct {
 var engines = []engine{
 	{"sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "animalstore.db") }},
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
-}
-
-// environment returns the environment variables for the program. They include the given settings but neither
-// COLUMNS nor the developer's own ANIMALSTORE_ variables.
-func environment(settings ...string) []string {
-	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")
-	})
-	return append(append(environment, "GORACE=atexit_sleep_ms=0"), settings...)
 }
 
 // check compares a result with a golden file. With -update, it writes the golden file instead.
@@ -153,16 +90,6 @@ func checkFiles(t *testing.T, folder string, want []string) {
 			t.Errorf("%s belongs to no test", path)
 		} else if err := os.Remove(path); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// waitFor polls until the condition is true. It fails the test after waitLimit.
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", waitLimit, what)
 		}
 	}
 }

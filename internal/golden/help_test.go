@@ -1,11 +1,11 @@
 package golden
 
 import (
-	"bytes"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 // TestHelp compares the --help output of the program and of every command with the golden files.
@@ -28,13 +28,11 @@ func TestHelp(t *testing.T) {
 
 func helpOf(t *testing.T, command []string) string {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	c := exec.Command(binary(t), append(command[:len(command):len(command)], "--help")...)
-	c.Dir, c.Env, c.Stdout, c.Stderr = t.TempDir(), environment(), &stdout, &stderr
-	if err := c.Run(); err != nil || stderr.Len() > 0 {
-		t.Fatalf("%q --help: %v\n%s", command, err, &stderr)
+	r := programtest.NewFolder(t).MustRun(append(command[:len(command):len(command)], "--help")...)
+	if r.Stderr != "" {
+		t.Fatalf("%q --help: got %v, want nothing on stderr", command, r)
 	}
-	return stdout.String()
+	return r.Stdout
 }
 
 var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)

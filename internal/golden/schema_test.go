@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"animalstore/internal/programtest"
+
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 )
@@ -57,7 +59,7 @@ func TestSchema(t *testing.T) {
 		t.Run(engine.name, func(t *testing.T) {
 			t.Parallel()
 			database := engine.open(t)
-			serve(t, database, nil).stop()
+			programtest.NewFolder(t).Serve("--database", database).Stop()
 			db, err := sql.Open(drivers[engine.name], database)
 			if err != nil {
 				t.Fatal(err)

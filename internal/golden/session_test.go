@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 // host is the Host header in every request. It is fixed so that no URL in a response depends on the port.
@@ -23,9 +25,9 @@ const host = "animals.example"
 type session struct {
 	*testing.T
 	database string
-	*process
-	client *http.Client
-	key    string // the key to send with every request, or "" to send no key
+	program  *programtest.Program
+	client   *http.Client
+	key      string // the key to send with every request, or "" to send no key
 
 	transcript   strings.Builder
 	placeholders []placeholder     // the placeholders in the order in which they were added
@@ -45,21 +47,21 @@ type recordedResponse struct {
 // newSession starts a new service with a new database and returns a session that uses it.
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
-	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
-		client: &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableCompression: true},
+	s := &session{T: t, database: engine.open(t), key: programtest.AdminKey, counts: map[string]int{}, lengths: map[string]string{},
+		client: &http.Client{Timeout: programtest.WaitTimeout, Transport: &http.Transport{DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	s.setPlaceholder(adminKey, "{configured key}")
+	s.setPlaceholder(programtest.AdminKey, "{configured key}")
 	var variables []string
 	if a.unconfigured {
 		s.key = ""
 	} else {
-		variables = []string{"ANIMALSTORE_API_KEY=" + adminKey}
+		variables = []string{"ANIMALSTORE_API_KEY=" + programtest.AdminKey}
 	}
 	if a.prepare != nil {
 		a.prepare(t, s.database)
 	}
-	s.process = serve(t, s.database, variables, a.flags...)
+	s.program = programtest.NewFolder(t, variables...).Serve(append([]string{"--database", s.database}, a.flags...)...)
 	return s
 }
 
@@ -107,7 +109,7 @@ func (s *session) do(method, target, body string, write bool, fields ...string) 
 
 func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
 	s.Helper()
-	request, err := http.NewRequestWithContext(s.Context(), method, s.url+target, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(s.Context(), method, s.program.URL+target, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}

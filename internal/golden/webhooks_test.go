@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"animalstore/internal/programtest"
 )
 
 // receiver is a webhook endpoint. It responds with status 410 if the path starts with /gone and with status
@@ -51,7 +53,7 @@ var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
 // writeMessages waits for n messages and records them in an order that does not depend on when they arrived.
 func (r *receiver) writeMessages(s *session, n int) {
 	s.Helper()
-	waitFor(s.T, fmt.Sprintf("%d messages", n), func() bool {
+	programtest.Await(s.T, fmt.Sprintf("%d messages", n), func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return len(r.messages) >= n
@@ -84,7 +86,7 @@ func (r *receiver) writeMessages(s *session, n int) {
 // waitForDeliveries waits until a webhook has n deliveries and none of them is pending.
 func waitForDeliveries(s *session, path string, n int) {
 	s.Helper()
-	waitFor(s.T, "the deliveries", func() bool {
+	programtest.Await(s.T, "the deliveries", func() bool {
 		body := s.do("GET", path+"/deliveries", "", false).body
 		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
 	})
@@ -122,7 +124,7 @@ func webhooks(s *session) {
 	s.send("POST", "/v1/webhooks/77/deliveries/1/redeliver", "")
 	s.title("An address that is gone")
 	s.send("DELETE", "/v1/pets/1", "")
-	waitFor(s.T, "the webhook to be disabled", func() bool {
+	programtest.Await(s.T, "the webhook to be disabled", func() bool {
 		return strings.Contains(s.do("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
 	})
 	r.writeMessages(s, 1)

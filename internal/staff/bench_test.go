@@ -11,13 +11,13 @@ import (
 func BenchmarkCatalogue(b *testing.B) {
 	s := newShop(b)
 	for range 2 * pageSize {
-		s.addPet("Rex", 1, shop.Available)
+		s.AddPet(b, "Rex", 1, shop.Available)
 	}
-	pages, err := New(Config{Service: s.service, Log: s.log()})
+	pages, err := New(Config{Service: s.Service, Log: s.log()})
 	if err != nil {
 		b.Fatal(err)
 	}
-	token, err := s.service.SignIn(b.Context(), configuredKey)
+	token, err := s.SignIn(b.Context(), configuredKey)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	b := s.signedIn(configuredKey)
 	b.mustGet("/").want(t, 200, "0 Available 0 Pending 0 Sold 0 No status 0 Total", "No animals yet")
 	for i := range 3 {
-		s.addPet("Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
+		s.AddPet(t, "Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}
 	b.post("/staff/pets/1/orders")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
@@ -24,9 +24,9 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	if rows := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`).FindAllStringSubmatch(page.body, -1); len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
 		t.Errorf("the table of days has %v, want 30 rows ending in 3 arrivals and 2 sales", rows)
 	}
-	s.addPet("Max", 1, "")
+	s.AddPet(t, "Max", 1, "")
 	if page := b.mustGet("/"); !strings.Contains(page.body, `<td class="number">4</td><td class="number">2</td></tr>`) {
 		t.Error("an animal added later is not counted exactly once")
 	}
-	s.signedIn(s.key(shop.EventsRead).Secret).mustGet("/") // a user without pets:read and orders:read gets an empty dashboard
+	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/") // a user without pets:read and orders:read gets an empty dashboard
 }

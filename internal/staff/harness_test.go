@@ -6,56 +6,33 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // configuredKey is the admin key of every shop in these tests.
-const configuredKey = "configured-key-of-the-tests"
+const configuredKey = shoptest.AdminKey
 
-// testShop is a shop with a real store and with its staff pages served by a real HTTP server.
+// testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
-	t           testing.TB
-	store       *sqlstore.Store
-	service     *shop.Service
-	clockOffset atomic.Int64 // a duration that is added to the store's clock
-	url         string
+	*shoptest.Shop
+	t   testing.TB
+	url string
 }
 
 func newShop(t testing.TB, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &testShop{t: t}
-	now := func() time.Time { return time.Now().Add(time.Duration(s.clockOffset.Load())) }
-	var err error
-	if s.store, err = sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.store.Close() })
-	s.service = s.openService()
-	s.url = s.serve(s.service, change...)
+	s := &testShop{Shop: shoptest.Open(t, shoptest.Options{}), t: t}
+	s.url = s.serve(s.Service, change...)
 	return s
-}
-
-// openService opens another service on the same store, as a second node would.
-func (s *testShop) openService() *shop.Service {
-	s.t.Helper()
-	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return service
 }
 
 // serve starts an HTTP server with the staff pages for a service and returns its URL.
@@ -69,34 +46,12 @@ func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url st
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	server := httptest.NewServer(pages)
-	s.t.Cleanup(func() {
-		pages.Stopping()
-		server.Close()
-	})
+	server := shoptest.Serve(s.t, pages)
+	s.t.Cleanup(pages.Stopping)
 	return server.URL
 }
 
 func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
-
-// key creates an API key with the given scopes.
-func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
-	s.t.Helper()
-	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return key
-}
-
-func (s *testShop) addPet(name string, category int64, status shop.Status) shop.Pet {
-	s.t.Helper()
-	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return pet
-}
 
 // browser is a client that keeps cookies and does not follow redirects.
 type browser struct {

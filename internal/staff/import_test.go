@@ -45,7 +45,7 @@ func (r response) importFields(t *testing.T) (sum, once string) {
 
 func (s *testShop) wantPetCount(n int64) {
 	s.t.Helper()
-	if got, err := s.service.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
+	if got, err := s.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
 		s.t.Errorf("the inventory is %+v (error %v), want %d animals", got, err, n)
 	}
 }

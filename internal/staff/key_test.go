@@ -12,7 +12,7 @@ import (
 func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	b := s.signedIn(s.key(shop.Admin).Secret)
+	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	b.post("/staff/keys", "name", "", "scope", "pets:read").want(t, http.StatusUnprocessableEntity, "Name must")
 	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "soon").want(t, http.StatusUnprocessableEntity, "expiry date must look like")
 	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2001-01-01").want(t, http.StatusUnprocessableEntity, "The expiry date must")

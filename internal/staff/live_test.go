@@ -2,12 +2,12 @@ package staff
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"animalstore/internal/shop"
 )
@@ -20,9 +20,7 @@ type liveReader struct {
 
 func (b *browser) openLive(path string, header ...string) *liveReader {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // this timeout is reached only if the test hangs
-	b.t.Cleanup(cancel)
-	r := b.request("GET", path).WithContext(ctx)
+	r := b.request("GET", path)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -56,44 +54,58 @@ func (f *liveReader) until(topics ...string) {
 	}
 }
 
+// waitForFeed waits until the service has read all events that it streams.
+func (s *testShop) waitForFeed() {
+	s.t.Helper()
+	last, err := s.LastEvent(s.t.Context())
+	for position := int64(0); err == nil && position < last; {
+		added, before := s.EventSignal(), position
+		if _, position, err = s.EventsAfter(s.t.Context(), shop.EventFilter{}, before); position == before {
+			<-added
+		}
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	working, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.service.RunJobs(working, func(err error) { t.Log(err) })
-	}()
-	defer func() { stop(); <-done }()
-	key := s.key(shop.PetsRead, shop.PetsWrite)
+	var working sync.WaitGroup
+	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log(err) }) })
+	t.Cleanup(working.Wait)
+	key := s.Key(t, shop.PetsRead, shop.PetsWrite)
 	b := s.signedIn(key.Secret)
 	all := s.signedIn(configuredKey).openLive("/staff/live")
 	some := b.openLive("/staff/live")
-	pet := s.addPet("Rex", 1, shop.Available)
+	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	some.until("pets-created", "pets", "category-1")
-	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
+	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
 		t.Fatal(err)
 	}
 	some.until("pet-1")
 	all.until("pets-created", "order-1", "orders", "orders-placed", "pet-1")
-	last, err := s.service.LastEvent(t.Context())
+	last, err := s.LastEvent(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A reconnecting page continues at its last position. A page that has missed too many changes refreshes
 	// everything.
 	b.openLive("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
-	for range 2 * maxLiveTopics {
-		s.addPet("many", 1, "")
+	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, maxLiveTopics)
+	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
 		name := "more"
-		if _, err := s.service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: &name}, nil); err != nil {
+		if _, err := s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: &name}, nil); err != nil {
 			t.Fatal(err)
 		}
-		pet.ID++
 	}
+	s.waitForFeed()
 	b.openLive("/staff/live?after=0").until("everything")
-	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
+	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	some.until("ended")

@@ -22,7 +22,7 @@ func (r response) orderActions() (steps []string) {
 func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	key := s.key(shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead)
+	key := s.Key(t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead)
 	b := s.signedIn(key.Secret)
 	b.post("/staff/categories", "name", "Dogs").wantRedirect(t, "/staff/categories")
 	b.post("/staff/pets", "name", "Rex", "category", "1", "status", "available")
@@ -43,7 +43,7 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect(t, "/staff/pets/1")
 	b.mustGet("/staff/pets/1").want(t, 200, "Rex Sold", "Delivered", "Mark as returned")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect(t, "/staff/pets/1")
-	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
+	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	s.signedIn(configuredKey).mustGet("/staff/pets/1").want(t, 200, "Key 1 (revoked) changed status: status sold → available")
@@ -53,24 +53,25 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.addPet("Rex", 1, shop.Available)
-	s.addPet("Bella", 1, shop.Available)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	s.AddPet(t, "Bella", 1, shop.Available)
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
 	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
 	b.mustGet("/").want(t, 200, "No reservations expire in the next 24 hours")
-	s.clockOffset.Add(int64(71*time.Hour + 30*time.Minute))
+	s.Clock.Forward(71*time.Hour + 30*time.Minute) // also ends the session
+	b = s.signedIn(configuredKey)
 	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2")
 	b.mustGet("/").want(t, 200, "Time left 1 Rex 2", "2 Bella 2")
-	s.clockOffset.Add(int64(time.Hour))
+	s.Clock.Forward(time.Hour)
 	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex Expired")
 	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "No orders match").orderActions(); len(got) > 0 {
 		t.Errorf("expired orders offer %v", got)
 	}
 	b.mustGet("/staff/orders?status=x").want(t, 200, "The status must be one of")
 	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order 99")
-	if err := s.service.DeletePet(t.Context(), 1, nil); err != nil {
+	if err := s.DeletePet(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.mustGet("/staff/orders").want(t, 200, "1 Animal 1 (removed) Expired")
@@ -81,8 +82,8 @@ func TestOrdersArePaged(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
 	for range pageSize + 2 {
-		pet := s.addPet("Rex", 1, shop.Available)
-		if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
+		pet := s.AddPet(t, "Rex", 1, shop.Available)
+		if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

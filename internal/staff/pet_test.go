@@ -22,12 +22,12 @@ func (r response) petNames() (names []string) {
 func TestCatalogueFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	b := s.signedIn(s.key(shop.PetsRead).Secret)
+	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	b.mustGet("/staff/pets").want(t, 200, "No animals yet")
 	for i := range 2*pageSize + 5 {
-		s.addPet(fmt.Sprintf("Rex %d", i), int64(1+i%2), []shop.Status{shop.Available, shop.Sold}[i%3/2])
+		s.AddPet(t, fmt.Sprintf("Rex %d", i), int64(1+i%2), []shop.Status{shop.Available, shop.Sold}[i%3/2])
 	}
-	s.addPet("Žofka", 3, shop.Pending)
+	s.AddPet(t, "Žofka", 3, shop.Pending)
 	var walked []string
 	more := regexp.MustCompile(`<a role="button" class="quiet" href="([^"]*)"[^>]*>More animals`)
 	for next := "/staff/pets"; next != ""; {
@@ -66,9 +66,9 @@ func TestNewPetsMatchTheFilters(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey).withHTMX()
-	rex := s.addPet("Rex", 1, shop.Available)
-	s.addPet("Bella", 1, shop.Sold)
-	s.addPet("Coco", 2, shop.Sold)
+	rex := s.AddPet(t, "Rex", 1, shop.Available)
+	s.AddPet(t, "Bella", 1, shop.Sold)
+	s.AddPet(t, "Coco", 2, shop.Sold)
 	got := b.mustGet(fmt.Sprintf("/staff/pets/fresh?newest=%d&status=sold&name=&category=", rex.ID))
 	if !slices.Equal(got.petNames(), []string{"Coco", "Bella"}) || !strings.Contains(got.body, `id="newest" name="newest" value="3"`) {
 		t.Errorf("the new rows are %v: %s", got.petNames(), got.body)
@@ -77,7 +77,7 @@ func TestNewPetsMatchTheFilters(t *testing.T) {
 		t.Errorf("rows without new animals: %v", got.petNames())
 	}
 	for range pageSize + 1 {
-		s.addPet("many", 1, "")
+		s.AddPet(t, "many", 1, "")
 	}
 	if got := b.mustGet("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Show new animals"); len(got.petNames()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
 		t.Errorf("more new animals than a page gave %s", got.body)
@@ -116,7 +116,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 		}
 	}
 	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(t, http.StatusOK, "Someone else changed this animal")
-	pet, err := s.service.Pet(t.Context(), 1)
+	pet, err := s.Pet(t.Context(), 1)
 	if err != nil || pet.Name != "Rexo" {
 		t.Errorf("the animal is %v (error %v), want the name Rexo", pet, err)
 	}
@@ -134,27 +134,27 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	offers := regexp.MustCompile(`name="to" value="(\w+)"`)
 	for _, from := range append(shop.Statuses(), "") {
 		for _, to := range shop.Statuses() {
-			pet := s.addPet("Rex", 1, from)
+			pet := s.AddPet(t, "Rex", 1, from)
 			row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", pet.ID))
 			var offered []string
 			for _, offer := range offers.FindAllStringSubmatch(row.body, -1) {
 				offered = append(offered, offer[1])
 			}
-			_, err := s.service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &to}, nil)
+			_, err := s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &to}, nil)
 			if possible := err == nil && from != to; possible != slices.Contains(offered, string(to)) {
 				t.Errorf("from %q to %q is possible: %v, but the row offers %v", from, to, possible, offered)
 			}
 		}
 	}
-	pet := s.addPet("Luna", 1, shop.Available)
+	pet := s.AddPet(t, "Luna", 1, shop.Available)
 	status := fmt.Sprintf("/staff/pets/%d/status", pet.ID)
 	b.post(status, "was", "available", "to", "pending", "back", "list").wantRedirect(t, "/staff/pets")
 	b.post(status, "was", "available", "to", "sold").want(t, http.StatusPreconditionFailed, "Someone else has changed its status")
 	b.withHTMX().post(status, "was", "available", "to", "sold").want(t, 200, "Someone else has changed its status", "Pending")
 	b.withHTMX().post(status, "was", "pending", "to", "sold").want(t, 200, "Luna is now sold", "Sold")
 	b.withHTMX().post(status, "was", "sold", "to", "pending").want(t, 200, "cannot become pending", "Sold")
-	held := s.addPet("Held", 1, shop.Available)
-	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}); err != nil {
+	held := s.AddPet(t, "Held", 1, shop.Available)
+	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}); err != nil {
 		t.Fatal(err)
 	}
 	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "Reserved · order 1")
@@ -168,18 +168,18 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	pet := s.addPet("Rex", 1, shop.Available)
+	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
 	b.mustGet("/staff/pets/1/delete").want(t, 200, "Remove Rex?")
 	removing := b.withHTMX().mustGet("/staff/pets/1/delete").want(t, 200, "Rex will be removed in", "Undo")
 	if !strings.Contains(removing.body, "load delay:8s") {
 		t.Errorf("the row does not delay the removal: %s", removing.body)
 	}
-	if _, err := s.service.Pet(t.Context(), pet.ID); err != nil {
+	if _, err := s.Pet(t.Context(), pet.ID); err != nil {
 		t.Errorf("the animal was removed before the delay: %v", err)
 	}
 	name := "Rexo"
-	if _, err := s.service.UpdatePet(t.Context(), 1, shop.PetChange{Name: &name}, nil); err != nil {
+	if _, err := s.UpdatePet(t.Context(), 1, shop.PetChange{Name: &name}, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.post("/staff/pets/1/delete", was...).want(t, http.StatusPreconditionFailed, "so it was not removed")
@@ -196,13 +196,13 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	b := s.signedIn(s.key(shop.Admin).Secret)
+	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
-	pet := s.addPet(evil, 1, shop.Available)
-	if _, err := s.service.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
+	pet := s.AddPet(t, evil, 1, shop.Available)
+	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: evil}); err != nil {
+	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: evil}); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit", "/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {

@@ -46,9 +46,9 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 	s := newShop(t)
 	ctx := t.Context()
 	for name, end := range map[string]func(key shop.IssuedKey, b *browser) error{
-		"revoked": func(key shop.IssuedKey, _ *browser) error { return s.service.RevokeKey(ctx, key.ID) },
+		"revoked": func(key shop.IssuedKey, _ *browser) error { return s.RevokeKey(ctx, key.ID) },
 		"rotated": func(key shop.IssuedKey, _ *browser) error {
-			_, err := s.service.RotateKey(ctx, key.ID, 0)
+			_, err := s.RotateKey(ctx, key.ID, 0)
 			return err
 		},
 		"signed out": func(_ shop.IssuedKey, b *browser) error {
@@ -58,7 +58,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			key := s.key(shop.PetsRead)
+			key := s.Key(t, shop.PetsRead)
 			b := s.signedIn(key.Secret)
 			b.mustGet("/staff/pets")
 			address, _ := url.Parse(s.url)
@@ -67,16 +67,11 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.client.Jar.SetCookies(address, kept) // a copy of the old cookie must not work either
-			for start := time.Now(); ; {
-				got := b.get("/staff/pets")
-				if got.status == http.StatusSeeOther {
-					got.wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
-					break
-				}
-				if time.Since(start) > time.Minute {
-					t.Fatal("the session did not end")
-				}
+			got := b.get("/staff/pets")
+			for got.status == http.StatusOK { // a node may remember a key for a moment
+				got = b.get("/staff/pets")
 			}
+			got.wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
 			b.withHTMX().get("/staff/pets/1/row").wantRedirect(t, "/staff/sign-in")
 		})
 	}
@@ -85,9 +80,13 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 func TestSessionIsValidOnEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	b := s.signedIn(s.key(shop.Admin).Secret)
+	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	here, _ := url.Parse(s.url)
-	there, _ := url.Parse(s.serve(s.openService()))
+	node, err := s.Node(t.Context(), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, _ := url.Parse(s.serve(node))
 	b.client.Jar.SetCookies(there, b.client.Jar.Cookies(here))
 	b.url = there.String()
 	b.mustGet("/staff/keys")
@@ -111,7 +110,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, c.change)
-			key := s.key(shop.PetsRead)
+			key := s.Key(t, shop.PetsRead)
 			got := s.browser().post("/staff/sign-in", "key", " "+key.Secret+"\n")
 			cookie := got.header.Get("Set-Cookie")
 			for _, want := range c.want {
@@ -146,7 +145,7 @@ func TestCrossSiteFormsAreRefused(t *testing.T) {
 		r.Header.Set(header[0], header[1])
 		b.do(r).want(t, http.StatusForbidden, "another site")
 	}
-	if page, err := s.service.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}); err != nil || len(page.Items) > 0 {
+	if page, err := s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}); err != nil || len(page.Items) > 0 {
 		t.Errorf("a cross-site form was accepted: %v, error %v", page, err)
 	}
 	r := b.request("POST", "/staff/pets", "name", "Rex", "category", "1")
@@ -159,7 +158,7 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, scope := range shop.Scopes() {
-		b := s.signedIn(s.key(scope).Secret)
+		b := s.signedIn(s.Key(t, scope).Secret)
 		home := b.mustGet("/")
 		for _, r := range routes() {
 			if r.scope == anyone || r.scope == signedIn {
@@ -178,8 +177,8 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 			}
 		}
 	}
-	s.addPet("Rex", 1, shop.Available)
-	reader := s.signedIn(s.key(shop.PetsRead).Secret)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	reader := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
 		// The sign-out form is the only form that does not use GET.
 		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 {
@@ -192,7 +191,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.addPet("Rex", 1, shop.Available)
+	s.AddPet(t, "Rex", 1, shop.Available)
 	for _, page := range []string{"/", "/staff/sign-in", "/staff/pets", "/staff/pets/1", "/staff/nowhere", "/staff/static/0/x.js"} {
 		got := b.get(page)
 		policy := got.header.Get("Content-Security-Policy")
@@ -245,7 +244,7 @@ func TestUnsentFormClosesTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(time.Minute))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute)) // reached only if the test hangs
 	fmt.Fprintf(conn, "POST /staff/pets HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname=", address.Host)
 	got, err := io.ReadAll(conn) // reads until the server closes the connection
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
@@ -257,8 +256,8 @@ func TestUnsentFormClosesTheConnection(t *testing.T) {
 func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "http://pets.example.com/shop/v1" })
-	s.addPet("Rex", 1, shop.Available)
-	token, err := s.service.SignIn(t.Context(), configuredKey)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	token, err := s.SignIn(t.Context(), configuredKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +287,7 @@ func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.store.Close()
+	s.Store.Close()
 	for _, page := range []string{"/", "/staff/pets"} {
 		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "Something went wrong") {
 			t.Errorf("%s returned %d: %s", page, got.status, got.text())

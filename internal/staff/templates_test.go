@@ -17,11 +17,11 @@ import (
 func TestEveryTemplateMatchesItsData(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	admin, err := s.service.Authenticate(t.Context(), configuredKey)
+	admin, err := s.Authenticate(t.Context(), configuredKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(Config{Service: s.service, Log: s.log()})
+	pages, err := New(Config{Service: s.Service, Log: s.log()})
 	if err != nil {
 		t.Fatal(err)
 	}

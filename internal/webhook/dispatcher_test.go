@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -15,38 +14,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
 
-// waitLimit is the longest time that a test waits for a condition.
-const waitLimit = time.Minute
+// waitLimit is the longest time that a test waits for a condition. It is reached only if the test hangs.
+const waitLimit = 5 * time.Minute
 
 // fixture is a shop on a real SQLite store.
 type fixture struct {
-	*shop.Service
-	t     *testing.T
-	store *sqlstore.Store
+	*shoptest.Shop
+	t *testing.T
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	service, err := shop.Open(t.Context(), store, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &fixture{service, t, store}
+	return &fixture{shoptest.Open(t, shoptest.Options{}), t}
 }
 
 // dispatch starts a dispatcher as a second node would. It returns the dispatcher and a function that stops
 // it.
 func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
-	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
+	node, err := o.Node(o.t.Context(), shop.Options{})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -78,9 +67,7 @@ func (o *fixture) subscribe(url string) shop.Webhook {
 func (o *fixture) createPets(animals int) {
 	o.t.Helper()
 	for range animals {
-		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			o.t.Fatal(err)
-		}
+		o.AddPet(o.t, "Rex", 1, "")
 	}
 }
 
@@ -343,7 +330,7 @@ func TestAttemptsPastTheirClaim(t *testing.T) {
 	if n := server.connections.accepted(); n != 0 {
 		t.Errorf("there were %d connections, want none", n)
 	}
-	o.store.Close()
+	o.Store.Close()
 	attempt := shop.Attempt{Status: 200}
 	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(reported) != 1 {
 		t.Errorf("the outcome is %s, reported: %q", outcome, reported)

@@ -3,7 +3,7 @@ package webhook
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"animalstore/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -6,20 +6,20 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"animalstore/internal/browsertest"
 	"animalstore/internal/demo"
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/staff"
 )
 
@@ -29,78 +29,48 @@ var screenshots = flag.String("screenshots", "", "directory for screenshots of t
 
 // testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
-	t        *testing.T
-	service  *shop.Service
-	url      string
-	keys     int
-	fillDemo func() int // loads the demo data and returns the number of animals
+	*shoptest.Shop
+	t   *testing.T
+	url string
 }
 
 func newShop(t *testing.T, environment shop.Environment) *testShop {
 	t.Helper()
-	s := &testShop{t: t}
-	database := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true})
+	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{Environment: environment}})
+	pages, err := staff.New(staff.Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := shop.Open(t.Context(), store, shop.Options{Environment: environment})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := staff.New(staff.Config{Service: service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	working := make(chan struct{})
-	go func() {
-		defer close(working)
-		service.RunJobs(t.Context(), func(err error) { t.Log("work:", err) })
-	}()
-	server := httptest.NewServer(pages)
+	server := shoptest.Serve(t, pages)
+	var working sync.WaitGroup
+	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log("work:", err) }) })
 	t.Cleanup(func() {
 		pages.Stopping()
-		server.Close()
-		<-working
-		store.Close()
+		working.Wait()
 	})
-	s.service, s.url = service, server.URL
-	s.fillDemo = func() int {
-		t.Helper()
-		n, err := demo.Fill(t.Context(), store, database)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	return s
+	return &testShop{s, t, server.URL}
 }
 
-// key creates an API key with the given scopes.
-func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
+// fillDemo loads the demo data and returns the number of animals.
+func (s *testShop) fillDemo() int {
 	s.t.Helper()
-	s.keys++
-	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: fmt.Sprintf("key %d of the tests", s.keys), Scopes: scopes})
+	n, err := demo.Fill(s.t.Context(), s.Store, s.Database)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return key
+	return n
 }
 
 // addPet adds an animal directly through the service, without the staff pages.
 func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	s.t.Helper()
-	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: 1, Status: status})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return pet
+	return s.AddPet(s.t, name, 1, status)
 }
 
 // updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
-	if _, err := s.service.UpdatePet(s.t.Context(), id, change, nil); err != nil {
+	if _, err := s.UpdatePet(s.t.Context(), id, change, nil); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -108,8 +78,9 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 // user is a browser page in which a user is signed in.
 type user struct {
 	*browsertest.Page
-	t    *testing.T
-	shop *testShop
+	t     *testing.T
+	shop  *testShop
+	width int
 }
 
 const (
@@ -117,15 +88,54 @@ const (
 	phone   = 360
 )
 
-// signIn opens a browser window of the given width and signs in with a key.
+// holdTimers makes a page hold every timer of six seconds or more until the test calls elapse. Otherwise, a
+// message could vanish before a busy machine has looked at it.
+const holdTimers = `(() => {
+	const set = window.setTimeout, clear = window.clearTimeout, held = new Map();
+	let last = 0;
+	window.setTimeout = (f, delay, ...args) => {
+		if (!(delay >= 6000)) return set(f, delay, ...args);
+		held.set(--last, () => f(...args));
+		return last;
+	};
+	window.clearTimeout = (id) => held.delete(id) || clear(id);
+	window.elapse = () => { for (const [id, f] of held) { held.delete(id); f(); } };
+})()`
+
+// signIn opens a page of the given width and signs in with a key.
 func (s *testShop) signIn(width int, key string) *user {
 	s.t.Helper()
-	p := &user{browsertest.Open(s.t, width, 900), s.t, s}
-	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
+	p := &user{browsertest.Open(s.t, width, 900), s.t, s, width}
+	p.resize(width)
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(holdTimers).Do(ctx)
+		return err
+	}))
 	p.open("/")
 	p.fill(`[name="key"]`, key+kb.Enter)
 	p.waitVisible(".account")
 	return p
+}
+
+// elapse lets the time pass for which the page's long timers wait.
+func (p *user) elapse() {
+	p.t.Helper()
+	p.Run(chromedp.Evaluate("elapse()", nil))
+}
+
+func (p *user) resize(width int) {
+	p.t.Helper()
+	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
+}
+
+// accessible checks the page at the widths of a desktop and of a phone.
+func (p *user) accessible(what string) {
+	p.t.Helper()
+	for name, width := range map[string]int{"desktop": desktop, "phone": phone} {
+		p.resize(width)
+		p.Accessible(what + " on a " + name)
+	}
+	p.resize(p.width)
 }
 
 func (p *user) open(path string) {
@@ -171,7 +181,7 @@ func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 			var done bool
 			if err := chromedp.Evaluate(expression, &done).Do(ctx); err == nil && done {
 				return nil

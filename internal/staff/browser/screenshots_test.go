@@ -21,7 +21,7 @@ func TestScreenshots(t *testing.T) {
 	if *screenshots != "" {
 		folder = *screenshots
 	}
-	anna, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.Admin}})
+	anna, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestScreenshots(t *testing.T) {
 // mostOrderedPet returns the id of the reserved animal with the most orders.
 func (s *testShop) mostOrderedPet() (id int64) {
 	s.t.Helper()
-	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
+	orders, err := s.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,168 @@
+// Package docs tests the documentation of the API and its example as developers use them: in a browser, in a
+// shell and with their own tools.
+package docs
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/demo"
+	"animalstore/internal/httpapi"
+	"animalstore/internal/shoptest"
+)
+
+// serveDocs serves the API of a shop with the demo data and runs its background jobs.
+func serveDocs(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := shoptest.Open(t, shoptest.Options{})
+	if _, err := demo.Fill(t.Context(), s.Store, s.Database); err != nil {
+		t.Fatal(err)
+	}
+	handler, err := httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(context.Background())
+	var jobs sync.WaitGroup
+	jobs.Go(func() { s.RunJobs(running, func(err error) { t.Error(err) }) })
+	t.Cleanup(func() {
+		stop()
+		jobs.Wait()
+	})
+	return shoptest.Serve(t, handler)
+}
+
+// shell runs a script in a folder with additional environment variables and returns its output.
+func shell(t *testing.T, dir, script string, variables ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // only prevents a broken script from blocking the tests
+	defer cancel()
+	command := exec.CommandContext(ctx, "bash", "-euc", script)
+	command.Dir, command.Env = dir, append(append(os.Environ(), "no_proxy=*"), variables...)
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: got %d, %v, want 200", url, response.StatusCode, err)
+	}
+	return string(body)
+}
+
+// Every shell example in the guides works when it is pasted into a shell.
+func TestGuideExamplesRun(t *testing.T) {
+	t.Parallel()
+	server := serveDocs(t)
+	examples := regexp.MustCompile(`(?s)<code class="run">(.*?)</code>`).FindAllStringSubmatch(fetch(t, server.URL+"/docs/guides"), -1)
+	if len(examples) < 8 {
+		t.Fatalf("got %d examples, want at least 8", len(examples))
+	}
+	for _, example := range examples {
+		script := html.UnescapeString(example[1])
+		// With --fail-with-body, curl also fails if the service responds with an error.
+		output, err := shell(t, t.TempDir(), "curl() { command curl --silent --fail-with-body \"$@\"; }\n"+script, "KEY="+shoptest.AdminKey)
+		if err != nil || strings.Contains(output, `"code":`) || !strings.Contains(output, `"id":`) {
+			t.Errorf("%s\ngot %s, %v, want a response without an error", script, output, err)
+		}
+	}
+}
+
+// The guides and the API reference are accessible at phone and desktop widths.
+func TestDocsAreAccessible(t *testing.T) {
+	t.Parallel()
+	server := serveDocs(t)
+	page := browsertest.Open(t, 1280, 900)
+	widths := []int64{390, 1280}
+	for path, rendered := range map[string]string{"/docs/guides": "main", "/docs": ".opblock"} {
+		page.Run(chromedp.Navigate(server.URL+path), chromedp.WaitVisible(rendered, chromedp.ByQuery))
+		for _, width := range widths {
+			page.Run(chromedp.EmulateViewport(width, 900))
+			page.Accessible(fmt.Sprintf("%s at %d pixels", path, width))
+		}
+	}
+}
+
+// tryOutScript defines JavaScript functions that open one operation in the API reference at a time. Opening
+// all operations at the same time would take minutes to render.
+const tryOutScript = `
+	const find = async (block, selector) => {
+		for (;;) {
+			const found = block.querySelector(selector);
+			if (found) return found;
+			await new Promise(done => setTimeout(done, 20));
+		}
+	};
+	const open = name => {
+		const block = [...document.querySelectorAll(".opblock")].find(block => name ===
+			block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path);
+		block.querySelector(".opblock-summary-control").click();
+		return block;
+	};
+	const hasPanel = async name => {
+		const block = open(name);
+		await find(block, ".responses-wrapper"); // rendered last
+		return block.querySelector(".try-out__btn") !== null;
+	};
+	const tryOut = async name => {
+		const block = open(name);
+		(await find(block, ".try-out__btn")).click();
+		(await find(block, ".btn.execute")).click();
+		return (await find(block, ".live-responses-table tr.response .response-col_status")).textContent;
+	};
+`
+
+// In the API reference, a developer enters a key once and then sends requests from the "Try it out" panels. Only
+// one operation has no such panel, because its examples would not work.
+func TestReferenceSendsRequests(t *testing.T) {
+	t.Parallel()
+	server := serveDocs(t)
+	if n := strings.Count(fetch(t, server.URL+"/v1/openapi.yaml"), "x-explorer-enabled: false"); n != 1 {
+		t.Errorf("operations without a panel: got %d, want only GET /store/orders", n)
+	}
+	page := browsertest.Open(t, 1280, 2000)
+	page.Run(
+		chromedp.Navigate(server.URL+"/docs"),
+		// Scripted clicks do not depend on the positions of elements, which change while the page renders.
+		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
+		chromedp.SendKeys("#auth-bearer-value", shoptest.AdminKey, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .authorize").click()`, nil),
+		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
+		chromedp.Evaluate(tryOutScript, nil),
+	)
+	if browsertest.Eval[bool](page, `hasPanel("GET /store/orders")`) {
+		t.Error("GET /store/orders has a panel, want none")
+	}
+	for _, operation := range []struct{ name, want string }{
+		{"GET /pets/{petId}", "200"}, {"POST /pets", "201"},
+	} {
+		got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", operation.name))
+		if !strings.HasPrefix(strings.TrimSpace(got), operation.want) {
+			t.Errorf("%s: got status %q, want %s", operation.name, got, operation.want)
+		}
+	}
+}

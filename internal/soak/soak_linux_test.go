@@ -1,0 +1,91 @@
+package soak
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
+)
+
+// TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
+// and cuts connections. Afterwards, every acknowledged change must exist exactly once, and every follower and
+// webhook must have received the event for this change.
+//
+// The environment variable SOAK sets the duration. SOAK_SEED repeats the random choices made in an earlier
+// run.
+func TestSoak(t *testing.T) {
+	if os.Getenv("SOAK") == "" {
+		t.Skip("runs by hand: set SOAK to the duration, for example SOAK=10m")
+	}
+	length, err := time.ParseDuration(os.Getenv("SOAK"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("SOAK_SEED"), strconv.FormatUint(rand.Uint64(), 10)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("SOAK=%s SOAK_SEED=%d", length, seed)
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		f := programtest.NewFolderWithKey(t)
+		s := newSoak(t, f, seed, 1)
+		s.faults, s.mildFaults = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mildFaults, s.fillDisk)
+		s.run(length)
+		f.MustRun("check")
+	})
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
+		// The service is configured to close idle database connections quickly. Otherwise, the check for
+		// resource leaks would mistake them for a leak.
+		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
+		s := newSoak(t, f, seed, 2)
+		s.databaseFails = true
+		s.faults = append(s.faults, func() {
+			proxy.Cut()
+			s.pause(0, 300)
+			proxy.Heal()
+			s.databaseCuts++
+		})
+		s.run(length / 2)
+	})
+}
+
+// fillDisk simulates a full disk and waits until writes fail while reads still succeed. It then frees disk
+// space and expects writes to succeed again without a restart.
+func (s *soak) fillDisk() {
+	s.t.Helper()
+	s.exhaustDisk()
+	s.nodes[0].LimitFileSize(math.MaxUint64)
+	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
+}
+
+// killOnFullDisk kills the node while its disk is full and restarts it with free disk space.
+func (s *soak) killOnFullDisk() {
+	s.t.Helper()
+	s.exhaustDisk()
+	s.killNode()
+}
+
+// exhaustDisk simulates a disk that fills up in the middle of a transaction. It waits until writes fail while
+// reads still succeed.
+func (s *soak) exhaustDisk() {
+	s.t.Helper()
+	s.fullDisks++
+	log, err := os.Stat(s.folder.Path("animalstore.db-wal"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.nodes[0].LimitFileSize(uint64(log.Size()) + uint64(s.rng.IntN(100_000)))
+	s.pause(0, 200)
+	s.nodes[0].LimitFileSize(0)
+	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
+	s.awaitGrowth("reads to succeed", &s.reads, 20)
+}
