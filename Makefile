@@ -9,9 +9,15 @@ BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
 
+# The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
+# whose code runs in other processes, or have no concurrency.
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate))$$
+
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Every day
 
 .PHONY: run
 run: ## Run the service in this folder.
@@ -21,17 +27,45 @@ run: ## Run the service in this folder.
 build: ## Build the static binary bin/animalstore.
 	CGO_ENABLED=0 go build -trimpath -o bin/animalstore ./cmd/animalstore
 
-.PHONY: test
-test: needs vet ## Check the code and run all tests with the race detector.
-	go test -race -timeout 20m ./...
+.PHONY: check
+check: ## After each edit, in less than a minute: gofmt, vet, staticcheck, and the unit tests of the packages that changed.
+	@scripts/check
 
-.PHONY: vet
-vet: ## Check the code without running it: gofmt, vet, staticcheck, also for Windows and macOS.
+.PHONY: test
+test: needs lint ## Before each commit: run everything that must pass.
+	go test -race -timeout 20m $$(go list ./... | grep -vE '$(WITHOUT_RACE)')
+	go test -timeout 20m $$(go list ./... | grep -E '$(WITHOUT_RACE)')
+
+.PHONY: lint
+lint: ## Check the code without running it: gofmt, vet, staticcheck.
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
+
+##@ Before a release
+
+.PHONY: test-race
+test-race: needs ## Run all tests with the race detector, in the program, too.
+	ANIMALSTORE_TEST_RACE=1 go test -race -count=1 -timeout 40m ./...
+
+# On a machine that has not compiled the dependencies for these systems yet, this takes minutes. make test checks the types.
+.PHONY: vet
+vet: ## Vet the code for Windows and macOS.
 	GOOS=windows go vet ./cmd/... ./internal/cli ./internal/server
 	GOOS=darwin go vet ./cmd/... ./internal/cli ./internal/server
+
+.PHONY: mutate
+mutate: needs ## Break the product in many ways, one at a time, and expect a test to fail each time; MUTANT selects by name.
+	go run ./internal/mutate -run '$(MUTANT)'
+
+.PHONY: bare-test
+bare-test: ## Run make test in a minimal Debian that has only Go, git and make (as root).
+	scripts/bare-test
+
+.PHONY: soak
+soak: ## Run load, kills, full disks and broken connections together for SOAK (10m), then check the store.
+	@scripts/need-postgres
+	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
@@ -49,11 +83,6 @@ lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
-.PHONY: soak
-soak: ## Run load, kills, full disks and broken connections together for SOAK (10m), then check the store.
-	@scripts/need-postgres
-	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
-
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
 	go run ./internal/dist
@@ -66,9 +95,15 @@ dist-check: ## Build the release twice in different environments and compare byt
 package-test: ## Install, upgrade, remove and purge the Debian package in a container with systemd (as root).
 	scripts/package-test
 
+##@ By hand
+
+.PHONY: cover
+cover: needs ## Show what the tests execute: a table of the packages, and the functions that nothing executes.
+	@scripts/cover
+
 .PHONY: screenshots
 screenshots: ## Take the screenshots of the staff pages in docs.
-	@scripts/need chromium-headless-shell chromium-headless-shell
+	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
 	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
 
 .PHONY: bench
@@ -83,9 +118,11 @@ bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BEN
 # PostgreSQL, a browser, and npm for the TypeScript example.
 .PHONY: needs
 needs:
-	@scripts/need gcc gcc libc6-dev
-	@scripts/need curl curl
-	@scripts/need pkill procps
-	@scripts/need npm nodejs npm
-	@scripts/need chromium-headless-shell chromium-headless-shell
-	@scripts/need-postgres
+	@missing=0; \
+	scripts/need gcc gcc libc6-dev || missing=1; \
+	scripts/need curl curl || missing=1; \
+	scripts/need pkill procps || missing=1; \
+	scripts/need npm nodejs npm || missing=1; \
+	scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox || missing=1; \
+	scripts/need-postgres || missing=1; \
+	exit $$missing
