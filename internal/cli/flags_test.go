@@ -1,15 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -243,26 +242,18 @@ func newBusyShop(t *testing.T) (*service, *transcript) {
 	}
 	succeed(t, "categories", "add", "--name", "Mice")
 	succeed(t, "orders", "place", "--pet", "5")
-	target, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	requests := &transcript{changed: make(chan struct{})}
-	var mu sync.Mutex
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	recorder := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	recorder := newProxy(t, s.url, func(r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		query, _ := url.QueryUnescape(r.URL.RawQuery)
-		mu.Lock()
-		io.WriteString(requests, r.Method+" "+r.URL.Path+"?"+query+"\n")
-		r.Header.Write(requests)
-		requests.Write(body)
-		mu.Unlock()
-		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(recorder.Close)
-	t.Setenv("ANIMALSTORE_URL", recorder.URL+"/v1")
+		var text bytes.Buffer
+		fmt.Fprintf(&text, "%s %s?%s\n", r.Method, r.URL.Path, query)
+		r.Header.Write(&text)
+		text.Write(body)
+		requests.Write(text.Bytes())
+	})
+	t.Setenv("ANIMALSTORE_URL", recorder)
 	return s, requests
 }
 

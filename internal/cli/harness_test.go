@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -284,6 +287,23 @@ func (s *service) stop() {
 
 // useForCommands makes the service the one that client commands use.
 func (s *service) useForCommands() { s.t.Setenv("ANIMALSTORE_URL", s.url+"/v1") }
+
+// newProxy starts a proxy that calls see with each request before it forwards it to the service. It returns the
+// proxy's URL for client commands.
+func newProxy(t *testing.T, target string, see func(*http.Request)) string {
+	t.Helper()
+	service, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(service)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		see(r)
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
+}
 
 type response struct {
 	status int
