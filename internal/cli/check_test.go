@@ -20,7 +20,7 @@ func TestCheckWorksWhileServiceWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			newFolderWithKey(t)
 			t.Setenv("ANIMALSTORE_DATABASE", database(t))
-			s := serve(t, "--demo")
+			s := serve(t)
 			var clients sync.WaitGroup
 			for range 4 {
 				clients.Go(func() {
