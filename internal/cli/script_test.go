@@ -33,13 +33,14 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, "PATH="+os.Getenv("PATH"), "GORACE="+os.Getenv("GORACE"), "no_proxy=*",
 				"ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey)
-			env.Values["t"] = env.T().(sequentialT).T
+			env.Values["t"], env.Values["service"] = env.T().(sequentialT).T, new(*service)
 			return os.Chdir(env.WorkDir)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"animalstore":       scriptAnimalstore,
 			"exit-code":         scriptExitCode,
 			"serve":             scriptServe,
+			"stop-service":      func(ts *testscript.TestScript, _ bool, _ []string) { (*ts.Value("service").(**service)).stop() },
 			"store-has":         scriptStoreHas,
 			"signal-at-request": scriptSignalAtRequest,
 		},
@@ -94,6 +95,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	setScriptVariables(ts)
 	s := serve(ts.Value("t").(*testing.T), args...)
 	ts.Defer(s.stop)
+	*ts.Value("service").(**service) = s
 	ts.Setenv("ANIMALSTORE_URL", s.url+"/v1")
 }
 
