@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,10 +40,7 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	self, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(self, filepath.Join(dir, "animalstore"))
-	}
-	if err != nil {
+	if err = errors.Join(err, os.Symlink(self, filepath.Join(dir, "animalstore"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -71,7 +69,10 @@ const adminKey = "the-operators-own-key"
 func newFolder(t *testing.T, variables ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	setVariables(t, variables...)
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
+	}
 }
 
 func newFolderWithKey(t *testing.T) {
@@ -79,23 +80,12 @@ func newFolderWithKey(t *testing.T) {
 	newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey)
 }
 
-func setVariables(t *testing.T, variables ...string) {
-	t.Helper()
-	for _, variable := range variables {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
-	}
-}
-
 // fileNames returns the names of the files in the folder.
-func fileNames(t *testing.T) (names []string) {
+func fileNames(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(".")
+	names, err := filepath.Glob("*")
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		names = append(names, entry.Name())
 	}
 	return names
 }

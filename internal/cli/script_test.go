@@ -26,8 +26,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(".") // restores the working directory in the end
-	setVariables(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=")
+	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=") // restores these in the end
 	testscript.RunT(sequentialT{t}, testscript.Params{
 		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
