@@ -22,24 +22,6 @@ func (s *service) addPet(name string) {
 	s.expect(201, "POST", "/v1/pets", adminKey, `{"name":"`+name+`","categoryId":1}`)
 }
 
-// The command prints every event once, although the service was restarted. Ctrl-C is no error.
-func TestEventsCommandSurvivesRestart(t *testing.T) {
-	newFolderWithKey(t)
-	s := serve(t)
-	s.useForCommands()
-	s.addPet("Rex")
-	follower := follow(t, `"name":"Rex"`, "--type", "pet.created", "-o", "json")
-	s.stop()
-	s = serve(t, "--addr", s.addr)
-	s.addPet("Mia")
-	follower.await(`"name":"Mia"`)
-	follower.interrupt()
-	follower.exit(0)
-	if lines := strings.Split(strings.TrimSpace(follower.output.String()), "\n"); len(lines) != 2 {
-		t.Errorf("got %d lines, want 2: %q", len(lines), lines)
-	}
-}
-
 func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	newFolder(t)
 	s := serve(t)
@@ -52,7 +34,8 @@ func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	follower.await("The API key is unknown or has expired")
 }
 
-// A restore undoes events that the command has printed. It says so and goes on with the new ones.
+// The command goes on when the service has been restarted. If a restore has undone events that it has printed, it
+// says so. Ctrl-C is no error.
 func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	newFolderWithKey(t)
 	s := serve(t)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os/exec"
@@ -144,15 +143,4 @@ func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
 	}
 	s, screen := serveOnTerminal(t, "--demo")
 	s.awaitKey(screen)
-}
-
-func TestDemoRefusesNonEmptyDatabase(t *testing.T) {
-	newFolderWithKey(t)
-	s := serve(t)
-	s.addPet("Rex")
-	s.stop()
-	expectRefusal(t, animalstore(t, "serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo needs an empty database", "it already has", "--database")
-	if got := serve(t).expect(200, "GET", "/v1/pets", adminKey, ""); got != fmt.Sprintln(`[{"id":1,"name":"Rex","categoryId":1}]`) {
-		t.Errorf("animals: got %s, want only Rex", got)
-	}
 }

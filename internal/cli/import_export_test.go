@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -43,24 +44,16 @@ func TestShutdownWaitsForExport(t *testing.T) {
 	const animals = 9000
 	writeAnimals(t, animals, strings.Repeat("🐈", 200)) // the export must be larger than the connection's buffers
 	succeed(t, "import", "pets.ndjson")
-	request, err := http.NewRequest("GET", s.url+"/v1/exports/pets.csv", nil)
+	connection, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+adminKey)
-	slow := &http.Client{Transport: &http.Transport{Dial: func(network, addr string) (net.Conn, error) {
-		connection, err := net.Dial(network, addr)
-		if err == nil {
-			err = connection.(*net.TCPConn).SetReadBuffer(64 << 10)
-		}
-		return connection, err
-	}}}
-	defer slow.CloseIdleConnections()
-	response, err := slow.Do(request)
+	defer connection.Close()
+	fmt.Fprintf(connection, "GET /v1/exports/pets.csv HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", adminKey)
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
 	s.interrupt()
 	s.await("msg=stopping")
 	body, err := io.ReadAll(response.Body)
