@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"api/apitest":          {},
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
+	"internal/shoptest":    {"internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 }

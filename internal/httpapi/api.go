@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -65,8 +66,8 @@ type API struct {
 	pageCache          *responseCache // responses to GET /pets
 	petCache           *responseCache // responses to GET /pets/{petId}
 	basePath           string         // the path component of the base URL
-	commonHeaders      []header       // sent with every response
-	deprecationHeaders []header       // sent with every response from deprecatedOperation
+	commonHeaders      http.Header    // sent with every response
+	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
 	streams            *streamLimit
 	imports            *semaphore      // acquired by each import while it is in progress
@@ -107,7 +108,7 @@ func New(c Config) (*API, error) {
 		document:           document,
 		docs:               docs,
 		router:             router,
-		metrics:            newMetrics(c.Version, c.Service, c.Collectors...),
+		metrics:            newMetrics(c.Version, c.Service, routes(), c.Collectors...),
 		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
 		rateLimiter:        newRateLimiter(c.RateLimit),
 		pageCache:          newResponseCache(c.Service),
@@ -135,10 +136,10 @@ func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
-	w.Header().Set("X-Request-Id", x.id)
-	setHeaders(w.Header(), a.commonHeaders)
+	w.Header()["X-Request-Id"] = []string{x.id}
+	maps.Copy(w.Header(), a.commonHeaders)
 	a.metrics.inFlight.Inc()
-	outcome := web.Guard(x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
+	outcome := web.Guard(&x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
 	a.metrics.inFlight.Dec()
 	a.finish(x, outcome)
 	outcome.Abort()
@@ -146,7 +147,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // finish updates the metrics and writes the access log entry for a request.
 func (a *API) finish(x *exchange, outcome web.Outcome) {
-	operation := "none"
+	operation := unknownOperation
 	if x.route != nil {
 		operation = x.route.operation
 	}
@@ -154,7 +155,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	took := end.Sub(x.start)
 	a.metrics.count(operation, outcome.Status, took, x.streamed)
 	a.accessLog.Write(web.Entry{
-		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: x.w,
+		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: &x.w,
 		Principal: x.principal, End: end, Took: took,
 		Routine:  outcome.Status < 400 && x.route != nil && !hasPathPrefix(x.r.URL.Path, "/v1"),
 		Stopping: a.isStopping(),
@@ -172,7 +173,7 @@ func (a *API) serve(x *exchange) error {
 		x.route, x.params = e.routes[x.r.Method], params
 	}
 	if x.route != nil && x.route.operation == deprecatedOperation {
-		setHeaders(x.w.Header(), a.deprecationHeaders)
+		maps.Copy(x.w.Header(), a.deprecationHeaders)
 	}
 	// A client without a valid key learns nothing, not even whether a path exists.
 	if e != nil && !e.public || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {

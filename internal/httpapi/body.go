@@ -37,7 +37,7 @@ func (x *exchange) readBody() (err error) {
 	if x.r.ContentLength > rule.maxBytes {
 		return rule.errTooLarge() // refuse the body without reading it
 	}
-	control := http.NewResponseController(x.w)
+	control := http.NewResponseController(&x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))
 	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {

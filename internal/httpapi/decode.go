@@ -17,8 +17,15 @@ import (
 
 // object is a decoded JSON object. Each of its methods reads one member and adds any problem to problems.
 type object struct {
-	members  map[string]jsontext.Value
+	body     []byte
+	members  []member // in the order of the body; there are so few that a search is faster than a map
 	problems shop.Problems
+}
+
+// member is one member of an object. Both fields are parts of the body.
+type member struct {
+	name  jsontext.Value // quoted
+	value jsontext.Value
 }
 
 // parseObject decodes a body that must be exactly one JSON object without duplicate names. Otherwise it
@@ -27,12 +34,66 @@ func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
-	o := &object{}
-	err := json.Unmarshal(body, &o.members)
-	if err != nil || o.members == nil { // null decodes without an error and leaves the map nil
+	o := &object{body: body}
+	if err := json.Unmarshal(body, o); err != nil {
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
+}
+
+func (m member) hasName(name string) bool {
+	if !bytes.ContainsRune(m.name, '\\') { // true for nearly all names
+		return string(m.name[1:len(m.name)-1]) == name
+	}
+	unquoted, _ := asString(m.name)
+	return unquoted == name
+}
+
+// errNotObject is the error for JSON that is not an object.
+var errNotObject = errors.New("not an object")
+
+// UnmarshalJSONFrom reads the members of an object. It fails if the text is not an object or if a name occurs
+// twice.
+func (o *object) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
+	if decoder.PeekKind() != '{' {
+		if err := decoder.SkipValue(); err != nil {
+			return err // a syntax error, which says more than errNotObject
+		}
+		return errNotObject
+	}
+	decoder.ReadToken()
+	o.members = make([]member, 0, 4)
+	for decoder.PeekKind() != '}' {
+		name, err := o.readValue(decoder)
+		if err != nil {
+			return err
+		}
+		value, err := o.readValue(decoder)
+		if err != nil {
+			return err
+		}
+		o.members = append(o.members, member{name, value})
+	}
+	_, err := decoder.ReadToken()
+	return err
+}
+
+// readValue reads the next value and returns it as a part of the body, because the decoder reuses its own
+// memory.
+func (o *object) readValue(decoder *jsontext.Decoder) (jsontext.Value, error) {
+	value, err := decoder.ReadValue()
+	end := int(decoder.InputOffset())
+	return o.body[end-len(value) : end], err
+}
+
+// member returns the value of a member and whether the object has that member.
+func (o *object) member(name string) (jsontext.Value, bool) {
+	for _, m := range o.members {
+		if m.hasName(name) {
+			return m.value, true
+		}
+	}
+	return nil, false
 }
 
 // parseOptionalObject decodes an object in which all members are optional. In contrast to parseObject, it
@@ -62,7 +123,7 @@ func invalidJSONMessage(body []byte, err error) string {
 
 // text returns a required member, which must be a string that shop.TextProblem accepts.
 func (o *object) text(name string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -78,13 +139,13 @@ func (o *object) text(name string) string {
 
 // has reports whether a member is present.
 func (o *object) has(name string) bool {
-	_, given := o.members[name]
+	_, given := o.member(name)
 	return given
 }
 
 // integer returns a required member, which must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return 0
@@ -99,7 +160,7 @@ func (o *object) integer(name string) int64 {
 // seconds returns an optional member, which must be a whole number of seconds, or preset if the member is
 // missing.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		return preset
 	}
@@ -117,7 +178,7 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz
 // time returns an optional member, which must be a time in RFC 3339 format, or the zero time if the member
 // is missing.
 func (o *object) time(name string) time.Time {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		return time.Time{}
 	}
@@ -132,7 +193,7 @@ func (o *object) time(name string) time.Time {
 // scopes returns a required member, which must be an array of strings. The shop package checks whether
 // they are valid scopes.
 func (o *object) scopes(name string) []shop.Scope {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return nil
@@ -151,7 +212,7 @@ func stringArray[T ~string](o *object, name string, value jsontext.Value) (list 
 // url returns a required member, which must be a string. The shop package checks whether it is a valid
 // URL.
 func (o *object) url(name string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -166,7 +227,7 @@ func (o *object) url(name string) string {
 // eventTypes returns an optional member, which must be null or an array of strings. The shop package
 // checks whether the strings are valid event types.
 func (o *object) eventTypes(name string) []shop.EventType {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
@@ -175,7 +236,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 
 // boolean returns a required member, which must be true or false.
 func (o *object) boolean(name string) bool {
-	value, _ := o.members[name]
+	value, _ := o.member(name)
 	kind := value.Kind()
 	if kind != 't' && kind != 'f' {
 		o.problems.Add(name, "must be true or false")
@@ -186,7 +247,7 @@ func (o *object) boolean(name string) bool {
 // checkedText returns a required member, which must be a string. The problem function describes what is
 // wrong with the string, or returns "" if the string is valid.
 func (o *object) checkedText(name string, problem func(string) string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -208,6 +269,9 @@ func asInt64(value jsontext.Value) (int64, bool) {
 func asString(value jsontext.Value) (text string, ok bool) {
 	if value.Kind() != '"' {
 		return "", false
+	}
+	if !bytes.ContainsRune(value, '\\') {
+		return string(value[1 : len(value)-1]), true
 	}
 	unquoted, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {

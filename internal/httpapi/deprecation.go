@@ -28,11 +28,11 @@ func (a *API) isRemoved(x *exchange) bool {
 
 // deprecationHeaders returns the headers that announce the removal of the deprecated operation to clients
 // (RFC 9745, RFC 8594).
-func deprecationHeaders(base string) []header {
-	return []header{
-		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},
-		{"Sunset", removalDate.Format(http.TimeFormat)},
-		{"Link", fmt.Sprintf(
+func deprecationHeaders(base string) http.Header {
+	return http.Header{
+		"Deprecation": {fmt.Sprintf("@%d", deprecatedSince.Unix())},
+		"Sunset":      {removalDate.Format(http.TimeFormat)},
+		"Link": {fmt.Sprintf(
 			`<%[1]s/openapi.yaml>; rel="deprecation"; type="application/yaml", `+
 				`<%[1]s/openapi.yaml>; rel="sunset"; type="application/yaml", <%[1]s/pets>; rel="successor-version"`, base)},
 	}

@@ -61,7 +61,7 @@ func (a *API) getDocsFile(x *exchange) error {
 	if !known || err != nil {
 		return errNoSuchPath()
 	}
-	x.sendWithETag("no-cache", contentType, entityTag(text), text)
+	x.sendWithETag(revalidateAny, []string{contentType}, entityTag(text), text)
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 	}
 	x.w.Header().Set("Content-Security-Policy", a.docs.contentPolicy)
 	x.w.Header().Set("Referrer-Policy", "no-referrer")
-	x.sendWithETag("no-cache", "text/html; charset=utf-8", entityTag(page.Bytes()), page.Bytes())
+	x.sendWithETag(revalidateAny, []string{"text/html; charset=utf-8"}, entityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 

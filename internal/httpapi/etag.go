@@ -10,12 +10,9 @@ import (
 
 // entityTag derives an entity tag from the content alone. The tag is therefore the same on every node and
 // after a restart.
-func entityTag(parts ...[]byte) string {
-	hash := sha256.New()
-	for _, part := range parts {
-		hash.Write(part)
-	}
-	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
+func entityTag(content []byte) string {
+	hash := sha256.Sum256(content)
+	return `"` + hex.EncodeToString(hash[:16]) + `"`
 }
 
 // resourceTag returns the entity tag for a single resource.

@@ -12,7 +12,7 @@ import (
 
 // exchange holds the state of one HTTP request and its response.
 type exchange struct {
-	w          *web.Recorder
+	w          web.Recorder
 	r          *http.Request
 	id         string
 	start      time.Time
@@ -57,25 +57,34 @@ const responseTimeout = 30 * time.Second
 // response.
 func (x *exchange) writeHeader(status int) {
 	// SetWriteDeadline fails only if the connection does not support deadlines, as in some tests.
-	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
+	http.NewResponseController(x.w.ResponseWriter).SetWriteDeadline(time.Now().Add(responseTimeout))
 	x.w.WriteHeader(status)
 }
 
+// shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a
+// few KB". A header fewer makes GET /pets/{petId} a tenth faster, because a map with more than eight
+// entries costs far more than a smaller one.
+const shortBody = 1 << 10
+
 // send sends a response with the given status, type and body.
-func (x *exchange) send(status int, contentType string, body []byte) {
-	x.w.Header().Set("Content-Type", contentType)
-	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+func (x *exchange) send(status int, contentType []string, body []byte) {
+	h := x.w.Header()
+	h["Content-Type"] = contentType
+	isHead := x.r.Method == http.MethodHead
+	if isHead || len(body) > shortBody {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	x.writeHeader(status)
 	x.release() // a client that reads slowly must not block other clients
-	if x.r.Method != http.MethodHead {
+	if !isHead {
 		x.w.Write(body) // fails only if the client has disconnected
 	}
 }
 
 // sendJSON sends a JSON response that must not be cached.
 func (x *exchange) sendJSON(status int, body []byte) {
-	x.w.Header().Set("Cache-Control", "no-store")
-	x.send(status, "application/json", withNewline(body))
+	x.w.Header()["Cache-Control"] = noStore
+	x.send(status, contentTypeJSON, withNewline(body))
 }
 
 // sendStored sends the response to a request that may have an Idempotency-Key. The response is either new
@@ -94,9 +103,10 @@ func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
 
 // sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
 // status 304 if the client already has the current version.
-func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []byte) {
-	x.w.Header().Set("Cache-Control", cacheControl)
-	x.w.Header().Set("ETag", tag)
+func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body []byte) {
+	h := x.w.Header()
+	h["Cache-Control"] = cacheControl
+	h["Etag"] = []string{tag}
 	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
 		x.writeHeader(http.StatusNotModified)
 		return
@@ -107,11 +117,11 @@ func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []by
 // sendCached sends an already encoded response that ends with a newline. Only the client itself may cache
 // the response, not a shared cache.
 func (x *exchange) sendCached(r cachedResponse) {
-	x.sendWithETag("private, no-cache", "application/json", r.tag, r.body)
+	x.sendWithETag(revalidate, contentTypeJSON, r.tag, r.body)
 }
 
 // sendResource sends a JSON response that only the client itself may cache. The client must revalidate the
 // response before each use.
 func (x *exchange) sendResource(tag string, body []byte) {
-	x.sendWithETag("private, no-cache", "application/json", tag, withNewline(body))
+	x.sendWithETag(revalidate, contentTypeJSON, tag, withNewline(body))
 }

@@ -62,7 +62,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 	defer context.AfterFunc(a.lifetime, func() {
 		time.AfterFunc(exportGrace, func() { cancel(errShutdown) })
 	})()
-	control := http.NewResponseController(x.w)
+	control := http.NewResponseController(&x.w)
 	checked := time.Now()
 	chunk := head
 	send := func() error {
@@ -105,7 +105,7 @@ func (x *exchange) resetConnection() {
 	if x.r.ProtoAtLeast(1, 1) {
 		return // a missing last chunk (HTTP/1.1) or a stream reset (HTTP/2) marks the response as incomplete
 	}
-	conn, _, err := http.NewResponseController(x.w).Hijack()
+	conn, _, err := http.NewResponseController(&x.w).Hijack()
 	if err != nil {
 		return
 	}

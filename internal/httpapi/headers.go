@@ -5,20 +5,20 @@ import (
 	"net/url"
 )
 
-type header struct{ name, value string }
-
-func setHeaders(h http.Header, headers []header) {
-	for _, header := range headers {
-		h.Set(header.name, header.value)
-	}
-}
+// These values are shared by all responses that have the header, so they must not be modified.
+var (
+	contentTypeJSON = []string{"application/json"}
+	noStore         = []string{"no-store"}
+	revalidate      = []string{"private, no-cache"} // a client may cache the response, but a shared cache may not
+	revalidateAny   = []string{"no-cache"}
+)
 
 // commonHeaders returns the headers that are sent with every response.
-func commonHeaders(c Config) []header {
-	// Browsers must not interpret names in a response as HTML.
-	headers := []header{{"X-Content-Type-Options", "nosniff"}}
+func commonHeaders(c Config) http.Header {
+	headers := http.Header{}
+	headers.Set("X-Content-Type-Options", "nosniff") // browsers must not interpret names in a response as HTML
 	if c.TLS && ownsHost(c.PublicURL) {
-		headers = append(headers, header{"Strict-Transport-Security", "max-age=31536000"})
+		headers.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return headers
 }

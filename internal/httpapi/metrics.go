@@ -17,25 +17,33 @@ import (
 type metrics struct {
 	handler    http.Handler
 	requests   *prometheus.CounterVec
-	duration   *prometheus.HistogramVec
+	operations map[string]operationMetrics // never changed after newMetrics
 	inFlight   prometheus.Gauge
 	deprecated *prometheus.CounterVec
 	streams    prometheus.Gauge
 }
 
-func newMetrics(version string, service *shop.Service, more ...prometheus.Collector) *metrics {
+// operationMetrics are the metrics that nearly every request to one operation updates.
+type operationMetrics struct {
+	success  int // the usual status of a successful response
+	requests prometheus.Counter
+	duration prometheus.Observer
+}
+
+func newMetrics(version string, service *shop.Service, routes []route, more ...prometheus.Collector) *metrics {
 	registry := prometheus.NewRegistry()
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "animalstore_http_request_duration_seconds",
+		Help:    "Time from the request's headers to the end of the response, by operation.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"operation"})
 	m := &metrics{
 		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_http_requests_total",
 			Help: "Completed requests by operation and status.",
 		}, []string{"operation", "status"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "animalstore_http_request_duration_seconds",
-			Help:    "Time from the request's headers to the end of the response, by operation.",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"operation"}),
+		operations: map[string]operationMetrics{},
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "animalstore_http_requests_in_flight",
 			Help: "Requests in progress.",
@@ -68,18 +76,32 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 		Help: "Version of the program and of Go; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
+	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registry.MustRegister(more...)
+	// All operations are exported from the start, so that the first request counts as an increase.
+	for _, r := range append(routes, route{operation: unknownOperation, success: http.StatusNotFound}) {
+		m.operations[r.operation] = operationMetrics{
+			r.success, m.requests.WithLabelValues(r.operation, strconv.Itoa(r.success)), duration.WithLabelValues(r.operation),
+		}
+	}
 	return m
 }
+
+// unknownOperation stands for the operation in the metrics and the log if the path or the method is unknown.
+const unknownOperation = "none"
 
 // count records a response. It does not record the duration of a stream, because that depends on the
 // client.
 func (m *metrics) count(operation string, status int, took time.Duration, streamed bool) {
-	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	o := m.operations[operation]
+	if status == o.success {
+		o.requests.Inc()
+	} else {
+		m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	}
 	if !streamed {
-		m.duration.WithLabelValues(operation).Observe(took.Seconds())
+		o.duration.Observe(took.Seconds())
 	}
 }
 
@@ -89,6 +111,6 @@ func (m *metrics) countDeprecated(operation string, p shop.Principal) {
 }
 
 func (a *API) getMetrics(x *exchange) error {
-	a.metrics.handler.ServeHTTP(x.w, x.r)
+	a.metrics.handler.ServeHTTP(&x.w, x.r)
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 
 func (a *API) getOpenapiJSON(x *exchange) error {
 	body := a.document.JSON(a.servers(x))
-	x.sendWithETag("no-cache", "application/json", entityTag(body), body)
+	x.sendWithETag(revalidateAny, contentTypeJSON, entityTag(body), body)
 	return nil
 }
 
 func (a *API) getOpenapiYAML(x *exchange) error {
 	body := a.document.YAML(a.servers(x))
-	x.sendWithETag("no-cache", "application/yaml", entityTag(body), body)
+	x.sendWithETag(revalidateAny, []string{"application/yaml"}, entityTag(body), body)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -44,12 +45,14 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 	if next != "" {
 		links = "<" + url + "?" + next + `>; rel="next", ` + links
 	}
-	x.w.Header().Set("Link", links)
+	x.w.Header()["Link"] = []string{links}
 }
 
 // pageTag returns the entity tag for a page. The tag depends on whether more pages follow, because the
 // Link header depends on that, too.
-func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
+func pageTag(body []byte, more bool) string {
+	return entityTag(strconv.AppendBool(slices.Clip(body), more))
+}
 
 // encodePage encodes the items on a page. The links are not part of the result.
 func encodePage[T any](page shop.Page[T]) cachedResponse {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
 
@@ -187,9 +186,9 @@ func (a *API) deletePet(x *exchange) error {
 // that operation is removed.
 func (a *API) petLocation(x *exchange, id int64) string {
 	if a.isRemoved(x) {
-		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
+		return a.basePath + "/pets?id=" + strconv.FormatInt(id, 10)
 	}
-	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
+	return a.basePath + "/pets/" + strconv.FormatInt(id, 10)
 }
 
 // petTag returns the entity tag for an animal. Every response that contains only this animal has this tag.

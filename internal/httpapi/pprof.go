@@ -8,7 +8,7 @@ import (
 )
 
 func (a *API) pprofIndex(x *exchange) error {
-	pprof.Index(x.w, x.r)
+	pprof.Index(&x.w, x.r)
 	return nil
 }
 
@@ -16,18 +16,18 @@ func (a *API) pprofIndex(x *exchange) error {
 func (a *API) pprof(x *exchange) error {
 	switch name := x.params[0]; name {
 	case "cmdline":
-		pprof.Cmdline(x.w, x.r)
+		pprof.Cmdline(&x.w, x.r)
 	case "profile":
-		pprof.Profile(x.w, x.r)
+		pprof.Profile(&x.w, x.r)
 	case "symbol":
-		pprof.Symbol(x.w, x.r)
+		pprof.Symbol(&x.w, x.r)
 	case "trace":
-		pprof.Trace(x.w, x.r)
+		pprof.Trace(&x.w, x.r)
 	default:
 		if profiles.Lookup(name) == nil {
 			return shop.Errorf(shop.NotFound, "There is no profile with this name; /debug/pprof/ lists all profiles.")
 		}
-		pprof.Handler(name).ServeHTTP(x.w, x.r)
+		pprof.Handler(name).ServeHTTP(&x.w, x.r)
 	}
 	return nil
 }

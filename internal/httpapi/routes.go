@@ -10,6 +10,7 @@ type route struct {
 	operation string // the operationId in the OpenAPI document
 	scope     shop.Scope
 	body      *bodyRule // nil if the operation takes no body
+	success   int       // the usual status of a successful response
 	handle    func(*API, *exchange) error
 }
 
@@ -26,55 +27,55 @@ func routes() []route {
 	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
 	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImportBytes, importTimeout}
 	return []route{
-		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, (*API).listPets},
-		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, (*API).createPet},
-		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, nil, (*API).getPet},
-		{"PATCH", "/v1/pets/{petId}", "updatePet", shop.PetsWrite, patch, (*API).updatePet},
-		{"DELETE", "/v1/pets/{petId}", "deletePet", shop.PetsWrite, nil, (*API).deletePet},
+		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, 200, (*API).listPets},
+		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, 201, (*API).createPet},
+		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, nil, 200, (*API).getPet},
+		{"PATCH", "/v1/pets/{petId}", "updatePet", shop.PetsWrite, patch, 200, (*API).updatePet},
+		{"DELETE", "/v1/pets/{petId}", "deletePet", shop.PetsWrite, nil, 204, (*API).deletePet},
 
-		{"GET", "/v1/categories", "listCategories", shop.PetsRead, nil, (*API).listCategories},
-		{"POST", "/v1/categories", "createCategory", shop.PetsWrite, json, (*API).createCategory},
-		{"GET", "/v1/categories/{categoryId}", "getCategory", shop.PetsRead, nil, (*API).getCategory},
-		{"PUT", "/v1/categories/{categoryId}", "putCategory", shop.PetsWrite, json, (*API).putCategory},
-		{"DELETE", "/v1/categories/{categoryId}", "deleteCategory", shop.PetsWrite, nil, (*API).deleteCategory},
+		{"GET", "/v1/categories", "listCategories", shop.PetsRead, nil, 200, (*API).listCategories},
+		{"POST", "/v1/categories", "createCategory", shop.PetsWrite, json, 201, (*API).createCategory},
+		{"GET", "/v1/categories/{categoryId}", "getCategory", shop.PetsRead, nil, 200, (*API).getCategory},
+		{"PUT", "/v1/categories/{categoryId}", "putCategory", shop.PetsWrite, json, 200, (*API).putCategory},
+		{"DELETE", "/v1/categories/{categoryId}", "deleteCategory", shop.PetsWrite, nil, 204, (*API).deleteCategory},
 
-		{"GET", "/v1/store/orders", "listOrders", shop.OrdersRead, nil, (*API).listOrders},
-		{"POST", "/v1/store/orders", "placeOrder", shop.OrdersWrite, json, (*API).placeOrder},
-		{"GET", "/v1/store/orders/{orderId}", "getOrder", shop.OrdersRead, nil, (*API).getOrder},
-		{"PATCH", "/v1/store/orders/{orderId}", "updateOrder", shop.OrdersWrite, patch, (*API).updateOrder},
-		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, (*API).getInventory},
+		{"GET", "/v1/store/orders", "listOrders", shop.OrdersRead, nil, 200, (*API).listOrders},
+		{"POST", "/v1/store/orders", "placeOrder", shop.OrdersWrite, json, 201, (*API).placeOrder},
+		{"GET", "/v1/store/orders/{orderId}", "getOrder", shop.OrdersRead, nil, 200, (*API).getOrder},
+		{"PATCH", "/v1/store/orders/{orderId}", "updateOrder", shop.OrdersWrite, patch, 200, (*API).updateOrder},
+		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, 200, (*API).getInventory},
 
-		{"GET", "/v1/events", "listEvents", shop.EventsRead, nil, (*API).listEvents},
+		{"GET", "/v1/events", "listEvents", shop.EventsRead, nil, 200, (*API).listEvents},
 
-		{"POST", "/v1/imports", importOperation, shop.PetsWrite, file, (*API).importPets},
-		{"GET", "/v1/exports/pets.csv", "exportPetsCsv", shop.PetsRead, nil, (*API).exportCSV},
-		{"GET", "/v1/exports/pets.ndjson", "exportPetsNdjson", shop.PetsRead, nil, (*API).exportNDJSON},
+		{"POST", "/v1/imports", importOperation, shop.PetsWrite, file, 200, (*API).importPets},
+		{"GET", "/v1/exports/pets.csv", "exportPetsCsv", shop.PetsRead, nil, 200, (*API).exportCSV},
+		{"GET", "/v1/exports/pets.ndjson", "exportPetsNdjson", shop.PetsRead, nil, 200, (*API).exportNDJSON},
 
-		{"GET", "/v1/keys", "listKeys", shop.Admin, nil, (*API).listKeys},
-		{"POST", "/v1/keys", "createKey", shop.Admin, json, (*API).createKey},
-		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, nil, (*API).getCurrentKey},
-		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, nil, (*API).revokeKey},
-		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, json, (*API).rotateKey},
+		{"GET", "/v1/keys", "listKeys", shop.Admin, nil, 200, (*API).listKeys},
+		{"POST", "/v1/keys", "createKey", shop.Admin, json, 201, (*API).createKey},
+		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, nil, 200, (*API).getCurrentKey},
+		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, nil, 204, (*API).revokeKey},
+		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, json, 200, (*API).rotateKey},
 
-		{"GET", "/v1/webhooks", "listWebhooks", shop.Admin, nil, (*API).listWebhooks},
-		{"POST", "/v1/webhooks", "createWebhook", shop.Admin, json, (*API).createWebhook},
-		{"GET", "/v1/webhooks/{webhookId}", "getWebhook", shop.Admin, nil, (*API).getWebhook},
-		{"PATCH", "/v1/webhooks/{webhookId}", "updateWebhook", shop.Admin, patch, (*API).updateWebhook},
-		{"DELETE", "/v1/webhooks/{webhookId}", "deleteWebhook", shop.Admin, nil, (*API).deleteWebhook},
-		{"POST", "/v1/webhooks/{webhookId}/rotate", "rotateWebhook", shop.Admin, json, (*API).rotateWebhook},
-		{"POST", "/v1/webhooks/{webhookId}/test", "testWebhook", shop.Admin, nil, (*API).testWebhook},
-		{"GET", "/v1/webhooks/{webhookId}/deliveries", "listDeliveries", shop.Admin, nil, (*API).listDeliveries},
-		{"POST", "/v1/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", "redeliver", shop.Admin, nil, (*API).redeliver},
+		{"GET", "/v1/webhooks", "listWebhooks", shop.Admin, nil, 200, (*API).listWebhooks},
+		{"POST", "/v1/webhooks", "createWebhook", shop.Admin, json, 201, (*API).createWebhook},
+		{"GET", "/v1/webhooks/{webhookId}", "getWebhook", shop.Admin, nil, 200, (*API).getWebhook},
+		{"PATCH", "/v1/webhooks/{webhookId}", "updateWebhook", shop.Admin, patch, 200, (*API).updateWebhook},
+		{"DELETE", "/v1/webhooks/{webhookId}", "deleteWebhook", shop.Admin, nil, 204, (*API).deleteWebhook},
+		{"POST", "/v1/webhooks/{webhookId}/rotate", "rotateWebhook", shop.Admin, json, 200, (*API).rotateWebhook},
+		{"POST", "/v1/webhooks/{webhookId}/test", "testWebhook", shop.Admin, nil, 202, (*API).testWebhook},
+		{"GET", "/v1/webhooks/{webhookId}/deliveries", "listDeliveries", shop.Admin, nil, 200, (*API).listDeliveries},
+		{"POST", "/v1/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", "redeliver", shop.Admin, nil, 202, (*API).redeliver},
 
-		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, (*API).getOpenapiJSON},
-		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, (*API).getOpenapiYAML},
+		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, 200, (*API).getOpenapiJSON},
+		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, 200, (*API).getOpenapiYAML},
 
-		{"GET", "/docs", "docs", noKey, nil, (*API).getReference},
-		{"GET", "/docs/{file}", "docsFile", noKey, nil, (*API).getDocsFile},
-		{"GET", "/livez", "livez", noKey, nil, (*API).livez},
-		{"GET", "/readyz", "readyz", noKey, nil, (*API).readyz},
-		{"GET", "/metrics", "metrics", shop.Admin, nil, (*API).getMetrics},
-		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, nil, (*API).pprofIndex},
-		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, nil, (*API).pprof},
+		{"GET", "/docs", "docs", noKey, nil, 200, (*API).getReference},
+		{"GET", "/docs/{file}", "docsFile", noKey, nil, 200, (*API).getDocsFile},
+		{"GET", "/livez", "livez", noKey, nil, 200, (*API).livez},
+		{"GET", "/readyz", "readyz", noKey, nil, 200, (*API).readyz},
+		{"GET", "/metrics", "metrics", shop.Admin, nil, 200, (*API).getMetrics},
+		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, nil, 200, (*API).pprofIndex},
+		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, nil, 200, (*API).pprof},
 	}
 }

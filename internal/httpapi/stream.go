@@ -205,16 +205,16 @@ func (s *stream) write(blocks []byte) bool {
 	s.mu.Unlock()
 	s.lastWrite = time.Now()
 	_, err := s.w.Write(blocks)
-	ok := err == nil && http.NewResponseController(s.w).Flush() == nil
+	ok := err == nil && http.NewResponseController(&s.w).Flush() == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	http.NewResponseController(s.w).SetWriteDeadline(time.Time{})
+	http.NewResponseController(&s.w).SetWriteDeadline(time.Time{})
 	return ok
 }
 
 // setWriteDeadline limits how long the current write may take. The caller must hold the lock.
 func (s *stream) setWriteDeadline() {
-	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout))
+	http.NewResponseController(&s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout))
 }
 
 // shortenTimeout shortens the write timeout when the node shuts down. This also applies to a write that is

@@ -106,8 +106,12 @@ func interrupted(ctx context.Context, err error) error {
 // inTransaction reports whether a transaction is still open. Some errors make SQLite end the transaction.
 func (c *sqliteConn) inTransaction() bool { return !c.open.AutocommitEnabled() }
 
-// rollback rolls back the transaction. If that fails, it closes the connection.
+// rollback rolls back the transaction, unless SQLite has already ended it. If that fails, it closes the
+// connection.
 func (c *sqliteConn) rollback() {
+	if c.open == nil || !c.inTransaction() {
+		return
+	}
 	if err := c.exec(context.Background(), "ROLLBACK", nil); err != nil {
 		c.close()
 	}

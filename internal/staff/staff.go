@@ -154,7 +154,8 @@ func errPageNotFound() error {
 
 // serve handles a request with the given route, logs it and records its duration.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
-	x := &exchange{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
+	recorder := web.NewRecorder(w, r)
+	x := &exchange{Pages: p, w: &recorder, r: r, route: to, id: web.NewRequestID()}
 	w.Header().Set("X-Request-Id", x.id)
 	start := time.Now()
 	outcome := web.Guard(x.w, r, x.handle, x.showError)

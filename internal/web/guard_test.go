@@ -34,7 +34,7 @@ func TestGuardReportsHowARequestEnded(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequestWithContext(c.ctx, "GET", "/", nil)
 			w := NewRecorder(httptest.NewRecorder(), r)
-			o := Guard(w, r, func() error { return c.handle(w) }, func(e *shop.Error) { w.WriteHeader(Status[e.Code]) })
+			o := Guard(&w, r, func() error { return c.handle(&w) }, func(e *shop.Error) { w.WriteHeader(Status[e.Code]) })
 			if o.Status != c.status || o.Aborted != c.aborted || (o.Stack != "") != c.stack {
 				t.Errorf("got status %d, aborted %v, stack %q", o.Status, o.Aborted, o.Stack)
 			}

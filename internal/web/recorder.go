@@ -17,9 +17,9 @@ type Recorder struct {
 }
 
 // NewRecorder returns a Recorder that writes the response to r.
-func NewRecorder(w http.ResponseWriter, r *http.Request) *Recorder {
+func NewRecorder(w http.ResponseWriter, r *http.Request) Recorder {
 	// Over HTTP/2, an unread body affects only its own stream, which net/http resets.
-	return &Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
+	return Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
 }
 
 // BodyRead tells the Recorder that the request's body was read completely.
