@@ -154,6 +154,21 @@ func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	expectRefusal(t, animalstore(t, "orders", "place", "--pet", "1"), exitUnreachable, "the change may have been made anyway: check before you retry")
 }
 
+// The health command reads the same variables as serve, so that a container needs no second configuration.
+func TestHealthUsesHTTPSIfServiceHasCertificate(t *testing.T) {
+	ready := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }))
+	defer ready.Close()
+	addr := ready.Listener.Addr().String()
+	newFolder(t, "ANIMALSTORE_ADDR="+addr)
+	expectRefusal(t, animalstore(t, "health"), exitError, "is not an animalstore")
+	t.Setenv("ANIMALSTORE_TLS_CERT", "cert.pem")
+	for _, args := range [][]string{{"health"}, {"health", "--addr", addr, "--tls-cert", "other.pem"}} {
+		if r := succeed(t, args...); r.stdout != "ready\n" {
+			t.Errorf("%q: got %v, want ready", args, r)
+		}
+	}
+}
+
 // pets set does not overwrite a change that somebody else made after it read the animal.
 func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 	newFolderWithKey(t)

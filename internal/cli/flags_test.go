@@ -102,7 +102,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
-	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // the tests of HTTPS have the good value
+	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }
 
 // databaseCommands has arguments for the commands that open the database themselves.
