@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"animalstore/internal/pgtest"
 )
 
 // waitTimeout is the timeout for every wait. It is generous because it only prevents a broken program from
@@ -43,19 +41,6 @@ func newFolder(t *testing.T, variables ...string) *folder {
 func newFolderWithKey(t *testing.T) *folder {
 	t.Helper()
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
-}
-
-// onBothEngines runs a test once with SQLite and once with PostgreSQL.
-func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
-	t.Helper()
-	t.Run("file", func(t *testing.T) {
-		t.Parallel()
-		test(t, "animalstore.db")
-	})
-	t.Run("server", func(t *testing.T) {
-		t.Parallel()
-		test(t, pgtest.Shared(t).NewDatabase(t))
-	})
 }
 
 // path returns the full path of a file in the folder.
