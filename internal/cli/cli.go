@@ -46,11 +46,17 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run runs the command given by the arguments and returns its exit code.
+// Run runs the command given by the arguments until it ends or a signal interrupts it. It returns the exit
+// code.
 func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // after the first signal, another one kills the process
+	return run(ctx, args, terminal{out, errs})
+}
+
+// run runs a command until it ends or the context does.
+func run(ctx context.Context, args []string, t terminal) int {
 	unsetEmptyVariables()
 
 	helped := false
@@ -58,27 +64,27 @@ func Run(args []string, out, errs io.Writer) int {
 		kong.Name("animalstore"),
 		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.Writers(out, errs),
+		kong.Writers(t.out, t.err),
 		kong.Exit(func(int) { helped = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(terminal{out, errs}),
+		kong.Bind(t),
 	)
 	if err != nil {
-		return reportError(errs, err)
+		return reportError(t.err, err)
 	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitOK
 	}
 	if err != nil {
-		return reportParseError(errs, err)
+		return reportParseError(t.err, err)
 	}
 	err = command.Run()
 	if errors.Is(err, shop.ErrOtherEnvironment) {
 		err = usagef("--environment: %w", err)
 	}
 	if err != nil {
-		return reportError(errs, err)
+		return reportError(t.err, err)
 	}
 	return exitOK
 }

@@ -9,12 +9,9 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/alecthomas/kong"
 
 	"animalstore/client"
 )
@@ -22,17 +19,8 @@ import (
 // docs/commands.md documents every command, every flag of the everyday commands, and every exit code.
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("../../docs/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(content)
-	parser, err := kong.New(&commandLine{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaves := parser.Model.Leaves(true)
-	for _, leaf := range leaves {
+	text := readRepoFile(t, "docs/commands.md")
+	for _, leaf := range grammar(t).Model.Leaves(true) {
 		if !strings.Contains(text, "`animalstore "+leaf.Path()) {
 			t.Errorf("docs/commands.md does not name animalstore %s", leaf.Path())
 		}
@@ -44,9 +32,6 @@ func TestCommandsAreDocumented(t *testing.T) {
 				t.Errorf("docs/commands.md does not name --%s of animalstore %s", flag.Name, leaf.Path())
 			}
 		}
-	}
-	if len(leaves) < 25 {
-		t.Errorf("there are %d commands", len(leaves))
 	}
 	for _, code := range []int{exitOK, exitError, exitUsage, exitNotFound, exitKey, exitRefused, exitUnreachable, exitInterrupted} {
 		if !strings.Contains(text, fmt.Sprintf("| %d | ", code)) {

@@ -14,15 +14,7 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// binary is the path of the program under test.
-var binary string
-
 func TestMain(m *testing.M) {
-	var err error
-	if binary, err = programtest.Build(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	// Most of these tests wait for processes most of the time, so more of them than there are processors can
 	// run at the same time.
 	flag.Parse()
