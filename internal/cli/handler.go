@@ -9,6 +9,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/staff"
+	"animalstore/internal/web"
 )
 
 // rootHandler sends each request to the staff pages or to the API. The API also responds to unknown paths.
@@ -21,22 +22,23 @@ func (s *serveCommand) newHandler(
 	service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector,
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
-	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS})
+	limiter := web.NewRateLimiter(settings.rateLimit)
+	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter})
 	if err != nil {
 		return nil, err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Service:    service,
-		Log:        log.Logger,
-		AccessLog:  log,
-		PublicURL:  s.PublicURL,
-		StagingURL: s.StagingURL,
-		Origins:    s.CORSOrigin,
-		RateLimit:  settings.rateLimit,
-		Today:      settings.today,
-		Version:    buildVersion(),
-		TLS:        hasTLS,
-		Collectors: append(collectors, pages.Collectors()...),
+		Service:     service,
+		Log:         log.Logger,
+		AccessLog:   log,
+		PublicURL:   s.PublicURL,
+		StagingURL:  s.StagingURL,
+		Origins:     s.CORSOrigin,
+		RateLimiter: limiter,
+		Today:       settings.today,
+		Version:     buildVersion(),
+		TLS:         hasTLS,
+		Collectors:  append(collectors, pages.Collectors()...),
 	})
 	if err != nil {
 		return nil, err

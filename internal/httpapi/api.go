@@ -33,9 +33,8 @@ type Config struct {
 	StagingURL string
 	// Origins are the web origins that may use the API from a browser (CORS). "*" allows every origin.
 	Origins []string
-	// RateLimit is the number of requests per second that each API key may send. Bursts of up to twice
-	// that number are allowed. 0 means no limit.
-	RateLimit int
+	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
+	RateLimiter *web.RateLimiter
 	// MaxInFlight is the maximum number of requests in progress at the same time. 0 means defaultInFlight.
 	MaxInFlight int
 	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
@@ -61,7 +60,6 @@ type API struct {
 	router             *router
 	metrics            *metrics
 	accessLog          *web.AccessLog
-	rateLimiter        *rateLimiter
 	pageCache          *responseCache // responses to GET /pets
 	petCache           *responseCache // responses to GET /pets/{petId}
 	basePath           string         // the path component of the base URL
@@ -91,6 +89,9 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.RateLimiter == nil {
+		c.RateLimiter = web.NewRateLimiter(0)
+	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = defaultInFlight
 	}
@@ -109,7 +110,6 @@ func New(c Config) (*API, error) {
 		router:             router,
 		metrics:            newMetrics(c.Version, c.Service, routes(), c.Collectors...),
 		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
-		rateLimiter:        newRateLimiter(c.RateLimit),
 		pageCache:          newResponseCache(c.Service),
 		petCache:           newResponseCache(c.Service),
 		basePath:           basePath,
@@ -179,7 +179,7 @@ func (a *API) serve(x *exchange) error {
 		if err := a.authenticate(x); err != nil {
 			return err
 		}
-		if err := a.rateLimiter.check(x); err != nil {
+		if err := a.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
 			return err
 		}
 	}

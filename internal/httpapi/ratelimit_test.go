@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 var (
@@ -21,10 +22,10 @@ var (
 // moves it forward.
 func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Duration)) {
 	t.Helper()
-	s = newShop(t, func(c *Config) { c.RateLimit = rate })
+	s = newShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(rate) })
 	start := time.Now()
 	var passed atomic.Int64
-	s.api.rateLimiter.now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	s.api.RateLimiter.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
 	return s, func(d time.Duration) { passed.Add(int64(d)) }
 }
 
@@ -97,7 +98,7 @@ func TestRateLimitAllowsABurst(t *testing.T) {
 // keys until the old time is reached again.
 func TestRateLimitIgnoresTheWallClock(t *testing.T) {
 	t.Parallel()
-	if now := newRateLimiter(1).now(); now == now.Round(0) {
+	if now := web.NewRateLimiter(1).Now(); now == now.Round(0) {
 		t.Errorf("%v has no monotonic clock reading", now)
 	}
 }

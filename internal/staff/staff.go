@@ -26,6 +26,8 @@ type Config struct {
 	PublicURL string
 	// TLS is true if this process terminates TLS itself.
 	TLS bool
+	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
+	RateLimiter *web.RateLimiter
 }
 
 // Pages is the http.Handler for the staff pages.
@@ -65,6 +67,9 @@ func New(c Config) (*Pages, error) {
 	files, err := newFiles()
 	if err != nil {
 		return nil, err
+	}
+	if c.RateLimiter == nil {
+		c.RateLimiter = web.NewRateLimiter(0)
 	}
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
@@ -205,6 +210,9 @@ func (x *exchange) authorize() error {
 		return err
 	}
 	if err := x.identify(); err != nil {
+		return err
+	}
+	if err := x.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
 		return err
 	}
 	if scope := x.route.scope; scope != signedIn && !x.May(scope) {

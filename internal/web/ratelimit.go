@@ -1,8 +1,9 @@
-package httpapi
+package web
 
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -12,23 +13,24 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rateLimiter limits how many requests per second each API key may send to this node. Bursts of up to
-// twice that number are allowed.
-type rateLimiter struct {
-	perSecond int // 0 means no limit
-	now       func() time.Time
+// RateLimiter limits how many requests per second each API key may send to this node, through the API and the
+// staff pages together. Bursts of up to twice that number are allowed.
+type RateLimiter struct {
+	Now       func() time.Time // tests replace the clock
+	perSecond int              // 0 means no limit
 	mu        sync.Mutex
 	byKey     map[int64]*rate.Limiter
 }
 
-func newRateLimiter(perSecond int) *rateLimiter {
-	return &rateLimiter{perSecond: perSecond, now: time.Now, byKey: map[int64]*rate.Limiter{}}
+// NewRateLimiter returns a limiter that allows this number of requests per second for each key. 0 means no limit.
+func NewRateLimiter(perSecond int) *RateLimiter {
+	return &RateLimiter{perSecond: perSecond, Now: time.Now, byKey: map[int64]*rate.Limiter{}}
 }
 
-func (l *rateLimiter) burst() int { return 2 * l.perSecond }
+func (l *RateLimiter) burst() int { return 2 * l.perSecond }
 
 // limiter returns the limiter for a principal and creates it if necessary.
-func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
+func (l *RateLimiter) limiter(principal int64) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limiter, ok := l.byKey[principal]
@@ -39,17 +41,16 @@ func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	return limiter
 }
 
-// check counts a request and sets the RateLimit headers. It fails with rate_limited if the API key has
-// used up its limit.
-func (l *rateLimiter) check(x *exchange) error {
+// Check counts a request with this principal's key and sets the RateLimit headers of the response. It fails with
+// rate_limited if the key has used up its limit.
+func (l *RateLimiter) Check(h http.Header, principal shop.Principal) error {
 	if l.perSecond == 0 {
 		return nil
 	}
-	limiter, now := l.limiter(x.principal.ID()), l.now()
+	limiter, now := l.limiter(principal.ID()), l.Now()
 	allowed := limiter.AllowN(now, 1)
 	left := limiter.TokensAt(now)
 	untilFull := math.Ceil((float64(l.burst()) - left) / float64(l.perSecond))
-	h := x.w.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, l.burst(), l.burst()/l.perSecond))
 	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, int(left), int(untilFull)))
 	if allowed {
