@@ -18,8 +18,9 @@ import (
 //     began. A client that knows about a change therefore never gets a response from before the change.
 //   - A response contains nothing that differs between clients. In particular, links are built for each
 //     request.
-//   - The total size of all entries is limited to maxCacheBytes. Every byte that a client can choose is
-//     counted.
+//   - The total size of all entries is limited to maxCacheBytes, and the size of the entries that requests
+//     with one API key have loaded to maxKeyCacheBytes. Every byte that a client can choose is counted. A
+//     client that sends many different queries therefore displaces only its own entries.
 //
 // If other processes may change the catalogue, its version is not known without a query. In this case
 // nothing is cached.
@@ -27,7 +28,8 @@ type responseCache struct {
 	service *shop.Service
 	mu      sync.RWMutex
 	entries map[string]*entry
-	size    int // total size of all entries, in bytes
+	size    int           // total size of all entries, in bytes
+	keySize map[int64]int // total size of the entries that were loaded with each API key, in bytes
 	flights map[flightKey]*flight
 }
 
@@ -42,6 +44,7 @@ type cachedResponse struct {
 type entry struct {
 	cachedResponse
 	validity shop.Validity
+	key      int64 // the id of the API key whose request loaded the entry
 }
 
 // flight is a load in progress. The result may be read only after done is closed.
@@ -58,20 +61,21 @@ type flightKey struct {
 
 const (
 	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular
-	// pages are quickly loaded again.
-	maxCacheBytes = 8 << 20
+	// pages are quickly loaded again. maxKeyCacheBytes is the maximum size of the entries of one API key.
+	maxCacheBytes    = 16 << 20
+	maxKeyCacheBytes = 6 << 20
 	// entryOverhead is an estimate of the memory that an entry needs in addition to its strings and body:
 	// the struct, the slot in the map, and the string headers.
 	entryOverhead = 256
 )
 
 func newResponseCache(service *shop.Service) *responseCache {
-	return &responseCache{service: service, entries: map[string]*entry{}, flights: map[flightKey]*flight{}}
+	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}, flights: map[flightKey]*flight{}}
 }
 
-// get returns the cached response to a request or loads the response. Identical requests that arrive at
-// the same time share one load.
-func (c *responseCache) get(ctx context.Context, request string, load func() (cachedResponse, error)) (cachedResponse, error) {
+// get returns the cached response to a request or loads the response for the API key. Identical requests that
+// arrive at the same time share one load.
+func (c *responseCache) get(ctx context.Context, key int64, request string, load func() (cachedResponse, error)) (cachedResponse, error) {
 	version, ok := c.service.CatalogVersion()
 	if !ok {
 		return load()
@@ -82,16 +86,16 @@ func (c *responseCache) get(ctx context.Context, request string, load func() (ca
 	if cached != nil && cached.validity.Valid(version) {
 		return cached.cachedResponse, nil
 	}
-	key := flightKey{request, version.Changes}
+	flying := flightKey{request, version.Changes}
 	c.mu.Lock()
-	f, joined := c.flights[key]
+	f, joined := c.flights[flying]
 	if !joined {
-		f = &flight{err: errNotLoaded, done: make(chan struct{})}
-		c.flights[key] = f
+		f = &flight{entry: entry{key: key}, err: errNotLoaded, done: make(chan struct{})}
+		c.flights[flying] = f
 	}
 	c.mu.Unlock()
 	if !joined {
-		return c.fly(ctx, key, version, f, load)
+		return c.fly(ctx, flying, version, f, load)
 	}
 	select {
 	case <-f.done:
@@ -130,16 +134,39 @@ func (c *responseCache) fly(
 	return f.cachedResponse, f.err
 }
 
-// store adds an entry to the cache. The caller must hold the lock.
+// store adds an entry to the cache and makes room for it if necessary. The caller must hold the lock.
 func (c *responseCache) store(request string, e *entry) {
-	if old := c.entries[request]; old != nil {
-		c.size -= old.bytes(request)
+	c.remove(request)
+	size := e.bytes(request)
+	if c.keySize[e.key]+size > maxKeyCacheBytes {
+		for other, cached := range c.entries {
+			if cached.key == e.key {
+				c.remove(other)
+			}
+		}
 	}
-	if c.size += e.bytes(request); c.size > maxCacheBytes {
+	if c.size+size > maxCacheBytes {
 		clear(c.entries)
-		c.size = e.bytes(request)
+		clear(c.keySize)
+		c.size = 0
 	}
 	c.entries[request] = e
+	c.size += size
+	c.keySize[e.key] += size
+}
+
+// remove removes an entry, if there is one. The caller must hold the lock.
+func (c *responseCache) remove(request string) {
+	e := c.entries[request]
+	if e == nil {
+		return
+	}
+	size := e.bytes(request)
+	c.size -= size
+	if c.keySize[e.key] -= size; c.keySize[e.key] == 0 {
+		delete(c.keySize, e.key)
+	}
+	delete(c.entries, request)
 }
 
 // bytes returns the approximate number of bytes that an entry and its key occupy.

@@ -13,7 +13,7 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := shoptest.Open(t, shoptest.Options{})
 	cache := newResponseCache(s.Service)
 	get := func(load func() (cachedResponse, error)) string {
-		response, err := cache.get(t.Context(), "GET /pets", load)
+		response, err := cache.get(t.Context(), 0, "GET /pets", load)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
-	page, err := a.pageCache.get(x.r.Context(), x.r.URL.RawQuery, func() (cachedResponse, error) {
+	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func() (cachedResponse, error) {
 		return a.loadPetPage(x.r.Context(), x.r.URL.RawQuery)
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *API) getPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.petCache.get(x.r.Context(), x.params[0], func() (cachedResponse, error) {
+	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func() (cachedResponse, error) {
 		pet, err := a.Service.Pet(x.r.Context(), id)
 		return cachedResponse{tag: petTag(pet), body: withNewline(encodePet(pet))}, err
 	})
