@@ -66,9 +66,9 @@ type API struct {
 	commonHeaders      http.Header    // sent with every response
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
-	streams            *streamLimit
-	imports            *semaphore      // acquired by each import while it is in progress
-	exports            *semaphore      // acquired by each export while it is in progress
+	streams            *web.KeyLimit
+	imports            *web.KeyLimit
+	exports            *web.KeyLimit
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
@@ -116,9 +116,9 @@ func New(c Config) (*API, error) {
 		commonHeaders:      commonHeaders(c),
 		deprecationHeaders: deprecationHeaders(basePath),
 		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
-		streams:            newStreamLimit(c.MaxStreams, c.MaxKeyStreams),
-		imports:            &semaphore{capacity: maxImports},
-		exports:            &semaphore{capacity: maxExports},
+		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
+		imports:            web.NewKeyLimit("imports", maxImports, maxKeyImports),
+		exports:            web.NewKeyLimit("exports", maxExports, maxKeyExports),
 		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
@@ -202,10 +202,11 @@ func (a *API) serve(x *exchange) error {
 // progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
-		if !a.imports.tryAcquire() {
-			return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
+		release, err := a.imports.Acquire(x.principal)
+		if err != nil {
+			return err
 		}
-		defer a.imports.release()
+		defer release()
 	}
 	if x.route.body != nil {
 		if err := x.readBody(); err != nil {

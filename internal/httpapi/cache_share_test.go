@@ -9,7 +9,9 @@ import (
 func TestCacheHasAShareForEachKey(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)
-	response := func(key int64) *entry { return &entry{cachedResponse: cachedResponse{body: make([]byte, 2000)}, key: key} }
+	response := func(key int64) *entry {
+		return &entry{cachedResponse: cachedResponse{body: make([]byte, 2000)}, key: key}
+	}
 	c.store("page of a modest key", response(1))
 	largest := 0
 	for i := range 20_000 {

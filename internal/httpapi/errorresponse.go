@@ -24,8 +24,9 @@ func (a *API) sendError(x *exchange, e *shop.Error) {
 	if challenge := challengeFor(e.Code, x.route); challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", challenge)
 	}
-	if e.Code == shop.Unavailable {
-		x.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	// The rate limiter sets the header itself; other limits do not know when they will have room.
+	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
 	x.sendJSON(web.Status[e.Code], encode(newErrorBody(e)))
 }

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// maxExports is the maximum number of exports that a node serves at the same time. Each export reads
-	// the whole catalogue.
-	maxExports = 32
+	// maxExports is the maximum number of exports that a node serves at the same time, and maxKeyExports the
+	// maximum for one API key. Each export reads the whole catalogue.
+	maxExports    = 32
+	maxKeyExports = 8
 	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
 	exportWriteTimeout = 30 * time.Second
 	// exportGrace is how long an export may continue after the node starts to shut down.
@@ -40,10 +41,11 @@ var (
 // export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
 // response, so that the client does not mistake the partial response for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
-	if !a.exports.tryAcquire() {
-		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
+	release, err := a.exports.Acquire(x.principal)
+	if err != nil {
+		return err
 	}
-	defer a.exports.release()
+	defer release()
 	begin := func() {
 		h := x.w.Header()
 		h.Set("Content-Type", contentType)
@@ -75,7 +77,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 		chunk = chunk[:0]
 		return err
 	}
-	err := a.Service.ExportPets(ctx, func(pets []shop.Pet) error {
+	err = a.Service.ExportPets(ctx, func(pets []shop.Pet) error {
 		if time.Since(checked) >= keyCheckInterval {
 			checked = time.Now()
 			if !a.isKeyValid(x) {

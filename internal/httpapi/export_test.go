@@ -206,10 +206,14 @@ func TestExportsAreLimited(t *testing.T) {
 	s := newShop(t)
 	s.fill(100) // more than net/http buffers
 	var open []*pipeClient
-	for range maxExports {
-		client := s.overPipe(t, "/v1/exports/pets.ndjson", adminKey)
-		client.wantStatus(t, "200")
-		open = append(open, client)
+	for range maxExports / maxKeyExports {
+		key := s.key(shop.PetsRead)
+		for range maxKeyExports {
+			client := s.overPipe(t, "/v1/exports/pets.ndjson", key)
+			client.wantStatus(t, "200")
+			open = append(open, client)
+		}
+		s.do("GET", "/v1/exports/pets.csv", "", bearing(key)).wantError(t, 429, shop.RateLimited)
 	}
 	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
 	open[0].Close()

@@ -165,7 +165,7 @@ func TestImportIsIdempotent(t *testing.T) {
 func wantImportOnce(t *testing.T, s *testShop) {
 	file := csvOf("Rex,1,", "Mia,2,")
 	var clients sync.WaitGroup
-	for range 5 {
+	for range maxKeyImports {
 		clients.Go(func() {
 			if got, err := s.tryDo("POST", "/v1/imports", file, asCSV, "Idempotency-Key: a"); err != nil || string(got.body) != "{\"created\":2}\n" {
 				t.Errorf("%v %s", err, got.body)
@@ -192,15 +192,19 @@ func wantImportOnce(t *testing.T, s *testShop) {
 func TestImportsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	entered, release := s.Store.HoldWrites()
 	var clients sync.WaitGroup
-	for range maxImports {
-		clients.Go(func() {
-			if got, err := s.tryDo("POST", "/v1/imports", csvOf("Rex,1,"), asCSV); err != nil || got.StatusCode != 200 {
-				t.Errorf("%v %s", err, got.body)
-			}
-		})
-		<-entered
+	keys := []string{s.key(shop.PetsWrite), s.key(shop.PetsWrite)}
+	entered, release := s.Store.HoldWrites()
+	for _, key := range keys {
+		for range maxKeyImports {
+			clients.Go(func() {
+				if got, err := s.tryDo("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)); err != nil || got.StatusCode != 200 {
+					t.Errorf("%v %s", err, got.body)
+				}
+			})
+			<-entered
+		}
+		s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)).wantError(t, 429, shop.RateLimited)
 	}
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
 	release()

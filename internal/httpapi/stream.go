@@ -5,11 +5,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"animalstore/internal/shop"
+)
+
+const (
+	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
+	// stream costs little more than its connection.
+	defaultStreams = 4096
+	// defaultKeyStreams is the default maximum number of streams per API key.
+	defaultKeyStreams = 512
 )
 
 const (
@@ -53,9 +60,8 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
 	}
-	release, err := a.streams.acquire(x.principal.ID())
+	release, err := a.streams.Acquire(x.principal)
 	if err != nil {
-		x.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 		return err
 	}
 	defer release()

@@ -128,9 +128,4 @@ func TestStreamsPerKeyAreLimited(t *testing.T) {
 	first.close()
 	s.waitFor("a place", func() bool { return s.metric("animalstore_event_streams") == 2 })
 	s.follow("", bearing(greedy)).wantStart("3")
-	s.api.streams.mu.Lock()
-	defer s.api.streams.mu.Unlock()
-	if n := len(s.api.streams.openByKey); n != 2 {
-		t.Errorf("%d keys are remembered", n)
-	}
 }

@@ -201,8 +201,8 @@ func (x *exchange) showError(e *shop.Error) {
 		x.askToSignIn()
 		return
 	}
-	if e.Code == shop.Unavailable {
-		x.w.Header().Set("Retry-After", "1")
+	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", "1")
 	}
 	if x.partial() {
 		x.flashProblem(e.Message)

@@ -13,17 +13,19 @@ import (
 
 // maxConcurrentExports is the maximum number of concurrent exports per node. Each export reads the whole
 // catalogue.
-const maxConcurrentExports = 8
+const (
+	maxConcurrentExports = 8
+	maxKeyExports        = 4 // for one key
+)
 
 // exportPets streams all animals as a CSV file. If an error occurs after the first byte was sent, exportPets
 // aborts the connection, so that the browser does not mistake the partial file for a complete one.
 func (p *Pages) exportPets(x *exchange) error {
-	select {
-	case p.exports <- struct{}{}:
-		defer func() { <-p.exports }()
-	default:
-		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
+	release, err := p.exports.Acquire(x.principal)
+	if err != nil {
+		return err
 	}
+	defer release()
 	x.releaseSlot()
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
@@ -41,7 +43,7 @@ func (p *Pages) exportPets(x *exchange) error {
 		_, err := chunk.WriteTo(x.w)
 		return err
 	}
-	err := p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
+	err = p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
 		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
 			if err := x.identify(); err != nil {

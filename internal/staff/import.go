@@ -22,6 +22,7 @@ const (
 	// maxConcurrentImports is the maximum number of concurrent imports per node. Each import holds its file
 	// in memory.
 	maxConcurrentImports = 4
+	maxKeyImports        = 2 // for one key
 	// previewRows is the maximum number of rows shown in a preview. previewInvalidRows is the maximum number
 	// of invalid rows that are listed with their problems.
 	previewRows, previewInvalidRows = 8, 100
@@ -53,12 +54,11 @@ func (p *Pages) importPage(x *exchange) error {
 // importPets shows a preview of a file. If the form says that exactly this file was already previewed,
 // importPets imports the file instead.
 func (p *Pages) importPets(x *exchange) error {
-	select {
-	case p.imports <- struct{}{}:
-		defer func() { <-p.imports }()
-	default:
-		return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
+	release, err := p.imports.Acquire(x.principal)
+	if err != nil {
+		return err
 	}
+	defer release()
 	name, content, err := x.readFile()
 	if err == nil {
 		err = x.acquireSlot()

@@ -35,12 +35,11 @@ func (p *Pages) live(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case p.streams <- struct{}{}:
-		defer func() { <-p.streams }()
-	default:
-		return shop.Errorf(shop.Unavailable, "Too many pages are open; this one will not update automatically.")
+	release, err := p.streams.Acquire(x.principal)
+	if err != nil {
+		return err // the page stays as it is and does not update automatically
 	}
+	defer release()
 	x.releaseSlot()
 	x.streamed = true
 	h := x.w.Header()

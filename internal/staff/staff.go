@@ -41,10 +41,10 @@ type Pages struct {
 	files     *files
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     chan struct{}   // a semaphore that limits requests in progress
-	streams   chan struct{}   // a semaphore that limits live streams
-	imports   chan struct{}   // a semaphore that limits imports
-	exports   chan struct{}   // a semaphore that limits exports
+	slots     chan struct{} // a semaphore that limits requests in progress
+	streams   *web.KeyLimit
+	imports   *web.KeyLimit
+	exports   *web.KeyLimit
 	running   context.Context // a context that ends when the node starts to shut down
 	stop      context.CancelFunc
 }
@@ -53,8 +53,9 @@ const (
 	// maxConcurrentRequests is the maximum number of requests in progress. It is more than a machine can work
 	// on at the same time.
 	maxConcurrentRequests = 256
-	// maxStreams is the maximum number of live streams.
-	maxStreams = 2048
+	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
+	maxStreams    = 2048
+	maxKeyStreams = 512
 )
 
 // New returns a handler for the staff pages. It fails if the public URL is invalid or an embedded template is
@@ -74,8 +75,9 @@ func New(c Config) (*Pages, error) {
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
-		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: make(chan struct{}, maxStreams),
-		imports: make(chan struct{}, maxConcurrentImports), exports: make(chan struct{}, maxConcurrentExports),
+		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
+		imports: web.NewKeyLimit("imports", maxConcurrentImports, maxKeyImports),
+		exports: web.NewKeyLimit("exports", maxConcurrentExports, maxKeyExports),
 		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",

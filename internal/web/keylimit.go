@@ -1,0 +1,48 @@
+package web
+
+import (
+	"sync"
+
+	"animalstore/internal/shop"
+)
+
+// KeyLimit limits how many operations of one kind run at the same time, in total and per API key, so that one
+// key cannot use up everything. Callers never wait. An operation beyond a limit is refused.
+type KeyLimit struct {
+	operations     string // what is limited, in the plural, as error messages name it
+	max, maxPerKey int
+	mu             sync.Mutex
+	running        int
+	runningByKey   map[int64]int
+}
+
+// NewKeyLimit returns a limit. Operations names what is limited, such as "imports".
+func NewKeyLimit(operations string, max, maxPerKey int) *KeyLimit {
+	return &KeyLimit{operations: operations, max: max, maxPerKey: maxPerKey, runningByKey: map[int64]int{}}
+}
+
+// Acquire counts an operation until the caller calls release. It fails with rate_limited if this key runs too
+// many operations and with unavailable if all keys together do.
+func (l *KeyLimit) Acquire(principal shop.Principal) (release func(), err error) {
+	key := principal.ID()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runningByKey[key] >= l.maxPerKey {
+		return nil, shop.Errorf(shop.RateLimited, "This API key has too many %s at once; its limit is %d per node.", l.operations, l.maxPerKey)
+	}
+	if l.running >= l.max {
+		return nil, shop.Errorf(shop.Unavailable, "There are too many %s at once; try again shortly.", l.operations)
+	}
+	l.running++
+	l.runningByKey[key]++
+	return sync.OnceFunc(func() { l.release(key) }), nil
+}
+
+func (l *KeyLimit) release(key int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running--
+	if l.runningByKey[key]--; l.runningByKey[key] == 0 {
+		delete(l.runningByKey, key)
+	}
+}
