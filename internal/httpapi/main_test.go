@@ -41,26 +41,22 @@ func unreached() (missing []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	need := func(what string) {
+		if _, ok := reached.Load(what); !ok {
+			missing = append(missing, what)
+		}
+	}
 	eachOperation(checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for status := range operation.Responses.Map() {
-			if !isReached(operation.OperationID + " " + status) {
-				missing = append(missing, operation.OperationID+" "+status)
-			}
+			need(operation.OperationID + " " + status)
 		}
 	})
 	for _, example := range checks.Doc.Components.Examples {
 		if body, ok := example.Value.Value.(map[string]any); ok && body["code"] != nil {
-			if said := fmt.Sprintf("%s: %s", body["code"], body["message"]); !isReached(said) {
-				missing = append(missing, said)
-			}
+			need(fmt.Sprintf("%s: %s", body["code"], body["message"]))
 		}
 	}
 	return missing
-}
-
-func isReached(what string) bool {
-	_, ok := reached.Load(what)
-	return ok
 }
 
 func eachOperation(doc *openapi3.T, fn func(method, path string, operation *openapi3.Operation)) {

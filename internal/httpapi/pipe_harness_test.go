@@ -9,26 +9,19 @@ import (
 	"testing"
 )
 
-// pipeListener is a net.Listener that accepts one connection without any buffer.
-type pipeListener struct {
-	net.Conn
-	closed chan struct{}
-}
+// pipeListener is a net.Listener that accepts the connections in the channel.
+type pipeListener chan net.Conn
 
-func (l *pipeListener) Accept() (connection net.Conn, err error) {
-	if connection, l.Conn = l.Conn, nil; connection == nil {
-		<-l.closed
-		return nil, net.ErrClosed
+func (l pipeListener) Accept() (net.Conn, error) {
+	if connection, ok := <-l; ok {
+		return connection, nil
 	}
-	return connection, nil
+	return nil, net.ErrClosed
 }
 
-func (l *pipeListener) Close() error {
-	close(l.closed)
-	return nil
-}
+func (l pipeListener) Close() error { close(l); return nil }
 
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // pipeClient is a client on a connection without any buffer. Each write by the service waits until the client
 // reads it, so a client that does not read stops the service at once.
@@ -51,7 +44,9 @@ func (s *testShop) overPipe(t *testing.T, path, key string, headers ...string) *
 		client.Close()
 		server.Close()
 	})
-	go server.Serve(&pipeListener{ours, make(chan struct{})})
+	listener := make(pipeListener, 1)
+	listener <- ours
+	go server.Serve(listener)
 	fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", path, key, strings.Join(append(headers, ""), "\r\n"))
 	return c
 }

@@ -16,6 +16,16 @@ import (
 	"animalstore/internal/shop"
 )
 
+const acceptStream = "Accept: text/event-stream"
+
+// newStreamShop returns a shop that runs its jobs, for a test that is run in parallel with others.
+func newStreamShop(t *testing.T, change ...func(*Config)) *testShop {
+	t.Parallel()
+	s := newShop(t, change...)
+	s.runJobs()
+	return s
+}
+
 // runJobs runs the service's background jobs as the real program does, until the test ends.
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -45,34 +55,33 @@ type block struct {
 // follow opens an event stream. Each header has the form "Name: value".
 func (s *testShop) follow(query string, headers ...string) *streamReader {
 	s.t.Helper()
-	r, err := s.tryFollow(query, headers...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(r.close)
-	return r
-}
-
-func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
-		cancel()
-		return nil, err
+		s.t.Fatal(err)
 	}
-	for _, header := range append([]string{"Authorization: Bearer " + adminKey, "Accept: text/event-stream"}, headers...) {
+	for _, header := range append([]string{"Authorization: Bearer " + adminKey, acceptStream}, headers...) {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)
 	}
 	response, err := s.client.Transport.RoundTrip(request)
-	if err == nil && response.StatusCode == 200 {
-		err = s.checks.Check(request, response.StatusCode, response.Header, nil)
-	}
 	if err != nil {
-		cancel()
-		return nil, err
+		s.t.Fatal(err)
 	}
-	return &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
+	r := &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}
+	s.t.Cleanup(r.close)
+	if err = s.checks.Check(request, response.StatusCode, response.Header, nil); err != nil || response.StatusCode != 200 {
+		s.t.Fatalf("the stream has the status %d, %v", response.StatusCode, err)
+	}
+	return r
+}
+
+// followFrom opens an event stream and checks its start position.
+func (s *testShop) followFrom(position, query string, headers ...string) *streamReader {
+	s.t.Helper()
+	r := s.follow(query, headers...)
+	r.wantStart(position)
+	return r
 }
 
 // next reads one block from the stream.
@@ -83,19 +92,14 @@ func (r *streamReader) next() (b block, err error) {
 			return b, err
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch name {
-		case "":
+		field, known := map[string]*string{"id": &b.id, "event": &b.event, "data": &b.data, "retry": &b.retry}[name]
+		switch {
+		case name == "":
 			return b, nil
-		case ":":
+		case name == ":":
 			b.comment = true
-		case "id":
-			b.id = value
-		case "event":
-			b.event = value
-		case "data":
-			b.data = value
-		case "retry":
-			b.retry = value
+		case known:
+			*field = value
 		default:
 			return b, fmt.Errorf("the line %q", line)
 		}
@@ -147,19 +151,13 @@ func (r *streamReader) wantEnd() {
 // insertEvents inserts n events about animals in one transaction. The animals have consecutive ids
 // starting at first and need not exist.
 func (s *testShop) insertEvents(first, n int, current ...string) {
-	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
-	if err != nil {
-		s.t.Error(err)
-	}
-
-	err = s.Store.Write(context.Background(), func(tx shop.WriteTx) error {
-		for i := range n {
+	data := json.RawMessage(toJSON(s.t, map[string]any{"current": current, "previous": nil}))
+	err := s.Store.Write(context.Background(), func(tx shop.WriteTx) (err error) {
+		for i := 0; i < n && err == nil; i++ {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
-			if err := tx.InsertEvents(event); err != nil {
-				return err
-			}
+			err = tx.InsertEvents(event)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		s.t.Error(err)
@@ -173,6 +171,12 @@ func (s *testShop) metric(name string) (value float64) {
 	_, rest, _ := strings.Cut(body, "\n"+name+" ")
 	fmt.Sscan(rest, &value)
 	return value
+}
+
+// waitForStreams waits until n streams are open.
+func (s *testShop) waitForStreams(n float64) {
+	s.t.Helper()
+	s.waitFor("the streams", func() bool { return s.metric("animalstore_event_streams") == n })
 }
 
 // waitFor waits until is() returns true. It gives up after minutes, in case that never happens.
