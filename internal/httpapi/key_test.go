@@ -26,8 +26,7 @@ func (a testResponse) issued(t *testing.T) issued {
 func bearing(secret string) string { return "Authorization: Bearer " + secret }
 
 func TestKeyLifecycle(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	wantValid := func(secret string) {
 		t.Helper()
 		s.do("GET", "/v1/pets", "", bearing(secret)).want(t, 200, "[]")
@@ -76,8 +75,7 @@ func TestKeyLifecycle(t *testing.T) {
 
 // The configured key is identified by its name. It is not stored, so it is neither listed nor rotated.
 func TestConfiguredKeyIsNotStored(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	got := s.do("GET", "/v1/keys/current", "").issued(t)
 	if got.ID != 0 || got.Name != "configured" || fmt.Sprint(got.Scopes) != "[admin]" || got.Key != "" ||
 		!strings.HasSuffix(adminKey, got.Hint) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // The routes and the OpenAPI document define the same operations with the same scopes.
 func TestRoutesAndDocumentAgree(t *testing.T) {
 	t.Parallel()
-	var documented, routed []string
+	documented := map[string]int{} // 1 if only the document has the operation, -1 if only the route table has it
 	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		scope := string(noKey)
 		if operation.Security == nil { // the document's default security applies
@@ -28,20 +27,20 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 		} else if len(*operation.Security) != 0 {
 			t.Errorf("%s has a security of its own", operation.OperationID)
 		}
-		documented = append(documented, fmt.Sprintf("%s /v1%s %s %s", method, path, operation.OperationID, scope))
+		documented[fmt.Sprintf("%s /v1%s %s %s", method, path, operation.OperationID, scope)]++
 		if operation.Deprecated != (operation.OperationID == deprecatedOperation) {
 			t.Errorf("%s is deprecated: %v", operation.OperationID, operation.Deprecated)
 		}
 	})
 	for _, route := range routes() {
 		if hasPathPrefix(route.path, "/v1") {
-			routed = append(routed, fmt.Sprintf("%s %s %s %s", route.method, route.path, route.operation, route.scope))
+			documented[fmt.Sprintf("%s %s %s %s", route.method, route.path, route.operation, route.scope)]--
 		}
 	}
-	slices.Sort(documented)
-	slices.Sort(routed)
-	if !slices.Equal(documented, routed) {
-		t.Errorf("the document has\n%s\nand the route table\n%s", strings.Join(documented, "\n"), strings.Join(routed, "\n"))
+	for operation, n := range documented {
+		if n != 0 {
+			t.Errorf("%s: is documented: %v, is routed: %v", operation, n > 0, n < 0)
+		}
 	}
 }
 
@@ -79,13 +78,16 @@ func TestErrorCodesAgree(t *testing.T) {
 func TestDocumentedExamplesSucceed(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	looked := newShop(t)
-	looked.stockEverything()
+	stocked := func() *testShop {
+		s := newShop(t)
+		s.stockEverything()
+		return s
+	}
+	looked := stocked()
 	eachOperation(looked.checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		s := looked
 		if method != "GET" { // each operation gets its own shop, because some examples delete resources
-			s = newShop(t)
-			s.stockEverything()
+			s = stocked()
 		}
 		send := func(query url.Values, body bodyExample, headers ...string) {
 			t.Helper()
@@ -123,11 +125,8 @@ func TestDocumentedExamplesSucceed(t *testing.T) {
 					}
 					send(alone, bodyExample{})
 					maps.Copy(together, alone)
-				case "header": // cancel orders and make the first animal available again for this example
-					for _, order := range []string{"2", "3"} {
-						s.do("PATCH", "/v1/store/orders/"+order, `{"status":"cancelled"}`)
-					}
-					s.do("PATCH", "/v1/pets/1", `{"status":"available"}`)
+				case "header":
+					s = stocked() // the first animal is still available
 					send(nil, bodies[0], p.Name+": "+fmt.Sprint(example))
 				}
 			}
@@ -148,11 +147,11 @@ type bodyExample struct{ contentType, text string }
 // is included.
 func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExample) {
 	t.Helper()
-	if operation.RequestBody == nil || !operation.RequestBody.Value.Required {
-		bodies = append(bodies, bodyExample{})
-	}
 	if operation.RequestBody == nil {
-		return bodies
+		return []bodyExample{{}}
+	}
+	if !operation.RequestBody.Value.Required {
+		bodies = []bodyExample{{}}
 	}
 	for contentType, media := range operation.RequestBody.Value.Content {
 		for _, example := range media.Examples {
@@ -169,7 +168,7 @@ func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExa
 func examplesOf(t *testing.T, p *openapi3.Parameter) (examples []any) {
 	t.Helper()
 	if p.Example != nil {
-		examples = append(examples, p.Example)
+		return []any{p.Example}
 	}
 	for _, example := range p.Examples {
 		examples = append(examples, example.Value.Value)
@@ -195,8 +194,7 @@ func TestDocumentedLimits(t *testing.T) {
 
 // The OpenAPI document states the same event types and webhook limits as the code.
 func TestDocumentedEvents(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	schemas := s.checks.Doc.Components.Schemas
 	if got, want := fmt.Sprint(schemas["EventType"].Value.Enum), fmt.Sprint(shop.EventTypes()); got != want {
 		t.Errorf("the document has the types %s, the service %s", got, want)
@@ -254,8 +252,7 @@ func TestDocumentIsServed(t *testing.T) {
 
 // Links contain the public URL with its path prefix. Forwarded headers are ignored.
 func TestLinksUseThePublicURL(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
+	s := parallelShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
 	s.add(`{"name":"Rex","categoryId":1}`)
 	created := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 	if location := created.Header.Get("Location"); location != "/shop/v1/pets/2" {

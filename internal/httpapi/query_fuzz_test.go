@@ -69,25 +69,6 @@ func FuzzNewPet(f *testing.F) {
 		`{"name":"x","categoryId":1,"status":null}`, `{"name":"x","categoryId":1}{}`, `{"x":[[[[[]]]]]}`)
 }
 
-// FuzzParseJSONInt64 compares parseJSONInt64 with arbitrary-precision arithmetic.
-func FuzzParseJSONInt64(f *testing.F) {
-	fuzz(f, func(t *testing.T, literal string) {
-		var number json.Number
-		if json.Unmarshal([]byte(literal), &number) != nil || number.String() != literal || strings.Contains(literal, `"`) {
-			return // skip texts that are not JSON numbers
-		}
-		if i := strings.IndexAny(literal, "eE"); i >= 0 && len(literal)-i > 5 {
-			return // skip large exponents, because big.Rat would expand all the zeros
-		}
-		n, ok := parseJSONInt64(literal)
-		exact, _ := new(big.Rat).SetString(literal)
-		want := exact.IsInt() && exact.Num().IsInt64()
-		if ok != want || ok && exact.Num().Int64() != n {
-			t.Fatalf("%s: got %d %v, want %s %v", literal, n, ok, exact, want)
-		}
-	}, "-0.0", "7", "7.0", "7e0", "70e-1", "1e18", "1e19", "9223372036854775807", "-9223372036854775809", "0.5", "1e-5")
-}
-
 // FuzzCursor checks that formatting the position of a valid cursor results in the same cursor.
 func FuzzCursor(f *testing.F) {
 	fuzz(f, func(t *testing.T, text string) {
