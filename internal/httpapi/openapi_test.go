@@ -179,29 +179,21 @@ func examplesOf(t *testing.T, p *openapi3.Parameter) (examples []any) {
 	return examples
 }
 
-// The OpenAPI document states the same limits and defaults as the code.
+// The OpenAPI document states the same limits, defaults and event types as the code.
 func TestDocumentedLimits(t *testing.T) {
-	t.Parallel()
-	parameters := newShop(t).checks.Doc.Components.Parameters
-	limit := parameters["limit"].Value.Schema.Value
-	if *limit.Min != 1 || *limit.Max != maxLimit || limit.Default != float64(defaultLimit) {
-		t.Errorf("the document's limit is %v to %v, default %v", *limit.Min, *limit.Max, limit.Default)
-	}
-	if most := *parameters["id"].Value.Schema.Value.MaxItems; most != maxIDs {
-		t.Errorf("the document takes %d ids", most)
-	}
-}
-
-// The OpenAPI document states the same event types and webhook limits as the code.
-func TestDocumentedEvents(t *testing.T) {
 	s := parallelShop(t)
-	schemas := s.checks.Doc.Components.Schemas
-	if got, want := fmt.Sprint(schemas["EventType"].Value.Enum), fmt.Sprint(shop.EventTypes()); got != want {
-		t.Errorf("the document has the types %s, the service %s", got, want)
-	}
-	in, out := schemas["WebhookTypes"].Value.MaxItems, s.checks.Doc.Components.Parameters["eventType"].Value.Schema.Value.MaxItems
-	if most := uint64(len(shop.EventTypes())); *in != most || *out != most {
-		t.Errorf("the document has up to %d and %d types, want %d", *in, *out, most)
+	parameters, schemas := s.checks.Doc.Components.Parameters, s.checks.Doc.Components.Schemas
+	limit, longest := parameters["limit"].Value.Schema.Value, *schemas["WebhookUrl"].Value.MaxLength
+	for what, c := range map[string]struct{ documented, want any }{
+		"limit":            {[]any{*limit.Min, *limit.Max, limit.Default}, []any{1, maxLimit, defaultLimit}},
+		"ids":              {*parameters["id"].Value.Schema.Value.MaxItems, maxIDs},
+		"types":            {schemas["EventType"].Value.Enum, shop.EventTypes()},
+		"types to list":    {*parameters["eventType"].Value.Schema.Value.MaxItems, len(shop.EventTypes())},
+		"types to deliver": {*schemas["WebhookTypes"].Value.MaxItems, len(shop.EventTypes())},
+	} {
+		if got, want := fmt.Sprint(c.documented), fmt.Sprint(c.want); got != want {
+			t.Errorf("%s: the document has %s, the service %s", what, got, want)
+		}
 	}
 	for _, status := range schemas["DeliveryStatus"].Value.Enum {
 		if problem := shop.DeliveryStatusProblem(status.(string)); problem != "" {
@@ -212,10 +204,9 @@ func TestDocumentedEvents(t *testing.T) {
 	if want := fmt.Sprintf("no response within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*told, want) {
 		t.Errorf("the document does not say %q", want)
 	}
-	const scheme = "https://"
-	longest := scheme + strings.Repeat("a", int(*schemas["WebhookUrl"].Value.MaxLength)-len(scheme))
-	s.do("POST", "/v1/webhooks", `{"url":"`+longest+`"}`).want(t, 201, "")
-	s.do("POST", "/v1/webhooks", `{"url":"`+longest+`a"}`).want(t, 400, "")
+	url := "https://" + strings.Repeat("a", int(longest)-len("https://"))
+	s.do("POST", "/v1/webhooks", `{"url":"`+url+`"}`).want(t, 201, "")
+	s.do("POST", "/v1/webhooks", `{"url":"`+url+`a"}`).want(t, 400, "")
 }
 
 func TestDocumentIsServed(t *testing.T) {
@@ -254,15 +245,11 @@ func TestDocumentIsServed(t *testing.T) {
 func TestLinksUseThePublicURL(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
 	s.add(`{"name":"Rex","categoryId":1}`)
-	created := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	if location := created.Header.Get("Location"); location != "/shop/v1/pets/2" {
-		t.Errorf("Location is %q", location)
-	}
-	list := s.do("GET", "/v1/pets?limit=1", "", "X-Forwarded-Host: evil.example.com")
-	if next := list.link("next"); !strings.HasPrefix(next, "https://pets.example.com/shop/v1/pets?cursor=") {
-		t.Errorf("rel=next is %q", next)
-	}
-	if successor := s.do("GET", "/v1/pets/1", "").link("successor-version"); successor != "/shop/v1/pets" {
-		t.Errorf("the successor is %q", successor)
+	location := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`).Header.Get("Location")
+	next := s.do("GET", "/v1/pets?limit=1", "", "X-Forwarded-Host: evil.example.com").link("next")
+	successor := s.do("GET", "/v1/pets/1", "").link("successor-version")
+	want := "/shop/v1/pets/2 https://pets.example.com/shop/v1/pets?cursor=8000000000002&limit=1 /shop/v1/pets"
+	if got := location + " " + next + " " + successor; got != want {
+		t.Errorf("Location, rel=next and the successor are %s, want %s", got, want)
 	}
 }
