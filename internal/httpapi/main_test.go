@@ -18,7 +18,6 @@ var reached sync.Map
 // TestMain checks that the tests have seen every response in the OpenAPI document and every error message in
 // its examples. It also checks that no goroutine is still running.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "30") // a default that the command line can override
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
 	if code == 0 && everything {

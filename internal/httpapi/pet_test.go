@@ -11,9 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"pgregory.net/rapid"
-
 	"animalstore/internal/shop"
 )
 
@@ -231,23 +228,4 @@ func fromJSON[T any](t *testing.T, text []byte) (value T) {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return value
-}
-
-// The hand-written JSON encoding for animals is identical to the output of json.Marshal.
-func TestEncodedPetsMatchJSONMarshal(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		pets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) shop.Pet {
-			return shop.Pet{
-				ID: rapid.Int64().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), CategoryID: rapid.Int64().Draw(t, "category"),
-				Status: rapid.SampledFrom(append(shop.Statuses(), "")).Draw(t, "status"),
-			}
-		}), 0, 3).Draw(t, "pets")
-		for _, value := range []any{pets, shop.Pet{Name: "\u2028<&>\"\\\x00\x7f😀"}} {
-			want, err := jsonv2.Marshal(value)
-			if got := encode(value); err != nil || string(got) != string(want) {
-				t.Fatalf("got %s, want %s (%v)", got, want, err)
-			}
-		}
-	})
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"animalstore/internal/shop"
 )
 
@@ -37,7 +39,8 @@ func isRefused[T string | []byte](t *testing.T, text T, err error, codes ...shop
 }
 
 // FuzzNewPet checks that every body either contains a valid animal or is refused with invalid_json or
-// validation_failed. The standard library must decode the same animal.
+// validation_failed. The standard library must decode the same animal. The hand-written encoding must be
+// identical to the output of json.Marshal.
 func FuzzNewPet(f *testing.F) {
 	fuzz(f, func(t *testing.T, body []byte) {
 		pet, problems, err := decodeNewPet(body)
@@ -59,6 +62,12 @@ func FuzzNewPet(f *testing.F) {
 		if ok && exact.Cmp(new(big.Rat).SetInt64(pet.CategoryID)) != 0 {
 			t.Fatalf("%q gave the category %d", body, pet.CategoryID)
 		}
+		for _, value := range []any{pet.WithID(1), []shop.Pet{pet.WithID(2), pet.WithID(3)}, []shop.Pet{}} {
+			want, err := jsonv2.Marshal(value)
+			if got := encode(value); err != nil || string(got) != string(want) {
+				t.Fatalf("%q is encoded as %s, want %s (%v)", body, got, want, err)
+			}
+		}
 		again, wrong, err := decodeNewPet(encode(pet.WithID(1)))
 		if err != nil || len(wrong) > 0 || again != pet {
 			t.Fatalf("%q: the encoded animal does not decode: %+v %v", body, again, err)
@@ -66,7 +75,7 @@ func FuzzNewPet(f *testing.F) {
 	}, ``, `{}`, `null`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`, `{"name":"\ud800","categoryId":1}`,
 		`{"name":"\ud83d\udc08","categoryId":-9223372036854775808}`, `{"name":"a","name":"b","categoryId":1}`,
 		"\xef\xbb\xbf{}", "{\"name\":\"\xff\",\"categoryId\":1}", `{"name":"x","categoryId":1e400}`, `{"name":"x","categoryId":10e-1}`,
-		`{"name":"x","categoryId":1,"status":null}`, `{"name":"x","categoryId":1}{}`, `{"x":[[[[[]]]]]}`)
+		"{\"name\":\"\u2028\u0085<&>\\\"\\\\/😀\",\"categoryId\":-1}", `{"name":"x","categoryId":1,"status":null}`, `{"name":"x","categoryId":1}{}`, `{"x":[[[[[]]]]]}`)
 }
 
 // FuzzCursor checks that formatting the position of a valid cursor results in the same cursor.

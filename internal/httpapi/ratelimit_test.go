@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,25 +10,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// newLimitedShop returns a shop with a rate limit. The rate limiter's clock stands still until the test
-// moves it forward.
-func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Duration)) {
-	t.Helper()
-	s = newShop(t, func(c *Config) { c.RateLimit = rate })
-	start := time.Now()
-	var passed atomic.Int64
-	s.api.rateLimiter.now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
-	return s, func(d time.Duration) { passed.Add(int64(d)) }
-}
-
 // Every operation that requires an API key is rate-limited per key. Requests to unknown paths count, too. The
-// response headers show how many requests are left.
+// burst is twice the rate. The number of available requests, which the response headers show, increases at the
+// rate until it reaches the burst.
 func TestEveryKeyIsRateLimited(t *testing.T) {
-	t.Parallel()
-	s, _ := newLimitedShop(t, 1)
-	for _, r := range append(requestPerOperation(), request{"none", "GET", "/v1/nothing", ""}) {
-		key := bearing(s.key(shop.Admin))
-		for left := 1; left >= -1; left-- { // two requests and one more than the burst allows
+	s := parallelShop(t, func(c *Config) { c.RateLimit = 1 })
+	start := time.Now()
+	var passed atomic.Int64 // the rate limiter's clock stands still until the test moves it forward
+	s.api.rateLimiter.now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	wantAllowed := func(n int, r request, key string) {
+		t.Helper()
+		for left := n - 1; left >= -1; left-- {
 			got := s.do(r.method, r.path, r.body, key)
 			want := fmt.Sprintf(`"default";r=%d;t=%d`, max(left, 0), 2-max(left, 0))
 			if h := got.Header; h.Get("RateLimit-Policy") != `"default";q=2;w=2` || h.Get("RateLimit") != want {
@@ -45,38 +36,21 @@ func TestEveryKeyIsRateLimited(t *testing.T) {
 			}
 		}
 	}
-	s.do("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
-	s.do("GET", "/livez", "").want(t, 200, "")
+	none := request{"none", "GET", "/v1/nothing", ""}
+	for _, r := range append(requestPerOperation(), none) {
+		wantAllowed(2, r, bearing(s.key(shop.Admin)))
+	}
+	key := bearing(s.key(shop.Admin))
+	for _, c := range []struct {
+		later time.Duration
+		want  int
+	}{{0, 2}, {0, 0}, {time.Second, 1}, {time.Hour, 2}} {
+		passed.Add(int64(c.later))
+		wantAllowed(c.want, none, key)
+	}
+	s.do("GET", "/livez", "", key).want(t, 200, "")
 	if got := newShop(t).do("GET", "/v1/pets", ""); got.Header.Get("RateLimit") != "" || got.Header.Get("RateLimit-Policy") != "" {
 		t.Errorf("without a limit: %v", got.Header)
-	}
-}
-
-// The burst is twice the rate, as the RateLimit-Policy header says. The number of available requests
-// increases at the rate until it reaches the burst.
-func TestRateLimitAllowsABurst(t *testing.T) {
-	t.Parallel()
-	const rate = 10
-	s, forward := newLimitedShop(t, rate)
-	s.skipValidation = true
-	for _, c := range []struct {
-		passed time.Duration
-		want   int
-	}{{0, 2 * rate}, {0, 0}, {time.Second, rate}, {time.Hour, 2 * rate}} {
-		forward(c.passed)
-		served := 0
-		for ; served <= 2*rate; served++ {
-			got := s.do("GET", "/v1/keys/current", "")
-			if got.StatusCode == 429 {
-				break
-			}
-			if left := fmt.Sprintf(`"default";r=%d;`, c.want-served-1); !strings.HasPrefix(got.Header.Get("RateLimit"), left) {
-				t.Errorf("after %d requests: %s, want %s", served+1, got.Header.Get("RateLimit"), left)
-			}
-		}
-		if served != c.want {
-			t.Errorf("%v later %d requests were served, want %d", c.passed, served, c.want)
-		}
 	}
 }
 
