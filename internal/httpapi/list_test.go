@@ -176,8 +176,8 @@ func TestListsArePaginated(t *testing.T) {
 		s.do("GET", list+"?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
 	}
 	for _, path := range []string{
-		"/v1/webhooks/1/deliveries?status=", "/v1/webhooks/1/deliveries?status=failed&status=failed", "/v1/webhooks/99/deliveries?status=sent",
-		"/v1/store/orders?status=sold", "/v1/store/orders?petId=x", "/v1/store/orders?petId=1&petId=1",
+		"/v1/webhooks/1/deliveries?status=", "/v1/webhooks/1/deliveries?status=failed&status=failed",
+		"/v1/webhooks/99/deliveries?status=sent", "/v1/store/orders?status=sold", "/v1/store/orders?petId=x", "/v1/store/orders?petId=1&petId=1",
 	} {
 		s.do("GET", path, "").wantError(t, 400, shop.InvalidParameter)
 	}

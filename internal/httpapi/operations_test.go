@@ -95,8 +95,8 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 func (s *testShop) snapshot() string {
 	s.t.Helper()
 	var all strings.Builder
-	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100", "/v1/store/inventory",
-		"/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/events?limit=100"} {
+	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100",
+		"/v1/store/inventory", "/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/events?limit=100"} {
 		all.Write(s.do("GET", path, "").body)
 	}
 	return all.String()
@@ -133,8 +133,9 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		},
 		"PATCH /v1/store/orders/1": {"status": {`{}`, `{"status":null}`, `{"status":"Approved"}`}},
 		"POST /v1/keys": {
-			"name scopes": {`{}`, `{"name":"a\tb","scopes":[]}`}, "name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},
-			"scopes": {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`}, // any is the mark of a route
+			"name scopes":           {`{}`, `{"name":"a\tb","scopes":[]}`},
+			"name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},
+			"scopes":                {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`}, // any is the mark of a route
 			"expiresAt": {key + `"expiresAt":"2020-01-01T00:00:00Z"}`, key + `"expiresAt":"2099-02-30T00:00:00Z"}`,
 				key + `"expiresAt":"0001-01-01T00:00:00Z"}`, key + `"expiresAt":"9999-12-31T23:59:59-01:00"}`, // the year 10000 in UTC
 				key + `"expiresAt":"2099-01-31T8:00:00,5Z"}`}, // time.Parse would accept it

@@ -73,7 +73,8 @@ func TestOnlyUncompressedJSONIsAccepted(t *testing.T) {
 	t.Parallel()
 	rule := &bodyRule{mediaTypes: []string{"application/json"}}
 	for contentType, known := range map[string]bool{
-		"": true, "APPLICATION/JSON": true, "application/json;charset=\"UTF-8\"; x=y": true, "text/json": false, "application/json; charset": false,
+		"": true, "APPLICATION/JSON": true, "application/json;charset=\"UTF-8\"; x=y": true,
+		"text/json": false, "application/json; charset": false,
 	} {
 		for coding, plain := range map[string]bool{"": true, "Identity": true, "gzip": false} {
 			h := http.Header{"Content-Type": {contentType}, "Content-Encoding": {coding}}

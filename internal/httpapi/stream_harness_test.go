@@ -217,7 +217,8 @@ func (s *testShop) overPipe(t *testing.T, path, key string, headers ...string) *
 	listener := make(pipeListener, 1)
 	listener <- ours
 	go server.Serve(listener)
-	fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", path, key, strings.Join(append(headers, ""), "\r\n"))
+	fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", path, key)
+	fmt.Fprintf(client, "%s\r\n", strings.Join(append(headers, ""), "\r\n"))
 	return c
 }
 

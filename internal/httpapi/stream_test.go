@@ -122,7 +122,8 @@ func TestExpiredPositionIsReported(t *testing.T) {
 	late.wantEvents("pet.created pets/2")
 	got := s.do("GET", "/v1/events?after=1", "")
 	got.wantError(t, 410, shop.EventsExpired)
-	if err := s.checks.CheckSchema("Error", []byte(b.field("data"))); err != nil || b.field("data") != strings.TrimSpace(string(got.body)) {
+	err := s.checks.CheckSchema("Error", []byte(b.field("data")))
+	if err != nil || b.field("data") != strings.TrimSpace(string(got.body)) {
 		t.Errorf("the stream has %s, and a page %s (%v)", b, got.body, err)
 	}
 	s.do("GET", "/v1/events?after=0&subject=pets/2", "").wantError(t, 410, shop.EventsExpired)
