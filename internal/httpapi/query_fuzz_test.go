@@ -147,5 +147,6 @@ func FuzzEventList(f *testing.F) {
 			t.Fatalf("%q was accepted as %+v %+v", query, filter, request)
 		}
 	}, "", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1",
-		"type=pet.created&type=pet.updated", "type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1")
+		"type=pet.created&type=pet.updated", "type=pet.created&type=pet.created", "type=x",
+		"subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1")
 }
