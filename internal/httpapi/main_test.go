@@ -18,7 +18,6 @@ var reached sync.Map
 // TestMain checks that the tests have seen every response in the OpenAPI document and every error message in
 // its examples. It also checks that no goroutine is still running.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "30") // a default that the command line can override
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
 	if code == 0 && everything {
@@ -41,26 +40,22 @@ func unreached() (missing []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	need := func(what string) {
+		if _, ok := reached.Load(what); !ok {
+			missing = append(missing, what)
+		}
+	}
 	eachOperation(checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for status := range operation.Responses.Map() {
-			if !isReached(operation.OperationID + " " + status) {
-				missing = append(missing, operation.OperationID+" "+status)
-			}
+			need(operation.OperationID + " " + status)
 		}
 	})
 	for _, example := range checks.Doc.Components.Examples {
 		if body, ok := example.Value.Value.(map[string]any); ok && body["code"] != nil {
-			if said := fmt.Sprintf("%s: %s", body["code"], body["message"]); !isReached(said) {
-				missing = append(missing, said)
-			}
+			need(fmt.Sprintf("%s: %s", body["code"], body["message"]))
 		}
 	}
 	return missing
-}
-
-func isReached(what string) bool {
-	_, ok := reached.Load(what)
-	return ok
 }
 
 func eachOperation(doc *openapi3.T, fn func(method, path string, operation *openapi3.Operation)) {

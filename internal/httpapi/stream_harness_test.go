@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,15 +17,21 @@ import (
 	"animalstore/internal/shop"
 )
 
+const acceptStream = "Accept: text/event-stream"
+
+// newStreamShop returns a shop that runs its jobs, for a test that is run in parallel with others.
+func newStreamShop(t *testing.T, change ...func(*Config)) *testShop {
+	t.Helper()
+	s := parallelShop(t, change...)
+	s.runJobs()
+	return s
+}
+
 // runJobs runs the service's background jobs as the real program does, until the test ends.
 func (s *testShop) runJobs() {
-	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Service.RunJobs(ctx, func(error) {}) })
-	s.t.Cleanup(func() {
-		stop()
-		wg.Wait()
-	})
+	wg.Go(func() { s.Service.RunJobs(s.t.Context(), func(error) {}) })
+	s.t.Cleanup(wg.Wait)
 }
 
 // streamReader is a client that reads an event stream.
@@ -36,69 +43,56 @@ type streamReader struct {
 	close    func()
 }
 
-// block is one message in an event stream.
-type block struct {
-	id, event, data, retry string
-	comment                bool
+// block is one message in an event stream, without the empty line at its end.
+type block string
+
+// field returns the value of a field, or "" if the block does not have it.
+func (b block) field(name string) string {
+	_, rest, _ := strings.Cut("\n"+string(b), "\n"+name+": ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
 }
 
 // follow opens an event stream. Each header has the form "Name: value".
 func (s *testShop) follow(query string, headers ...string) *streamReader {
 	s.t.Helper()
-	r, err := s.tryFollow(query, headers...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(r.close)
-	return r
-}
-
-func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
-		cancel()
-		return nil, err
+		s.t.Fatal(err)
 	}
-	for _, header := range append([]string{"Authorization: Bearer " + adminKey, "Accept: text/event-stream"}, headers...) {
+	for _, header := range append([]string{"Authorization: Bearer " + adminKey, acceptStream}, headers...) {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)
 	}
 	response, err := s.client.Transport.RoundTrip(request)
-	if err == nil && response.StatusCode == 200 {
-		err = s.checks.Check(request, response.StatusCode, response.Header, nil)
-	}
 	if err != nil {
-		cancel()
-		return nil, err
+		s.t.Fatal(err)
 	}
-	return &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
+	r := &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}
+	s.t.Cleanup(r.close)
+	if err = s.checks.Check(request, response.StatusCode, response.Header, nil); err != nil || response.StatusCode != 200 {
+		s.t.Fatalf("the stream has the status %d, %v", response.StatusCode, err)
+	}
+	return r
+}
+
+// followFrom opens an event stream and checks its start position.
+func (s *testShop) followFrom(position, query string, headers ...string) *streamReader {
+	s.t.Helper()
+	r := s.follow(query, headers...)
+	r.wantStart(position)
+	return r
 }
 
 // next reads one block from the stream.
 func (r *streamReader) next() (b block, err error) {
 	for {
 		line, err := r.lines.ReadString('\n')
-		if err != nil {
+		if err != nil || line == "\n" {
 			return b, err
 		}
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch name {
-		case "":
-			return b, nil
-		case ":":
-			b.comment = true
-		case "id":
-			b.id = value
-		case "event":
-			b.event = value
-		case "data":
-			b.data = value
-		case "retry":
-			b.retry = value
-		default:
-			return b, fmt.Errorf("the line %q", line)
-		}
+		b += block(line)
 	}
 }
 
@@ -107,7 +101,7 @@ func (r *streamReader) want(what string, is func(block) bool) block {
 	r.t.Helper()
 	b, err := r.next()
 	if err != nil || !is(b) {
-		r.t.Fatalf("got %+v %v, want %s", b, err, what)
+		r.t.Fatalf("got %q %v, want %s", b, err, what)
 	}
 	return b
 }
@@ -115,7 +109,7 @@ func (r *streamReader) want(what string, is func(block) bool) block {
 // wantStart checks the first block, which contains the start position.
 func (r *streamReader) wantStart(position string) {
 	r.t.Helper()
-	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
+	r.want("the start after "+position, func(b block) bool { return b == block("retry: 2000\nid: "+position+"\n") })
 }
 
 // wantEvents checks that the next blocks are the given events, each in the form "type subject", and that they
@@ -124,13 +118,13 @@ func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	r.t.Helper()
 	for _, subject := range subjects {
 		b := r.want(subject, func(b block) bool {
+			id = b.field("id")
 			var event shop.Event
-			err := json.Unmarshal([]byte(b.data), &event)
-			id = b.id
-			return err == nil && b.event == "" && event.ID == b.id && event.Type+" "+shop.EventType(event.Subject) == shop.EventType(subject)
+			err := json.Unmarshal([]byte(b.field("data")), &event)
+			return err == nil && b.field("event") == "" && event.ID == id && string(event.Type)+" "+event.Subject == subject
 		})
-		if err := r.checks.CheckSchema("Event", []byte(b.data)); err != nil {
-			r.t.Errorf("%s: %v", b.data, err)
+		if err := r.checks.CheckSchema("Event", []byte(b.field("data"))); err != nil {
+			r.t.Errorf("%s: %v", b, err)
 		}
 	}
 	return id
@@ -139,27 +133,21 @@ func (r *streamReader) wantEvents(subjects ...string) (id string) {
 // wantEnd checks that the stream ends cleanly after a complete block.
 func (r *streamReader) wantEnd() {
 	r.t.Helper()
-	if b, err := r.next(); err != io.EOF || b != (block{}) {
-		r.t.Errorf("got %+v %v, want the end", b, err)
+	if b, err := r.next(); err != io.EOF || b != "" {
+		r.t.Errorf("got %q %v, want the end", b, err)
 	}
 }
 
 // insertEvents inserts n events about animals in one transaction. The animals have consecutive ids
 // starting at first and need not exist.
 func (s *testShop) insertEvents(first, n int, current ...string) {
-	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
-	if err != nil {
-		s.t.Error(err)
-	}
-
-	err = s.Store.Write(context.Background(), func(tx shop.WriteTx) error {
-		for i := range n {
+	data := json.RawMessage(toJSON(s.t, map[string]any{"current": current, "previous": nil}))
+	err := s.Store.Write(context.Background(), func(tx shop.WriteTx) (err error) {
+		for i := 0; i < n && err == nil; i++ {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
-			if err := tx.InsertEvents(event); err != nil {
-				return err
-			}
+			err = tx.InsertEvents(event)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		s.t.Error(err)
@@ -175,6 +163,12 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
+// waitForStreams waits until n streams are open.
+func (s *testShop) waitForStreams(n float64) {
+	s.t.Helper()
+	s.waitFor("the streams", func() bool { return s.metric("animalstore_event_streams") == n })
+}
+
 // waitFor waits until is() returns true. It gives up after minutes, in case that never happens.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
@@ -182,5 +176,58 @@ func (s *testShop) waitFor(what string, is func() bool) {
 		if time.Now().After(end) {
 			s.t.Fatalf("timeout waiting for %s", what)
 		}
+	}
+}
+
+// pipeListener is a net.Listener that accepts the connections in the channel.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	if connection, ok := <-l; ok {
+		return connection, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l pipeListener) Close() error { close(l); return nil }
+
+func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// pipeClient is a client on a connection without any buffer. Each write by the service waits until the client
+// reads it, so a client that does not read stops the service at once.
+type pipeClient struct {
+	net.Conn
+	ended chan struct{} // closed when the service has handled the request
+}
+
+// overPipe sends a GET request over a connection without any buffer.
+func (s *testShop) overPipe(t *testing.T, path, key string, headers ...string) *pipeClient {
+	t.Helper()
+	client, ours := net.Pipe()
+	c := &pipeClient{client, make(chan struct{})}
+	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(c.ended)
+		w.Header().Set("Connection", "close")
+		s.api.ServeHTTP(w, r)
+	})}
+	t.Cleanup(func() {
+		client.Close()
+		server.Close()
+	})
+	listener := make(pipeListener, 1)
+	listener <- ours
+	go server.Serve(listener)
+	fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", path, key)
+	fmt.Fprintf(client, "%s\r\n", strings.Join(append(headers, ""), "\r\n"))
+	return c
+}
+
+// wantStatus reads the status of the response. Afterwards the service waits for the client to read on.
+func (c *pipeClient) wantStatus(t *testing.T, status string) {
+	t.Helper()
+	want := "HTTP/1.1 " + status
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
+		t.Fatalf("got %s (%v), want %s", got, err, want)
 	}
 }

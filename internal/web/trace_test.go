@@ -13,11 +13,9 @@ const (
 // traceparents maps each Traceparent header to whether it is valid.
 var traceparents = map[string]bool{
 	"00-" + traceID + "-" + spanID + "-01":                      true,
-	"00-" + traceID + "-" + spanID + "-00":                      true,
 	"cc-" + traceID + "-" + spanID + "-01":                      true,
 	"cc-" + traceID + "-" + spanID + "-01-from-a-later-version": true,
 	"cc-" + traceID + "-" + spanID + "-01.from-a-later-version": false,
-	"00-" + traceID + "-" + spanID + "-01-":                     false,
 	"00-" + traceID + "-" + spanID + "-01-more":                 false,
 	"ff-" + traceID + "-" + spanID + "-01":                      false,
 	"00-" + strings.Repeat("0", 32) + "-" + spanID + "-01":      false,
@@ -27,12 +25,10 @@ var traceparents = map[string]bool{
 	"0A-" + traceID + "-" + spanID + "-01":                      false,
 	"00-" + traceID + "-" + spanID + "-0g":                      false,
 	"00-" + traceID + "-" + spanID + "-0":                       false,
-	"00-" + traceID[1:] + "-" + spanID + "-01":                  false,
 	"00_" + traceID + "-" + spanID + "-01":                      false,
 	"00-" + traceID + "_" + spanID + "-01":                      false,
 	"00-" + traceID + "-" + spanID + "_01":                      false,
 	"00-0af7651916cd43dd8448eb211c8031\n=\"-" + spanID + "-01":  false,
-	"":  false,
 	"-": false,
 }
 
