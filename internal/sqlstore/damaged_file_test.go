@@ -1,84 +1,83 @@
-package sqlstore_test
+package sqlstore
 
 import (
 	"bytes"
-	"database/sql"
-	"fmt"
-	"math/rand/v2"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
-
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
-	"animalstore/internal/shoptest"
-	"animalstore/internal/sqlstore"
 )
 
-// randomBytes returns n random bytes, which simulate data from a broken disk.
-func randomBytes(n int) []byte {
-	random := make([]byte, n)
-	for i := range random {
-		random[i] = byte(rand.IntN(256))
+// wantRefused checks that a database cannot be opened and that the error is one line with all of these words.
+func wantRefused(t *testing.T, database string, words ...string) {
+	t.Helper()
+	store, err := Open(t.Context(), database, Options{Exclusive: true})
+	if err == nil {
+		store.Close()
+		t.Fatalf("%s was opened", database)
 	}
-	return random
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %q, want one line with %q", err, word)
+		}
+	}
 }
 
-// The error message names the damaged file, and the file stays unchanged so that it can still be repaired.
-func TestDamagedFileIsRefusedUnchanged(t *testing.T) {
+// A file that is damaged, in use or not a store of this version is refused by name. It stays unchanged, so
+// that it can still be repaired.
+func TestOpenRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	const page = 4096
-	whole := filepath.Join(t.TempDir(), "whole.db")
-	s, err := shoptest.OpenAt(t.Context(), whole, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
+	path := newFile(t)
+	store := open(t, path, Options{})
+	addPets(t, store, 200)
+	must(t, store.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	noise := make([]byte, len(whole)) // data from a broken disk
+	rand.Read(noise)
+	content := func(parts ...[]byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Join(parts, nil), 0o600)) }
 	}
-	for i := range 200 {
-		s.AddPet(t, fmt.Sprint("Rex ", i), int64(i), shop.Available)
+	script := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) { execFile(t, path, text) }
 	}
-	if err := s.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
-	for name, damage := range map[string]struct {
-		content []byte
-		want    string
+	for _, c := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
 	}{
-		"the header":          {join(randomBytes(100), content[100:]), "not a database"},
-		"the schema":          {join(content[:100], randomBytes(page-100), content[page:]), "damaged"},
-		"the page size":       {join(content[:16], []byte("\x00\x03"), content[18:]), "not a database"},
-		"all but the header":  {join(content[:100], randomBytes(len(content)-100)), "damaged"},
-		"second half missing": {content[:len(content)/(2*page)*page], "damaged"},
-		"last page missing":   {content[:len(content)-page], "damaged"},
-		"truncated page":      {content[:5000], "damaged"},
-		"truncated header":    {content[:50], "damaged"},
-		"everything":          {randomBytes(len(content)), "not a database"},
-		"a short text":        {[]byte("hello\n"), "not a database"},
+		{"a text", "not a database", content([]byte("hello\n"))},
+		{"noise", "not a database", content(noise)},
+		{"a broken header", "not a database", content(noise[:100], whole[100:])},
+		{"a broken page size", "not a database", content(whole[:16], []byte("\x00\x03"), whole[18:])},
+		{"a broken schema", "damaged", content(whole[:100], noise[100:page], whole[page:])},
+		{"all but the last page", "damaged", content(whole[:len(whole)-page])},
+		{"a truncated page", "damaged", content(whole[:5000])},
+		{"a truncated header", "damaged", content(whole[:50])},
+		{"another program's", "another program", script("CREATE TABLE songs (id INTEGER)")},
+		{"another program's, by its mark", "another program", script("PRAGMA application_id = 7")},
+		{"a newer one", "newer animalstore", func(t *testing.T, path string) {
+			must(t, createStore(path))
+			execFile(t, path, "PRAGMA user_version = 999")
+		}},
+		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) {
+			open(t, path, Options{Exclusive: true})
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "test.db")
-			if err := os.WriteFile(path, damage.content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Exclusive: true})
-			if err == nil {
-				store.Close()
-				t.Fatal("the damaged file was opened")
-			}
-			if text := err.Error(); !strings.Contains(text, damage.want) || !strings.Contains(text, path) || strings.Contains(text, "\n") {
-				t.Errorf("got %q, want one line with %q and the path", text, damage.want)
-			}
-			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, damage.content) {
-				t.Errorf("the file was changed from %d to %d bytes, %v", len(damage.content), len(after), err)
+			c.make(t, path)
+			before, err := os.ReadFile(path)
+			must(t, err)
+			wantRefused(t, path, c.want, path)
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the file was changed from %d to %d bytes, %v", len(before), len(after), err)
 			}
 		})
 	}
@@ -87,27 +86,16 @@ func TestDamagedFileIsRefusedUnchanged(t *testing.T) {
 func TestImpossiblePathIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("nowhere/a.db", filepath.Join(dir, "link.db")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must(t, os.Symlink("nowhere/a.db", filepath.Join(dir, "link.db")))
 	for name, want := range map[string]string{
 		"missing/a.db": "no such file or directory",
 		"folder":       "directory",
 		"link.db":      "link.db",
 	} {
-		store, err := sqlstore.Open(t.Context(), filepath.Join(dir, name), sqlstore.Options{Exclusive: true})
-		if err == nil {
-			store.Close()
-			t.Errorf("%s was opened", name)
-		} else if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v, want %q and the path", name, err, want)
-		}
+		wantRefused(t, filepath.Join(dir, name), want, name)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("files: got %v, %v, want only folder and link.db", entries, err)
 	}
 }
@@ -116,83 +104,52 @@ func TestImpossiblePathIsRefused(t *testing.T) {
 // work, so that nodes can be upgraded one after another.
 func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]string{"file": filepath.Join(t.TempDir(), "test.db"), "server": pgtest.Shared(t).NewDatabase(t)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			running, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer running.Close()
-			driver, statement := "sqlite", "PRAGMA user_version = 999"
-			if name == "server" {
-				driver, statement = "pgx", "UPDATE schema_version SET version = 999"
-			}
-			db, err := sql.Open(driver, database)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			if _, err := db.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
-			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
-			if err == nil {
-				store.Close()
-				t.Fatal("the newer store was opened")
-			}
-			if !strings.Contains(err.Error(), "newer animalstore") || !strings.Contains(err.Error(), "999") {
-				t.Errorf("got %v, want \"newer animalstore\" and the version", err)
-			}
-			if err := running.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) }); err != nil {
-				t.Errorf("the store that was already open: %v", err)
-			}
-		})
+	file, server := newFile(t), newDatabase(t)
+	for database, migrate := range map[string]func(){
+		file:   func() { execFile(t, file, "PRAGMA user_version = 999") },
+		server: func() { exec(t, openDirect(t, server), "UPDATE schema_version SET version = 999") },
+	} {
+		running := open(t, database, Options{})
+		migrate()
+		wantRefused(t, database, "newer animalstore", "999")
+		write(t, running, adding("Rex"))
 	}
 }
 
 // If one table is damaged, only its own reads and writes fail. The error names the cause for the log.
 func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	s, err := shoptest.OpenAt(t.Context(), path, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.AddPet(t, "Rex", 1, shop.Available)
-	if err := s.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var page, size int
-	err = db.QueryRow("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'pets'").Scan(&page, &size)
-	db.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := newFile(t)
+	store := open(t, path, Options{})
+	write(t, store, adding("Rex"))
+	must(t, store.Close())
+	c := newSQLiteConn(fileURI(path), time.Second)
+	var page, size int64
+	_, err := firstRow(t.Context(), c,
+		"SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'pets'", &page, &size)
+	c.close()
+	must(t, err)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err == nil {
-		_, err = file.WriteAt(randomBytes(size), int64((page-1)*size))
-		file.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s, err = shoptest.OpenAt(t.Context(), path, shop.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Store.Close()
-	_, listed := s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
-	_, created := s.CreatePet(t.Context(), shop.NewPet{Name: "Tom", CategoryID: 1})
-	for what, err := range map[string]error{"list": listed, "create": created} {
-		if err == nil || shop.AsError(err).Code != shop.Unavailable || !strings.Contains(err.Error(), "malformed") {
-			t.Errorf("%s animals: got %v, want %s because the database is malformed", what, err, shop.Unavailable)
+	must(t, err)
+	noise := make([]byte, size)
+	rand.Read(noise)
+	_, err = file.WriteAt(noise, (page-1)*size)
+	must(t, errors.Join(err, file.Close()))
+	store = open(t, path, Options{})
+	for what, err := range map[string]error{
+		"list":   store.Read(t.Context(), listing),
+		"create": store.Write(t.Context(), adding("Tom")),
+	} {
+		wantUnavailable(t, what, err)
+		if err != nil && !strings.Contains(err.Error(), "malformed") {
+			t.Errorf("%s: got %v, want that the database is malformed", what, err)
 		}
 	}
-	if categories, err := s.ListCategories(t.Context(), shop.PageRequest{Limit: 10}); err != nil || len(categories.Items) != 1 {
-		t.Errorf("list categories: got %+v, %v, want one", categories, err)
-	}
+	read(t, store, func(tx shop.ReadTx) error {
+		categories, err := tx.Categories(shop.PageRequest{Limit: 10})
+		if len(categories) != 1 {
+			t.Errorf("list categories: got %+v, want one", categories)
+		}
+		return err
+	})
 }

@@ -31,7 +31,7 @@ func TestPoolSettingsComeFromTheURL(t *testing.T) {
 		}
 	}
 	store := open(t, newDatabase(t)+"&pool_max_conns=2", Options{})
-	if n := store.engine.(*postgresEngine).pool.Stat().MaxConns(); n != 2 {
+	if n := postgresOf(store).pool.Stat().MaxConns(); n != 2 {
 		t.Errorf("the pool has up to %d connections, want 2", n)
 	}
 }
