@@ -27,6 +27,25 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
+// writerEnv is the environment variable that makes the test program run runWriter on the named file.
+const writerEnv = "SQLSTORE_TEST_WRITER"
+
+// runWriter writes to a store ten times. It acknowledges each write on standard output, as a service
+// acknowledges a write with its response.
+func runWriter(path string) error {
+	store, err := Open(context.Background(), path, Options{Exclusive: true})
+	if err != nil {
+		return err
+	}
+	for i := range 10 {
+		if err := store.Write(context.Background(), adding(fmt.Sprint(i))); err != nil {
+			return err
+		}
+		fmt.Println(i)
+	}
+	return store.Close()
+}
+
 // ample is the retry budget for operations that must succeed. It is longer than a client would wait, because
 // a busy machine may need more time.
 const ample = time.Minute
@@ -103,6 +122,14 @@ func execFile(t *testing.T, path, script string) {
 func read(t *testing.T, store *Store, fn func(shop.ReadTx) error) {
 	t.Helper()
 	must(t, store.Read(t.Context(), fn))
+}
+
+// selected returns the value that a query selects in a read.
+func selected[T any](t *testing.T, r shop.ReadTx, query string) T {
+	t.Helper()
+	value, _, err := one(r.(*tx), scanValue[T], query)
+	must(t, err)
+	return value
 }
 
 func write(t *testing.T, store *Store, fn func(shop.WriteTx) error) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -16,12 +17,12 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	database := newDatabase(t)
 	service, err := shop.Open(t.Context(), open(t, database, Options{}), shop.Options{})
 	must(t, err)
-	direct := openDirect(t, database)
-	exec(t, direct, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)",
+	direct := pgtest.Connect(t, database)
+	direct.Do("INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)",
 		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
 	must(t, service.Maintain(t.Context()))
 	for _, table := range []string{"inventory_changes", "commits WHERE at <= 35000"} {
-		if n := value[int](t, direct, "SELECT count(*) FROM "+table); n != 0 {
+		if n := pgtest.Value[int](direct, "SELECT count(*) FROM "+table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 	}
@@ -43,7 +44,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 		must(t, errors.Join(store.Write(context.Background(), adding("Rex")), store.Close()))
 	})
 	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err })
-	if n := value[int](t, openDirect(t, database), "SELECT count(*) FROM commits"); n != 2 {
+	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM commits"); n != 2 {
 		t.Errorf("%d rows are in commits, want 2", n)
 	}
 }
@@ -53,19 +54,19 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	store, direct := open(t, database, Options{}), openDirect(t, database)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	service, err := shop.Open(t.Context(), store, shop.Options{})
 	must(t, err)
 	const times = "(CASE WHEN n < 100 THEN 0 ELSE CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) END) + n"
-	exec(t, direct,
-		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE FROM generate_series(1, 50000) AS n",
-		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT 1, n, '', 201, '{}', '', "+times+
-			" FROM generate_series(1, 50000) AS n",
+	const rows = " FROM generate_series(1, 50000) AS n"
+	direct.Do("INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE"+rows,
+		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) "+
+			"SELECT 1, n, '', 201, '{}', '', "+times+rows,
 		"ANALYZE")
 	must(t, errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()))
 	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')"
-	awaitRow(t, direct, "the statistics of the removed rows", "SELECT sum(n_tup_del) = 198"+statistics)
-	if n := value[int](t, direct, "SELECT sum(seq_tup_read)"+statistics); n != 0 {
+	direct.Await("the statistics of the removed rows", "SELECT sum(n_tup_del) = 198"+statistics)
+	if n := pgtest.Value[int](direct, "SELECT sum(seq_tup_read)"+statistics); n != 0 {
 		t.Errorf("%d rows were read by sequential scans", n)
 	}
 }

@@ -19,9 +19,9 @@ import (
 func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	direct := openDirect(t, database)
-	role := "clerk_of_" + nameOf(t, direct) // unique, because all databases on a server share their roles
-	exec(t, direct, "CREATE ROLE "+role+" LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+	direct := pgtest.Connect(t, database)
+	role := "clerk_of_" + direct.Name() // unique, because all databases on a server share their roles
+	direct.Do("CREATE ROLE "+role+" LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+role)
 	t.Cleanup(func() {
@@ -52,7 +52,7 @@ func TestNodesMigrateADatabaseOnce(t *testing.T) {
 	must(t, err)
 	schema := func(database string) string {
 		t.Helper()
-		return value[string](t, openDirect(t, database), `
+		return pgtest.Value[string](pgtest.Connect(t, database), `
 			SELECT string_agg(table_name || '.' || column_name || ' ' || data_type, E'\\n' ORDER BY table_name, column_name)
 			|| (SELECT string_agg(indexdef, E'\\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public')
 			|| (SELECT version FROM schema_version) FROM information_schema.columns WHERE table_schema = 'public'`)
@@ -82,8 +82,8 @@ func TestNodesMigrateADatabaseOnce(t *testing.T) {
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	db := openDirect(t, database)
-	exec(t, db, "UPDATE schema_version SET version = 1")
+	db := pgtest.Connect(t, database)
+	db.Do("UPDATE schema_version SET version = 1")
 	holder, err := db.Begin()
 	must(t, err)
 	defer holder.Rollback()

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"animalstore/internal/shop"
 )
 
 // A released migration must never change. Every change to the schema needs a new migration.
@@ -69,7 +67,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",
 				"an order of no such status":  "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'lost', 1, 1)",
-				"a delivery of no such status": `INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+				"a delivery of no such status": `
+					INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
 			} {
 				if err := store.Write(t.Context(), executing(insert)); err == nil {
@@ -83,19 +82,13 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	}
 }
 
-// schemaOf returns the CREATE statement for each object in a schema. The keys consist of the object's type
-// and name.
-func schemaOf(t *testing.T, store *Store) map[string]string {
+// schemaOf returns the CREATE statements for all objects in a schema.
+func schemaOf(t *testing.T, store *Store) (schema string) {
 	t.Helper()
-	created := map[string]string{}
-	read(t, store, func(rtx shop.ReadTx) error {
-		tx := rtx.(*tx)
-		return eachRow(tx.ctx, tx.runner, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema", func(scan Scanner) error {
-			var name, statement string
-			err := scan(&name, &statement)
-			created[name] = statement
-			return err
-		})
-	})
-	return created
+	conn, err := store.Conn(t.Context())
+	must(t, err)
+	defer conn.Close()
+	const query = "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), char(10) ORDER BY name) FROM sqlite_schema"
+	must(t, conn.Each(t.Context(), query, func(scan Scanner) error { return scan(&schema) }))
+	return schema
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +25,7 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 		server.Restart(t)
 		w.awaitMore(t, 100)
 	}
-	checkOutcomes(t, openDirect(t, server.URL()), w.stop())
+	checkOutcomes(t, pgtest.Connect(t, server.URL()), w.stop())
 }
 
 // After a failover, all pooled connections lead to a server that has become read-only. Whether a write or
@@ -51,7 +50,7 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 				wantReady(t, store, "")
 			}
 			write(t, store, adding("after"))
-			checkOutcomes(t, openDirect(t, replica.URL()), map[string]error{"after": nil})
+			checkOutcomes(t, pgtest.Connect(t, replica.URL()), map[string]error{"after": nil})
 			if n := measured(t, store, "animalstore_database_errors_total", string(readOnly)); n != 0 {
 				t.Errorf("%v reads or writes failed", n)
 			}
@@ -63,16 +62,16 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 // own, so demote waits until all sessions of the store have applied it. The store's pool must be full.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
-	old := openDirect(t, primary.URL())
-	exec(t, old, "CHECKPOINT")
-	awaitRow(t, old, "the replica to catch up", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
-	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	old := pgtest.Connect(t, primary.URL())
+	old.Do("CHECKPOINT")
+	old.Await("the replica to catch up", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	old.Do("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 	for range pgMaxConns {
 		conn, err := postgresOf(store).pool.Acquire(t.Context())
 		must(t, err)
 		// The connection must not be released earlier, because the next Acquire would return it again.
 		defer conn.Release()
-		await(t, "a connection to be read-only", func() (readOnly bool) {
+		pgtest.Await(t, "a connection to be read-only", func() (readOnly bool) {
 			must(t, conn.QueryRow(t.Context(), "SELECT current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly))
 			return readOnly
 		})
@@ -123,7 +122,7 @@ func fillPool(t *testing.T, store *Store) {
 func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
-	h := newFaultHarnessOf(t, primary.URL())
+	h := newFaultHarness(t, primary.URL())
 	h.works("before")
 	replica.Stop(t)
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
@@ -136,7 +135,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 		return false
 	})
 	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortBudget("waits", sent)(), "after": nil}
-	awaitRow(t, h.direct, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
+	h.direct.Await("the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
 	h.setBudget(ample)
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
@@ -144,9 +143,9 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()
-	awaitRow(t, h.direct, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
-	exec(t, h.direct, "SELECT pg_cancel_backend(pid) "+waiting)
-	awaitRow(t, h.direct, "the write to become visible", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
+	h.direct.Await("both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
+	h.direct.Do("SELECT pg_cancel_backend(pid) " + waiting)
+	h.direct.Await("the write to become visible", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
 	outcomes["lost"] = outcome()
 	for _, name := range []string{"waits", "lost"} {
 		if outcomes[name] == nil {
@@ -154,7 +153,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 		}
 	}
 	replica.Restart(t)
-	awaitRow(t, h.direct, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	h.direct.Await("the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 	h.works("after")
 	checkOutcomes(t, h.direct, outcomes)
 }
@@ -165,9 +164,9 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
-	hosts := hostOf(t, first) + "," + hostOf(t, second)
-	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})
-	h := &faultHarness{T: t, store: store, direct: openDirect(t, database)}
+	both := strings.Replace(first.URL(), first.Address(), first.Address()+","+second.Address(), 1)
+	store := open(t, both+"&connect_timeout=1", Options{})
+	h := &faultHarness{T: t, store: store, direct: pgtest.Connect(t, database)}
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.setBudget(shortBudget)
@@ -182,11 +181,4 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	h.works("third")
 	first.Heal() // delayed messages may still arrive
 	checkOutcomes(t, h.direct, outcomes)
-}
-
-func hostOf(t *testing.T, p *pgtest.Proxy) string {
-	t.Helper()
-	address, err := url.Parse(p.URL())
-	must(t, err)
-	return address.Host
 }

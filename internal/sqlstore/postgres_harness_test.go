@@ -2,15 +2,12 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -25,18 +22,13 @@ type faultHarness struct {
 	*testing.T
 	store  *Store
 	proxy  *pgtest.Proxy
-	direct *sql.DB
+	direct *pgtest.DB
 }
 
-func newFaultHarness(t *testing.T) *faultHarness {
-	t.Helper()
-	return newFaultHarnessOf(t, newDatabase(t))
-}
-
-func newFaultHarnessOf(t *testing.T, database string) *faultHarness {
+func newFaultHarness(t *testing.T, database string) *faultHarness {
 	t.Helper()
 	proxy := pgtest.StartProxy(t, database)
-	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, database)}
+	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: pgtest.Connect(t, database)}
 }
 
 func postgresOf(store *Store) *postgresEngine { return store.engine.(*postgresEngine) }
@@ -46,52 +38,9 @@ func (h *faultHarness) setBudget(d time.Duration) { postgresOf(h.store).retryBud
 // setOption changes an option of the database and makes the store open new connections, which have it.
 func (h *faultHarness) setOption(option string) {
 	h.Helper()
-	exec(h.T, h.direct, "ALTER DATABASE "+nameOf(h.T, h.direct)+" "+option)
+	h.direct.Do("ALTER DATABASE " + h.direct.Name() + " " + option)
 	h.proxy.Cut()
 	h.proxy.Heal()
-}
-
-func openDirect(t *testing.T, database string) *sql.DB {
-	t.Helper()
-	config, _, err := parsePostgresURL(database)
-	must(t, err)
-	config.ConnectTimeout = ample
-	db := stdlib.OpenDB(*config)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func exec(t *testing.T, db *sql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
-	}
-}
-
-// column returns the values that a query selects.
-func column[T any](t *testing.T, db *sql.DB, query string, args ...any) (values []T) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query, args...)
-	must(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var value T
-		must(t, rows.Scan(&value))
-		values = append(values, value)
-	}
-	must(t, rows.Err())
-	return values
-}
-
-func value[T any](t *testing.T, db *sql.DB, query string) T {
-	t.Helper()
-	return column[T](t, db, query)[0]
-}
-
-func nameOf(t *testing.T, db *sql.DB) string {
-	t.Helper()
-	return value[string](t, db, "SELECT current_database()")
 }
 
 func (h *faultHarness) write(name string) error {
@@ -128,11 +77,10 @@ func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct
 		}()
 		select {
 		case <-sent:
-			return outcome
 		case <-refused:
 		}
 		select {
-		case <-sent: // the COMMIT was sent before the write was refused
+		case <-sent: // perhaps before the write was refused
 			return outcome
 		default:
 		}
@@ -166,11 +114,11 @@ func (h *faultHarness) works(name string) {
 // checkOutcomes waits until the store has no open transaction. Then it checks that every animal whose write
 // succeeded is stored once and that every stored animal was written by the test. Failed writes must be
 // unavailable. It returns the names that are stored.
-func checkOutcomes(t *testing.T, direct *sql.DB, outcomes map[string]error) (found map[string]bool) {
+func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (found map[string]bool) {
 	t.Helper()
-	awaitNoTransaction(t, direct)
+	direct.AwaitNoTransaction()
 	found = map[string]bool{}
-	for _, name := range column[string](t, direct, "SELECT name FROM pets") {
+	for _, name := range pgtest.Column[string](direct, "SELECT name FROM pets") {
 		if _, known := outcomes[name]; !known || found[name] {
 			t.Errorf("%s is stored; it was written by the test: %v; it is stored twice: %v", name, known, found[name])
 		}
@@ -186,48 +134,10 @@ func checkOutcomes(t *testing.T, direct *sql.DB, outcomes map[string]error) (fou
 	}
 	// The inventory differs from the number of animals if a write was applied partially, or partially twice.
 	const inventory = "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)"
-	if counted := value[int](t, direct, inventory); counted != len(found) {
+	if counted := pgtest.Value[int](direct, inventory); counted != len(found) {
 		t.Errorf("there are %d animals, and the inventory has %d", len(found), counted)
 	}
 	return found
-}
-
-func awaitNoTransaction(t *testing.T, direct *sql.DB) {
-	t.Helper()
-	awaitRow(t, direct, "the end of the last transaction", `SELECT NOT EXISTS (SELECT FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)`)
-}
-
-func awaitLockWait(t *testing.T, direct *sql.DB) {
-	t.Helper()
-	awaitRow(t, direct, "somebody to wait for a lock",
-		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
-}
-
-// awaitRow polls the database until a query returns true.
-func awaitRow(t *testing.T, db *sql.DB, what, query string) {
-	t.Helper()
-	await(t, what, func() bool { return value[bool](t, db, query) })
-}
-
-// await polls until the condition is true. It fails the test if that takes too long.
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * ample); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited too long for %s", what)
-		}
-	}
-}
-
-// awaitClosed waits until a channel is closed.
-func awaitClosed(t *testing.T, what string, done <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(2 * ample):
-		t.Fatalf("waited too long for %s", what)
-	}
 }
 
 // writers is a set of goroutines that add animals with distinct names until stop is called.
@@ -263,7 +173,7 @@ func startWriters(n int, store *Store) *writers {
 func (w *writers) awaitMore(t *testing.T, n int64) {
 	t.Helper()
 	target := w.done.Load() + n
-	await(t, "more writes to succeed", func() bool { return w.done.Load() >= target })
+	pgtest.Await(t, "more writes to succeed", func() bool { return w.done.Load() >= target })
 }
 
 func (w *writers) stop() map[string]error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -71,7 +72,7 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 // publication.
 func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	h := newFaultHarness(t)
+	h := newFaultHarness(t, newDatabase(t))
 	var want []string
 	for i := range 20 {
 		want = append(want, fmt.Sprint(i))
@@ -95,15 +96,15 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	notices := open(t, database, Options{}).Wakeups()
-	other, direct := open(t, database, Options{}), openDirect(t, database)
+	other, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	const listeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 	for range 2 {
-		awaitRow(t, direct, "a listener", "SELECT count(*) = 1"+listeners)
+		direct.Await("a listener", "SELECT count(*) = 1"+listeners)
 		write(t, other, telling("there"))
 		must(t, other.Publish(t.Context()))
-		awaitClosed(t, "a notification", notices)
-		exec(t, direct, "SELECT pg_terminate_backend(pid)"+listeners)
-		awaitRow(t, direct, "the listener to disconnect", "SELECT count(*) = 0"+listeners)
+		pgtest.AwaitSignal(t, "a notification", notices)
+		direct.Do("SELECT pg_terminate_backend(pid)" + listeners)
+		direct.Await("the listener to disconnect", "SELECT count(*) = 0"+listeners)
 	}
 }
 
@@ -111,19 +112,13 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	store, direct := open(t, database, Options{}), openDirect(t, database)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	write(t, store, telling("first"))
 	slow, err := direct.Conn(t.Context()) // represents a slow node that holds the lock
 	must(t, err)
 	defer slow.Close()
-	run := func(statements ...string) {
-		t.Helper()
-		for _, statement := range statements {
-			_, err := slow.ExecContext(t.Context(), statement)
-			must(t, err)
-		}
-	}
-	run("BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT one FROM event_turn FOR UPDATE")
+	_, err = slow.ExecContext(t.Context(), "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT one FROM event_turn FOR UPDATE")
+	must(t, err)
 	write(t, store, telling("second"))
 	var publication sync.WaitGroup
 	publication.Go(func() {
@@ -131,8 +126,9 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	awaitLockWait(t, direct)
-	run(strings.Split(publishSQL, ";")[2:]...)
+	direct.AwaitLockWait()
+	_, err = slow.ExecContext(t.Context(), strings.Join(strings.Split(publishSQL, ";")[2:], ";"))
+	must(t, err)
 	publication.Wait()
 	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("got %q, want first and second", got)

@@ -61,9 +61,7 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	slow := executing("SELECT pg_sleep(0.4)")
 	store := open(t, database, Options{RetryBudget: 200 * time.Millisecond})
 	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), slow))
-	if err := store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow); err != nil {
-		t.Errorf("with a budget of its own: %v", err)
-	}
+	must(t, store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow)) // with a budget of its own
 	store, err := Open(t.Context(), database, Options{})
 	must(t, err)
 	defer store.Close()
@@ -79,23 +77,21 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	write(t, store, adding("Rex"))
 	var retries, running atomic.Int64
 	var wg sync.WaitGroup
-	for i := range 40 {
+	for i := range 100 {
 		wg.Go(func() {
-			for range 3 {
-				runs := 0
-				err := store.Write(context.Background(), func(tx shop.WriteTx) error {
-					if runs++; runs > 1 {
-						retries.Add(1)
-						if n := running.Add(1); n > 1 {
-							t.Errorf("%d retries run at the same time", n)
-						}
-						defer running.Add(-1)
+			runs := 0
+			err := store.Write(context.Background(), func(tx shop.WriteTx) error {
+				if runs++; runs > 1 {
+					retries.Add(1)
+					if n := running.Add(1); n > 1 {
+						t.Errorf("%d retries run at the same time", n)
 					}
-					return renaming(fmt.Sprint(i), func() {})(tx)
-				})
-				if err != nil {
-					t.Error(err)
+					defer running.Add(-1)
 				}
+				return renaming(fmt.Sprint(i), func() {})(tx)
+			})
+			if err != nil {
+				t.Error(err)
 			}
 		})
 	}

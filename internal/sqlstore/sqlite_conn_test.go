@@ -36,14 +36,14 @@ func TestParametersAreBoundByNumber(t *testing.T) {
 		}
 		rows.Close()
 	}
-	for _, query := range []string{"SELECT $2", "SELECT $0", "SELECT :name", "SELECT $1, ?1, $3", "SELECT $one", "SELECT 1; SELECT 2"} {
+	for _, query := range []string{"SELECT $2", "SELECT $0", "SELECT :name", "SELECT $one", "SELECT 1; SELECT 2"} {
 		if _, err := c.prepare(query); err == nil {
 			t.Errorf("%q was prepared", query)
 		}
 	}
-	for name, args := range map[string][]any{"a time": {time.Now()}, "a bool": {true}, "a float": {1.5}, "too few": {}, "too many": {1, 2}} {
+	for _, args := range [][]any{{time.Now()}, {true}, {1.5}, {make(chan int)}, {}, {1, 2}} {
 		if err := c.exec(t.Context(), "SELECT $1", args); err == nil {
-			t.Errorf("%s was accepted", name)
+			t.Errorf("%v was accepted as $1", args)
 		}
 	}
 	must(t, c.exec(t.Context(), "SELECT $1", []any{int32(1)}))
@@ -64,7 +64,7 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 		{0, long, []byte(long)},
 		{4, "short again", []byte("after a long one")},
 	} {
-		must(t, c.exec(t.Context(), "INSERT INTO t (id, n, text, blob) VALUES ($1, $2, $3, $4)", []any{i, want.n, want.text, want.blob}))
+		must(t, c.exec(t.Context(), "INSERT INTO t VALUES ($1, $2, $3, $4)", []any{i, want.n, want.text, want.blob}))
 		var n int64
 		var text string
 		var blob []byte
@@ -85,7 +85,6 @@ func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 	defer memory.close()
 	for c, want := range map[*sqliteConn]string{
 		newFileConn(t, pragma{"journal_mode", "nonsense"}): "cannot be changed",
-		newFileConn(t, pragma{"no_such_pragma", "1"}):      "cannot be changed",
 		newFileConn(t, pragma{"page_size", "3"}):           "cannot be changed",
 		memory:                                             `its journal mode is "memory"`,
 	} {
@@ -159,15 +158,19 @@ func TestStatementCacheIsBounded(t *testing.T) {
 func TestConnectionIsUsableAfterAnError(t *testing.T) {
 	t.Parallel()
 	c := newFileConn(t)
-	if err := c.exec(t.Context(), "SELEC 1", nil); primaryCode(err) != sqlite.ResultError || !strings.Contains(err.Error(), "syntax error") {
+	err := c.exec(t.Context(), "SELEC 1", nil)
+	if primaryCode(err) != sqlite.ResultError || !strings.Contains(err.Error(), "syntax error") {
 		t.Errorf("a slip: %v", err)
 	}
 	must(t, c.exec(t.Context(), "CREATE TABLE t (name TEXT UNIQUE)", nil))
-	for _, name := range []string{"", "Rex"} {
-		must(t, c.exec(t.Context(), "INSERT INTO t (name) VALUES ($1)", []any{name}))
-		again := c.exec(t.Context(), "INSERT INTO t (name) VALUES ($1)", []any{name})
-		if sqlite.ErrCode(again) != sqlite.ResultConstraintUnique || !strings.Contains(again.Error(), "t.name") {
-			t.Errorf("%q again: %v", name, again)
-		}
+	must(t, c.exec(t.Context(), "INSERT INTO t VALUES ('Rex')", nil))
+	err = c.exec(t.Context(), "INSERT INTO t VALUES ('Rex')", nil)
+	if sqlite.ErrCode(err) != sqlite.ResultConstraintUnique || !strings.Contains(err.Error(), "t.name") {
+		t.Errorf("a second Rex: %v", err)
+	}
+	must(t, c.exec(t.Context(), "INSERT INTO t VALUES ('Max')", nil))
+	missing := newSQLiteConn(fileURI(filepath.Join(t.TempDir(), "nowhere", "a.db")), time.Second)
+	if err := missing.exec(t.Context(), "SELECT 1", nil); primaryCode(err) != sqlite.ResultCantOpen {
+		t.Errorf("no folder: %v", err)
 	}
 }

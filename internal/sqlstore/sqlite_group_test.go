@@ -58,17 +58,11 @@ func wantDone(t *testing.T, store *Store, errs []error, pets string, done ...boo
 // totals returns the sum of all inventory counts, the number of pets and the number of events.
 func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	t.Helper()
-	read(t, store, func(rtx shop.ReadTx) error {
-		inventory, err := rtx.Inventory()
-		if err != nil {
-			return err
-		}
-		counted = inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
-		if pets, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM pets"); err != nil {
-			return err
-		}
-		events, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM events")
-		return err
+	read(t, store, func(tx shop.ReadTx) error {
+		counted = selected[int64](t, tx, "SELECT sum(n) FROM inventory")
+		pets = selected[int64](t, tx, "SELECT count(*) FROM pets")
+		events = selected[int64](t, tx, "SELECT count(*) FROM events")
+		return nil
 	})
 	return counted, pets, events
 }

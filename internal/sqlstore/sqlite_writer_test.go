@@ -22,34 +22,31 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	var answered atomic.Bool
 	const most = 100
 	ends := 0
-	var ruin func(shop.WriteTx) error
-	come := func(fn func(shop.WriteTx) error, then func(error)) {
+	come := func(fn func(shop.WriteTx) error, succeeds bool) {
 		before := len(queue)
-		waiting.Go(func() { then(store.Write(t.Context(), fn)) })
+		waiting.Go(func() {
+			if err := store.Write(t.Context(), fn); (err == nil) != succeeds {
+				t.Errorf("got %v, want success %v", err, succeeds)
+			}
+			answered.CompareAndSwap(false, succeeds)
+		})
 		for len(queue) == before {
 			runtime.Gosched()
 		}
 	}
-	refused := func(err error) {
-		if err == nil {
-			t.Error("a write that ended its transaction succeeded")
-		}
-	}
-	ruin = func(wtx shop.WriteTx) error {
+	var ruin func(shop.WriteTx) error
+	ruin = func(tx shop.WriteTx) error {
 		if ends++; ends == 1 {
-			come(adding("A"), func(err error) {
-				answered.Store(true)
-				if err != nil {
-					t.Error(err)
-				}
-			})
+			come(adding("A"), true)
 		}
 		if ends < most && !answered.Load() {
-			come(ruin, refused)
+			come(ruin, false)
 		}
-		return executing("ROLLBACK")(wtx)
+		return executing("ROLLBACK")(tx)
 	}
-	refused(store.Write(t.Context(), ruin))
+	if err := store.Write(t.Context(), ruin); err == nil {
+		t.Error("a write that ended its transaction succeeded")
+	}
 	waiting.Wait()
 	if ends >= most || names(t, store) != "A" {
 		t.Errorf("%d other writes ran before it returned; found %q", ends, names(t, store))
@@ -108,12 +105,7 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 		must(t, err)
 		return info.Size()
 	}
-	count := func(r shop.ReadTx) int64 {
-		t.Helper()
-		rows, _, err := one(r.(*tx), scanValue[int64], "SELECT count(*) FROM settings")
-		must(t, err)
-		return rows
-	}
+	count := func(r shop.ReadTx) int64 { return selected[int64](t, r, "SELECT count(*) FROM settings") }
 	before := size("")
 	commit(4)
 	if after := size(""); after != before {

@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"bytes"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
@@ -100,4 +104,199 @@ func TestReplacedFileIsUnavailable(t *testing.T) {
 	must(t, os.Remove(path))
 	open(t, path, Options{}) // another process creates a new store at the same path
 	wantLost("replaced")
+}
+
+// wantRefused checks that a database cannot be opened and that the error is one line with all of these words.
+func wantRefused(t *testing.T, database string, words ...string) {
+	t.Helper()
+	store, err := Open(t.Context(), database, Options{Exclusive: true})
+	if err == nil {
+		store.Close()
+		t.Fatalf("%s was opened", database)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %q, want one line with %q", err, word)
+		}
+	}
+}
+
+// A file that is damaged, in use or not a store of this version is refused by name. It stays unchanged, so
+// that it can still be repaired.
+func TestOpenRefusesForeignFiles(t *testing.T) {
+	t.Parallel()
+	const page = 4096
+	path := newFile(t)
+	store := open(t, path, Options{})
+	addPets(t, store, 200)
+	must(t, store.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	noise := make([]byte, len(whole)) // data from a broken disk
+	rand.Read(noise)
+	content := func(parts ...[]byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Join(parts, nil), 0o600)) }
+	}
+	script := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) { execFile(t, path, text) }
+	}
+	for _, c := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
+	}{
+		{"a text", "not a database", content([]byte("hello\n"))},
+		{"noise", "not a database", content(noise)},
+		{"a broken header", "not a database", content(noise[:100], whole[100:])},
+		{"a broken page size", "not a database", content(whole[:16], []byte("\x00\x03"), whole[18:])},
+		{"a broken schema", "damaged", content(whole[:100], noise[100:page], whole[page:])},
+		{"all but the last page", "damaged", content(whole[:len(whole)-page])},
+		{"a truncated page", "damaged", content(whole[:5000])},
+		{"a truncated header", "damaged", content(whole[:50])},
+		{"another program's", "another program", script("CREATE TABLE songs (id INTEGER)")},
+		{"another program's, by its mark", "another program", script("PRAGMA application_id = 7")},
+		{"a newer one", "newer animalstore", func(t *testing.T, path string) {
+			must(t, createStore(path))
+			execFile(t, path, "PRAGMA user_version = 999")
+		}},
+		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) {
+			open(t, path, Options{Exclusive: true})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "test.db")
+			c.make(t, path)
+			before, err := os.ReadFile(path)
+			must(t, err)
+			wantRefused(t, path, c.want, path)
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the file was changed from %d to %d bytes, %v", len(before), len(after), err)
+			}
+		})
+	}
+}
+
+func TestImpossiblePathIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must(t, os.Symlink("nowhere/a.db", filepath.Join(dir, "link.db")))
+	for name, want := range map[string]string{
+		"missing/a.db": "no such file or directory",
+		"folder":       "directory",
+		"link.db":      "link.db",
+	} {
+		wantRefused(t, filepath.Join(dir, name), want, name)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("files: got %v, %v, want only folder and link.db", entries, err)
+	}
+}
+
+// A store that a newer program has migrated is refused at start, but a store that is already open continues to
+// work, so that nodes can be upgraded one after another.
+func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	file, server := newFile(t), newDatabase(t)
+	for database, migrate := range map[string]func(){
+		file:   func() { execFile(t, file, "PRAGMA user_version = 999") },
+		server: func() { pgtest.Connect(t, server).Do("UPDATE schema_version SET version = 999") },
+	} {
+		running := open(t, database, Options{})
+		migrate()
+		wantRefused(t, database, "newer animalstore", "999")
+		write(t, running, adding("Rex"))
+	}
+}
+
+// If one table is damaged, only its own reads and writes fail. The error names the cause for the log.
+func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	store := open(t, path, Options{})
+	write(t, store, adding("Rex"))
+	must(t, store.Close())
+	execFile(t, path, `PRAGMA writable_schema = ON;
+		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'pets_sold') WHERE name = 'pets'`)
+	store = open(t, path, Options{})
+	for what, err := range map[string]error{
+		"list":   store.Read(t.Context(), listing),
+		"create": store.Write(t.Context(), adding("Tom")),
+	} {
+		wantUnavailable(t, what, err)
+		if err != nil && !strings.Contains(err.Error(), "malformed") {
+			t.Errorf("%s: got %v, want that the database is malformed", what, err)
+		}
+	}
+	read(t, store, func(tx shop.ReadTx) error { _, err := tx.Categories(shop.PageRequest{Limit: 10}); return err })
+}
+
+// Every write that changes pets or orders increments their own version before the write returns, even if it
+// fails. No other write increments a version.
+func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
+	t.Parallel()
+	store, onPurpose, now := openNew(t), errors.New("on purpose"), time.Now()
+	rex, luna := shop.Pet{ID: 1, Name: "Rex", CategoryID: 1}, shop.Pet{ID: 1, Name: "Luna", CategoryID: 1}
+	placed := shop.Order{ID: 1, PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now}
+	cancelled := placed
+	cancelled.Status, cancelled.HoldExpiresAt = shop.Cancelled, time.Time{}
+	for _, c := range []struct {
+		name         string
+		fn           func(shop.WriteTx) error
+		pets, orders bool
+	}{
+		{"added", adding("Rex"), true, false},
+		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePet(rex, luna) }, true, false},
+		{"removed", func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true, false},
+		{"an event", telling("pets/1"), false, false},
+		{"a failure", func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), onPurpose) }, true, false},
+		{"a setting", func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) }, false, false},
+		{"placed", func(tx shop.WriteTx) error { _, err := tx.InsertOrder(placed); return err }, false, true},
+		{"cancelled", func(tx shop.WriteTx) error { return tx.UpdateOrder(placed, cancelled) }, false, true},
+	} {
+		before, _ := store.CatalogVersion()
+		err := store.Write(t.Context(), c.fn)
+		after, ok := store.CatalogVersion()
+		if pets, orders := after.Changes != before.Changes, after.Orders != before.Orders; pets != c.pets || orders != c.orders {
+			t.Errorf("%s: from %+v to %+v, want changes of pets %v, of orders %v", c.name, before, after, c.pets, c.orders)
+		}
+		if !ok || after.Time.IsZero() || (err != nil) != (c.name == "a failure") {
+			t.Errorf("%s: %+v %v, %v", c.name, after, ok, err)
+		}
+	}
+}
+
+// When a wake-up arrives, the version has been incremented and the written data is readable, even if the
+// write has not returned yet.
+func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	notices := store.Wakeups()
+	for n := range 100 {
+		before, _ := store.CatalogVersion()
+		var write sync.WaitGroup
+		write.Go(func() {
+			if err := store.Write(t.Context(), adding("Rex")); err != nil {
+				t.Error(err)
+			}
+		})
+		<-notices
+		after, _ := store.CatalogVersion()
+		_, pets, _ := totals(t, store)
+		write.Wait()
+		if after.Changes == before.Changes || pets != int64(n+1) {
+			t.Fatalf("change %d: %d are counted as they were, and there are %d animals", n, after.Changes, pets)
+		}
+	}
+}
+
+// The catalogue has no version if other processes may change it. This is always the case on a PostgreSQL
+// server.
+func TestSharedCatalogHasNoVersion(t *testing.T) {
+	t.Parallel()
+	for _, store := range []*Store{open(t, newFile(t), Options{}), open(t, newDatabase(t), Options{Exclusive: true})} {
+		if m, ok := store.CatalogVersion(); ok {
+			t.Errorf("got %+v, want no version", m)
+		}
+	}
 }
