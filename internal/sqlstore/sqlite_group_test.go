@@ -146,7 +146,7 @@ func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 				t.Errorf("got %v, want the closure's own error", errs[1])
 			}
 			setPragma(t, store, "max_page_count = 100000")
-			write(t, store, flood)
+			write(t, store, adding("later"))
 		})
 	}
 }
