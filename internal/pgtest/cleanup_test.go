@@ -8,7 +8,22 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"animalstore/internal/leaktest"
 )
+
+// TestMain checks that no goroutine is left after the tests, although the shared server is still running. If
+// PGTEST_VICTIM is set, it calls runVictim instead.
+func TestMain(m *testing.M) {
+	if os.Getenv("PGTEST_VICTIM") != "" {
+		if err := runVictim(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	leaktest.Main(m)
+}
 
 // runVictim starts a server, prints the path of its workspace and waits until stdin is closed. The test may
 // kill the process before that.
@@ -20,6 +35,13 @@ func runVictim() error {
 	fmt.Println(s.workspace.dir)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A test process that exits or is killed leaves no process and no directory behind.
@@ -35,27 +57,19 @@ func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 			victim.Env = append(os.Environ(), "PGTEST_VICTIM=1")
 			victim.Stderr = os.Stderr
 			stdin, err := victim.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			stdout, err := victim.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := victim.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, victim.Start())
 			line, err := bufio.NewReader(stdout).ReadString('\n')
 			dir := strings.TrimSpace(line)
 			if err != nil || processes(dir) == "" {
 				t.Errorf("the victim started no server in %q: %v", dir, err)
 			}
-			if err := end(victim, stdin); err != nil {
-				t.Error(err)
-			}
+			must(t, end(victim, stdin))
 			_ = victim.Wait() // returns an error if the process was killed
-			eventually(t, "the directory is removed", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
-			eventually(t, "all processes have exited", func() bool { return processes(dir) == "" })
+			Await(t, "the end of all processes", func() bool { return processes(dir) == "" })
+			Await(t, "the removal of the directory", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
 		})
 	}
 }

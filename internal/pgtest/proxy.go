@@ -52,6 +52,9 @@ func StartProxy(t testing.TB, database string) *Proxy {
 	return p
 }
 
+// Address returns the proxy's address as host:port.
+func (p *Proxy) Address() string { return p.database.Host }
+
 // URL returns a URL that leads to the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 

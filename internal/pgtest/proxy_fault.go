@@ -55,6 +55,17 @@ func (p *Proxy) CutLate(match func(message []byte) bool) (disconnected <-chan st
 	return disconnected, sync.OnceFunc(func() { close(released) })
 }
 
+// LostCommits are the ways in which the response to a COMMIT can get lost. In "before", the server never
+// receives the COMMIT. In "after", the server has executed it. In "late", the server receives it when release
+// is called, long after the client was disconnected.
+var LostCommits = map[string]func(p *Proxy, match func([]byte) bool) (disconnected <-chan struct{}, release func()){
+	"before": func(p *Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
+		return p.CutBefore(match), func() {}
+	},
+	"after": func(p *Proxy, match func([]byte) bool) (<-chan struct{}, func()) { return p.CutAfter(match), func() {} },
+	"late":  (*Proxy).CutLate,
+}
+
 func (p *Proxy) setFault(match func([]byte) bool, inject func(*proxyConn, []byte)) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,40 +1,38 @@
 package pgtest
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // throughProxy creates a database with one table. It returns a proxy for this database, a connection through
 // the proxy and a direct connection.
-func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
+func throughProxy(t *testing.T) (p *Proxy, through, direct *DB) {
 	t.Helper()
 	url := Shared(t).NewDatabase(t)
-	direct = connect(t, url)
-	execute(t, direct, "CREATE TABLE pet (id int)")
 	p = StartProxy(t, url)
-	return p, connect(t, p.URL()), direct
+	through, direct = Connect(t, p.URL()), Connect(t, url)
+	through.Do("CREATE TABLE pet (id int)")
+	return p, through, direct
 }
 
 func TestProxyDelay(t *testing.T) {
 	t.Parallel()
-	p, conn, _ := throughProxy(t)
+	p, through, _ := throughProxy(t)
 	const delay = 50 * time.Millisecond
 	p.Delay(delay)
 	begin := time.Now()
-	execute(t, conn, "SELECT")
+	through.Do("SELECT")
 	if took := time.Since(begin); took < 2*delay {
 		t.Errorf("a round trip took %v", took)
 	}
 	p.Delay(time.Hour)
 	result := make(chan error, 1)
 	go func() {
-		_, err := conn.Exec(t.Context(), "SELECT")
+		_, err := through.ExecContext(t.Context(), "SELECT")
 		result <- err
 	}()
 	select {
@@ -43,81 +41,57 @@ func TestProxyDelay(t *testing.T) {
 	case <-time.After(delay):
 	}
 	p.Heal()
-	if err := <-result; err != nil {
-		t.Error(err)
-	}
+	must(t, <-result)
 }
 
-// commit inserts a row through the proxy and expects the connection to break during COMMIT.
-func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
+// commit inserts a row and returns the error from COMMIT.
+func commit(t *testing.T, db *DB) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
-	defer cancel()
-	tx, err := conn.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(ctx, "INSERT INTO pet VALUES ($1)", 1); err != nil {
-		t.Fatal(err)
-	}
-	var pgErr *pgconn.PgError
-	if err := tx.Commit(ctx); err == nil || errors.As(err, &pgErr) || ctx.Err() != nil {
-		t.Errorf("COMMIT returned %v", err)
-	}
-	<-disconnected
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pet VALUES (1)")
+	must(t, err)
+	return tx.Commit()
 }
 
-func TestCutBeforeLosesTheCommit(t *testing.T) {
+func TestLostCommitIsDeliveredOrNot(t *testing.T) {
 	t.Parallel()
-	p, conn, direct := throughProxy(t)
-	commit(t, conn, p.CutBefore(IsCommit))
-	// The LOCK waits until the other transaction has been rolled back.
-	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT")
-	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("%d rows, want none", n)
+	for name, cut := range LostCommits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, through, direct := throughProxy(t)
+			disconnected, release := cut(p, IsCommit)
+			var pgErr *pgconn.PgError
+			if err := commit(t, through); err == nil || errors.As(err, &pgErr) {
+				t.Errorf("COMMIT returned %v, want a broken connection", err)
+			}
+			AwaitSignal(t, "the client to be disconnected", disconnected)
+			wantRows(t, direct, map[string]int{"after": 1}[name])
+			release()
+			release()                                  // a second call must do nothing
+			direct.Do("BEGIN; LOCK TABLE pet; COMMIT") // waits for the end of the other transaction
+			wantRows(t, direct, map[string]int{"after": 1, "late": 1}[name])
+			must(t, commit(t, through)) // a fault affects only one message
+		})
 	}
-	expectNextCommit(t, p)
 }
 
-func TestCutAfterDeliversTheCommit(t *testing.T) {
-	t.Parallel()
-	p, conn, direct := throughProxy(t)
-	commit(t, conn, p.CutAfter(IsCommit))
-	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // the row must be there immediately
-		t.Errorf("%d rows, want 1", n)
+func wantRows(t *testing.T, db *DB, want int) {
+	t.Helper()
+	if n := Value[int](db, "SELECT count(*) FROM pet"); n != want {
+		t.Errorf("%d rows, want %d", n, want)
 	}
-	expectNextCommit(t, p)
-}
-
-func TestCutLateDeliversTheCommitWhenReleased(t *testing.T) {
-	t.Parallel()
-	p, conn, direct := throughProxy(t)
-	disconnected, release := p.CutLate(IsCommit)
-	commit(t, conn, disconnected)
-	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("%d rows before the COMMIT was delivered, want none", n)
-	}
-	release()
-	release() // a second call must do nothing
-	eventually(t, "the row is committed", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
-	expectNextCommit(t, p)
 }
 
 // The proxy stops even if a delayed COMMIT was never released.
 func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	t.Parallel()
-	p, conn, _ := throughProxy(t)
+	p, through, _ := throughProxy(t)
 	disconnected, _ := p.CutLate(IsCommit)
-	commit(t, conn, disconnected)
-}
-
-// expectNextCommit expects the next COMMIT to succeed, because a fault affects only one message.
-func expectNextCommit(t *testing.T, p *Proxy) {
-	t.Helper()
-	conn := connect(t, p.URL())
-	execute(t, conn, "BEGIN")
-	execute(t, conn, "INSERT INTO pet VALUES (2)")
-	execute(t, conn, "COMMIT")
+	if err := commit(t, through); err == nil {
+		t.Error("COMMIT succeeded")
+	}
+	AwaitSignal(t, "the client to be disconnected", disconnected)
 }
 
 func TestIsCommit(t *testing.T) {
@@ -127,8 +101,7 @@ func TestIsCommit(t *testing.T) {
 		"Q\x00\x00\x00\x0cCOMMIT;\x00":            true,
 		"Q\x00\x00\x00\x10select commit\x00":      false,
 		"P\x00\x00\x00\x0e\x00commit\x00\x00\x00": false,
-		"X\x00\x00\x00\x04":                       false,
-		"Q":                                       false,
+		"Q": false,
 	} {
 		if got := IsCommit([]byte(message)); got != want {
 			t.Errorf("IsCommit(%q) is %v", message, got)

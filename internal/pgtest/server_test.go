@@ -5,19 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, Start(t, append(Durable, "work_mem=5MB")...).URL())
-	var got string
-	err := conn.QueryRow(t.Context(), `
+	got := Value[string](Connect(t, Start(t, append(Durable, "work_mem=5MB")...).URL()), `
 		SELECT concat_ws(' ', pg_encoding_to_char(encoding), datcollate, current_setting('work_mem'), current_setting('fsync'))
-		FROM pg_database WHERE datname = current_database()`).Scan(&got)
-	if want := "UTF8 C.UTF-8 5MB on"; err != nil || got != want {
-		t.Errorf("the encoding, the collation, work_mem and fsync are %s, %v; want %s", got, err, want)
+		FROM pg_database WHERE datname = current_database()`)
+	if want := "UTF8 C.UTF-8 5MB on"; got != want {
+		t.Errorf("the encoding, the collation, work_mem and fsync are %s, want %s", got, want)
 	}
 }
 
@@ -26,20 +22,14 @@ func TestTemplateIsFilledOnceAndCopied(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
 		filled++
-		conn, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(t.Context())
-		_, err = conn.Exec(t.Context(), "CREATE TABLE pet AS SELECT 1 AS id")
-		return err
+		db := Connect(t, url)
+		db.Do("CREATE TABLE pet AS SELECT 1 AS id")
+		return db.Close()
 	}
 	for range 2 {
-		conn := connect(t, Shared(t).NewDatabaseFrom(t, "with_a_pet", fill))
-		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != 1 {
-			t.Errorf("the copy has %d rows, want 1", n)
-		}
-		execute(t, conn, "INSERT INTO pet VALUES (2)")
+		db := Connect(t, Shared(t).NewDatabaseFrom(t, "with_a_pet", fill))
+		wantRows(t, db, 1)
+		db.Do("INSERT INTO pet VALUES (2)")
 	}
 	if filled != 1 {
 		t.Errorf("the template was filled %d times, want once", filled)
@@ -49,17 +39,13 @@ func TestTemplateIsFilledOnceAndCopied(t *testing.T) {
 func TestDatabaseIsDropped(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
-	var conn *pgx.Conn
-	var name string
-	t.Run("use", func(t *testing.T) {
-		url := s.NewDatabase(t)
-		conn = connect(t, url) // this connection is still open when the database is dropped
-		if err := conn.QueryRow(t.Context(), "SELECT current_database()").Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+	var db *DB
+	t.Run("use", func(use *testing.T) {
+		db = Connect(t, s.NewDatabase(use)) // this connection is still open when the database is dropped
+		db.Do("SELECT")
 	})
-	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
-		t.Errorf("%s still exists", name)
+	if err := db.Ping(); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("got %v, want that the database does not exist", err)
 	}
 }
 
@@ -67,33 +53,48 @@ func TestDatabaseIsDropped(t *testing.T) {
 func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
-	url := s.NewDatabase(t)
-	conn, open := connect(t, url), connect(t, url)
-	execute(t, conn, "CREATE TABLE pet (id int)")
-	execute(t, open, "BEGIN")
-	execute(t, open, "INSERT INTO pet VALUES (0)")
-	for id := 1; id <= 3; id++ {
-		execute(t, conn, "INSERT INTO pet VALUES (1)")
+	db := Connect(t, s.NewDatabase(t))
+	db.Do("CREATE TABLE pet (id int)")
+	open, err := db.Begin()
+	must(t, err)
+	defer open.Rollback()
+	_, err = open.Exec("INSERT INTO pet VALUES (0)")
+	must(t, err)
+	for n := 1; n <= 3; n++ {
+		db.Do("INSERT INTO pet VALUES (1)")
 		s.Kill(t)
-		if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
+		if _, err := db.Exec("SELECT"); err == nil {
 			t.Error("a killed server responds")
 		}
 		s.Restart(t)
-		conn = connect(t, url)
-		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != id {
-			t.Errorf("%d rows after the crash, want %d", n, id)
-		}
+		wantRows(t, db, n)
 	}
 	s.Kill(t)
 	s.Kill(t) // a killed server can be killed again, and the test can end without restarting it
 }
 
+// After the primary has been killed and the replica has been promoted, the replica has all confirmed rows and
+// the same URL leads to it.
+func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
+	t.Parallel()
+	primary, replica := StartWithReplica(t, true)
+	url := FailoverURL(replica, primary)
+	db := Connect(t, url)
+	db.Do("CREATE TABLE pet (id int)")
+	for range 50 {
+		db.Do("INSERT INTO pet VALUES (1)")
+	}
+	primary.Kill(t)
+	replica.Promote(t)
+	db = Connect(t, url)
+	wantRows(t, db, 50)
+	db.Do("INSERT INTO pet VALUES (2)")
+}
+
 func TestFailedStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	s, err := newServer("shared_buffers=cats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(s.data) })
 	if err := s.startOnFreePort(); err == nil || !strings.Contains(err.Error(), "cats") {
 		t.Errorf("the error is %v", err)
@@ -119,12 +120,8 @@ func TestFindProgramsTakesTheNewest(t *testing.T) {
 	}
 	for _, version := range []string{"9.6", "15", "17"} {
 		bin := filepath.Join(dir, version, "bin")
-		if err := os.MkdirAll(bin, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(bin, "initdb"), nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(bin, 0o700))
+		must(t, os.WriteFile(filepath.Join(bin, "initdb"), nil, 0o700))
 	}
 	if bin, err := findPrograms(filepath.Join(dir, "*", "bin")); bin != filepath.Join(dir, "17", "bin") {
 		t.Errorf("found %s, %v", bin, err)

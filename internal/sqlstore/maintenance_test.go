@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -15,19 +16,14 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	service, err := shop.Open(t.Context(), open(t, database, Options{}), shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct := openDirect(t, database)
-	exec(t, direct, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)")
-	exec(t, direct, "INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
-	if err := service.Maintain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	direct := pgtest.Connect(t, database)
+	direct.Do("INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)",
+		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
+	must(t, service.Maintain(t.Context()))
 	for _, table := range []string{"inventory_changes", "commits WHERE at <= 35000"} {
-		var n int
-		if err := direct.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != 0 {
-			t.Errorf("%d rows are left in %s: %v", n, table, err)
+		if n := pgtest.Value[int](direct, "SELECT count(*) FROM "+table); n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
 		}
 	}
 	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 25000 {
@@ -41,25 +37,15 @@ func TestMaintainLeavesNothing(t *testing.T) {
 func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	tidying, direct := open(t, database, Options{}), openDirect(t, database)
+	tidying := open(t, database, Options{})
 	synctest.Test(t, func(t *testing.T) { // the clock in this bubble starts in the year 2000
 		store, err := Open(context.Background(), database, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Write(context.Background(), adding("Rex")); err != nil {
-			t.Error(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, err)
+		must(t, errors.Join(store.Write(context.Background(), adding("Rex")), store.Close()))
 	})
-	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err }); err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	if err := direct.QueryRowContext(t.Context(), "SELECT count(*) FROM commits").Scan(&n); err != nil || n != 2 {
-		t.Errorf("%d rows are in commits, want 2: %v", n, err)
+	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err })
+	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM commits"); n != 2 {
+		t.Errorf("%d rows are in commits, want 2", n)
 	}
 }
 
@@ -68,28 +54,19 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	store, direct := open(t, database, Options{}), openDirect(t, database)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	service, err := shop.Open(t.Context(), store, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const times = "(CASE WHEN n < 100 THEN 0 ELSE CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) END) + n"
-	for _, statement := range []string{
-		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), " + times + ", TRUE FROM generate_series(1, 50000) AS n",
-		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT 1, n, '', 201, '{}', '', " + times +
-			" FROM generate_series(1, 50000) AS n",
-		"ANALYZE",
-	} {
-		exec(t, direct, statement)
-	}
-	if err := errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()); err != nil {
-		t.Fatal(err)
-	}
-	awaitRow(t, direct, "the statistics of the removed rows",
-		"SELECT sum(n_tup_del) = 198 FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')")
-	var read int
-	err = direct.QueryRowContext(t.Context(), "SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')").Scan(&read)
-	if err != nil || read != 0 {
-		t.Errorf("%d rows were read by sequential scans: %v", read, err)
+	const rows = " FROM generate_series(1, 50000) AS n"
+	direct.Do("INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE"+rows,
+		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) "+
+			"SELECT 1, n, '', 201, '{}', '', "+times+rows,
+		"ANALYZE")
+	must(t, errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()))
+	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')"
+	direct.Await("the statistics of the removed rows", "SELECT sum(n_tup_del) = 198"+statistics)
+	if n := pgtest.Value[int](direct, "SELECT sum(seq_tup_read)"+statistics); n != 0 {
+		t.Errorf("%d rows were read by sequential scans", n)
 	}
 }

@@ -19,36 +19,29 @@ import (
 func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	open(t, database, Options{})
-	direct := openDirect(t, database)
-	var name string
-	if err := direct.QueryRow("SELECT current_database()").Scan(&name); err != nil {
-		t.Fatal(err)
-	}
-	role := "clerk_of_" + name // unique, because all databases on a server share their roles
-	for _, statement := range []string{
-		"CREATE ROLE " + role + " LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
-		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + role,
-	} {
-		exec(t, direct, statement)
-	}
+	direct := pgtest.Connect(t, database)
+	role := "clerk_of_" + direct.Name() // unique, because all databases on a server share their roles
+	direct.Do("CREATE ROLE "+role+" LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role,
+		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+role)
 	t.Cleanup(func() {
 		direct.ExecContext(context.Background(), "DROP OWNED BY "+role)
 		direct.ExecContext(context.Background(), "DROP ROLE "+role)
 	})
 	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u.User = url.User(role)
 	store := open(t, u.String(), Options{})
-	if err := store.Write(t.Context(), adding("Rex")); err != nil {
-		t.Error(err)
-	}
-	if err := store.Publish(t.Context()); err != nil {
-		t.Error(err)
-	}
+	write(t, store, adding("Rex"))
+	must(t, store.Publish(t.Context()))
+}
+
+// migrateBy applies the first migrations to a database and waits for the lock on the schema until ctx ends.
+func migrateBy(t *testing.T, ctx context.Context, database string, steps []string) error {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	return errors.Join(migrateOnce(t.Context(), ctx, conn, steps), conn.Close(context.Background()))
 }
 
 // Several nodes that start at the same time on a database with any earlier schema version, or none, migrate it
@@ -56,30 +49,19 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 func TestNodesMigrateADatabaseOnce(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := func(database string) (columns string) {
-		err := openDirect(t, database).QueryRow(`SELECT string_agg(table_name || '.' || column_name || ' ' || data_type, E'\\n' ORDER BY table_name, column_name)
+	must(t, err)
+	schema := func(database string) string {
+		t.Helper()
+		return pgtest.Value[string](pgtest.Connect(t, database), `
+			SELECT string_agg(table_name || '.' || column_name || ' ' || data_type, E'\\n' ORDER BY table_name, column_name)
 			|| (SELECT string_agg(indexdef, E'\\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public')
-			|| (SELECT version FROM schema_version) FROM information_schema.columns WHERE table_schema = 'public'`).Scan(&columns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return columns
+			|| (SELECT version FROM schema_version) FROM information_schema.columns WHERE table_schema = 'public'`)
 	}
 	want := schema(newDatabase(t))
 	for version := range len(steps) {
 		database := pgtest.Shared(t).NewDatabase(t)
-		conn, err := pgx.Connect(t.Context(), database)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if version > 0 {
-			err = migrateOnce(t.Context(), t.Context(), conn, steps[:version])
-		}
-		if err := errors.Join(err, conn.Close(t.Context())); err != nil {
-			t.Fatal(err)
+			must(t, migrateBy(t, t.Context(), database, steps[:version]))
 		}
 		var nodes sync.WaitGroup
 		for range 4 {
@@ -100,30 +82,18 @@ func TestNodesMigrateADatabaseOnce(t *testing.T) {
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	open(t, database, Options{})
-	db := openDirect(t, database)
-	exec(t, db, "UPDATE schema_version SET version = 1")
+	db := pgtest.Connect(t, database)
+	db.Do("UPDATE schema_version SET version = 1")
 	holder, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer holder.Rollback()
-	if _, err := holder.Exec("SELECT version FROM schema_version FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = holder.Exec("SELECT version FROM schema_version FOR UPDATE")
+	must(t, err)
+	steps, err := Migrations(Postgres)
+	must(t, err)
 	waiting, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	steps, err := Migrations(Postgres)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	err = migrateOnce(t.Context(), waiting, conn, steps)
-	if err == nil || !strings.Contains(err.Error(), "another node or a copy") {
-		t.Errorf("got %v", err)
+	if err := migrateBy(t, waiting, database, steps); err == nil || !strings.Contains(err.Error(), "another node or a copy") {
+		t.Errorf("got %v, want another node or a copy", err)
 	}
 }

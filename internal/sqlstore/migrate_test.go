@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"animalstore/internal/shop"
 )
 
 // A released migration must never change. Every change to the schema needs a new migration.
@@ -35,9 +33,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 	for engine, want := range known {
 		var got []string
 		steps, err := Migrations(engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, step := range steps {
 			got = append(got, fmt.Sprintf("%x", sha256.Sum256([]byte(step))))
 		}
@@ -51,9 +47,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(SQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fresh := openNew(t)
 	for version := 1; version < len(steps); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -66,25 +60,18 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';
 				PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
-			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-				pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{CategoryID: new(int64(7))}, PageRequest: shop.PageRequest{Limit: 10}})
-				if len(pets) != 2 || pets[0].Name != "Mia" || pets[1].Name != "Rex" {
-					t.Errorf("found %v", pets)
-				}
-				return err
-			})
-			if err != nil {
-				t.Error(err)
+			if got := names(t, store); got != "Tom Mia Rex" {
+				t.Errorf("found %q, want Tom Mia Rex", got)
 			}
-			for what, statement := range map[string]string{
+			for what, insert := range map[string]string{
 				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",
 				"an order of no such status":  "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'lost', 1, 1)",
-				"a delivery of no such status": `INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+				"a delivery of no such status": `
+					INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
 			} {
-				err := store.Write(t.Context(), func(wtx shop.WriteTx) error { return wtx.(*tx).exec(statement) })
-				if err == nil {
+				if err := store.Write(t.Context(), executing(insert)); err == nil {
 					t.Errorf("%s was written", what)
 				}
 			}
@@ -95,24 +82,13 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	}
 }
 
-// schemaOf returns the CREATE statement for each object in a schema. The keys consist of the object's type
-// and name.
-func schemaOf(t *testing.T, store *Store) map[string]string {
+// schemaOf returns the CREATE statements for all objects in a schema.
+func schemaOf(t *testing.T, store *Store) (schema string) {
 	t.Helper()
 	conn, err := store.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	created := map[string]string{}
-	err = conn.Each(t.Context(), "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema", func(scan Scanner) error {
-		var name, statement string
-		err := scan(&name, &statement)
-		created[name] = statement
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return created
+	const query = "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), char(10) ORDER BY name) FROM sqlite_schema"
+	must(t, conn.Each(t.Context(), query, func(scan Scanner) error { return scan(&schema) }))
+	return schema
 }

@@ -14,9 +14,7 @@ func TestOnlyTheOwnerCanReadAStore(t *testing.T) {
 	addPets(t, open(t, path, Options{Exclusive: true}), 1)
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := info.Mode().Perm(); got != 0o600 {
 			t.Errorf("%s has the mode %o, want 600", filepath.Base(path)+suffix, got)
 		}

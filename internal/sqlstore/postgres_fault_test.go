@@ -1,11 +1,12 @@
 package sqlstore
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,152 +14,121 @@ import (
 	"animalstore/internal/shop"
 )
 
-// While the network is cut, silent or too slow, every read and write fails within a bounded time. Reads and
-// writes succeed again after the network has recovered.
-func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
+// While the network is broken or the server refuses to work, requests fail within a bounded time, readiness
+// says so, and no connection stays in use. Requests succeed again after the recovery.
+func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
-	for name, breakIt := range map[string]func(*pgtest.Proxy){
-		"cut":      (*pgtest.Proxy).Cut,
-		"silent":   func(p *pgtest.Proxy) { p.Delay(time.Hour) },
-		"too slow": func(p *pgtest.Proxy) { p.Delay(2 * time.Second) },
+	allow := func(h *faultHarness, connections string) {
+		admin := pgtest.Connect(h.T, pgtest.Shared(h.T).URL())
+		admin.Do("ALTER DATABASE " + h.direct.Name() + " ALLOW_CONNECTIONS " + connections)
+		h.proxy.Cut() // forces the store to open new connections
+		h.proxy.Heal()
+	}
+	for name, c := range map[string]struct {
+		begin, end func(*faultHarness)
+		budget     time.Duration // shortBudget if zero
+		requests   int           // the number of reads and of writes, 4 if zero
+		ready      string        // a part of what readiness says
+	}{
+		"cut":      {begin: func(h *faultHarness) { h.proxy.Cut() }, ready: "cannot be reached"},
+		"too slow": {begin: func(h *faultHarness) { h.proxy.Delay(2 * time.Second) }},
+		// If every connection is in use, the pool does not wait for pgx, which takes 15 seconds to close each one.
+		"silent": {requests: pgMaxConns, begin: func(h *faultHarness) {
+			fillPool(h.T, h.store)
+			h.proxy.Delay(time.Hour)
+		}},
+		"read-only": {ready: "but not written",
+			begin: func(h *faultHarness) { h.setOption("SET default_transaction_read_only = on") },
+			end:   func(h *faultHarness) { h.setOption("RESET default_transaction_read_only") }},
+		// The test would never end if a rejected login were tried again.
+		"rejected": {budget: 24 * time.Hour, ready: "cannot be reached",
+			begin: func(h *faultHarness) { allow(h, "false") },
+			end:   func(h *faultHarness) { allow(h, "true") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newFaultHarness(t)
+			h := newFaultHarness(t, newDatabase(t))
+			h.proxy.Delay(20 * time.Millisecond) // a slow network only delays requests
 			h.works("before")
-			h.engine().retryBudget = shortBudget
-			breakIt(h.proxy)
+			h.proxy.Delay(0)
+			c.begin(h)
+			h.setBudget(cmp.Or(c.budget, shortBudget))
 			outcomes := map[string]error{"before": nil, "after": nil}
-			var mu sync.Mutex
 			var wg sync.WaitGroup
-			for i := range 4 {
+			for i := range cmp.Or(c.requests, 4) {
+				name := fmt.Sprint("meanwhile ", i)
+				outcomes[name] = shop.UnavailableError(errUnknown) // a write that is refused may still be done
+				wg.Go(func() { wantUnavailable(t, name, h.write(name)) })
 				wg.Go(func() {
-					name := fmt.Sprint("meanwhile ", i)
-					err := h.write(name)
-					if err == nil {
-						t.Errorf("%s was written through a broken network", name)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					outcomes[name] = err
-				})
-				wg.Go(func() {
-					if n, err := h.read("before"); err == nil {
-						t.Errorf("%d animals were read through a broken network", n)
-					}
+					_, err := h.read("before")
+					wantUnavailable(t, "a read", err)
 				})
 			}
 			wg.Wait()
-			h.engine().retryBudget = ample
+			if n := postgresOf(h.store).pool.Stat().AcquiredConns(); n != 0 {
+				t.Errorf("%d connections are still in use", n)
+			}
+			wantReady(t, h.store, cmp.Or(c.ready, "The database"))
+			if c.end != nil {
+				c.end(h)
+			}
 			h.proxy.Heal()
 			h.works("after")
-			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
+			wantReady(t, h.store, "")
+			checkOutcomes(t, h.direct, outcomes)
 		})
 	}
 }
 
-// A moderately slow network delays reads and writes but does not make them fail.
-func TestSlowNetworkOnlyDelays(t *testing.T) {
+// If a timeout makes the server terminate a session during a write, the write is retried.
+func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
-	h := newFaultHarness(t)
-	h.proxy.Delay(30 * time.Millisecond)
-	h.works("slow")
-	h.proxy.Delay(0)
-	h.works("quick")
-	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"slow": nil, "quick": nil})
+	h := newFaultHarness(t, newDatabase(t))
+	h.setOption("SET idle_in_transaction_session_timeout = '1s'")
+	runs := 0
+	write(t, h.store, func(tx shop.WriteTx) error {
+		err := adding("ended")(tx)
+		if runs++; runs == 1 && err == nil {
+			h.direct.AwaitNoTransaction()
+		}
+		return err
+	})
+	if runs < 2 {
+		t.Errorf("%d runs, want 2", runs)
+	}
+	checkOutcomes(t, h.direct, map[string]error{"ended": nil})
 }
 
-// The connection breaks during COMMIT, before or after the server has received it. The client cannot tell
-// these cases apart, but it can ask the server. The write is done exactly once.
+// The connections of many writers break during COMMIT, one after another, before or after the server has
+// received it. The client cannot tell these cases apart, but it can ask the server. Each write is done exactly
+// once.
 func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	for name, set := range lostCommits {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newFaultHarness(t)
+	h := newFaultHarness(t, newDatabase(t))
+	writers := startWriters(8, h.store)
+	defer writers.stop()
+	for range 5 {
+		for name, set := range pgtest.LostCommits {
 			disconnected, release := set(h.proxy, pgtest.IsCommit)
-			outcome := h.startWrite("lost")
-			awaitDisconnect(t, disconnected)
+			pgtest.AwaitSignal(t, "a COMMIT", disconnected)
 			// In the "late" case, resolveCommit must be waiting for the open transaction before the COMMIT is
 			// released.
 			if name == "late" {
-				h.awaitLockWait()
+				h.direct.AwaitLockWait()
 			}
 			release()
-			err := outcome()
-			if err != nil {
-				t.Errorf("the write failed: %v", err)
-			}
-			h.works("next")
-			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"lost": err, "next": nil})
-		})
-	}
-}
-
-// lostCommits are the ways in which the response to a COMMIT can get lost. In "before", the server never
-// receives the COMMIT. In "after", the server has executed it. In "late", the server receives it long after
-// the client was disconnected.
-var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnected <-chan struct{}, release func()){
-	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
-		return p.CutBefore(match), func() {}
-	},
-	"after": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
-		return p.CutAfter(match), func() {}
-	},
-	"late": (*pgtest.Proxy).CutLate,
-}
-
-// awaitDisconnect waits until the proxy has cut the connection on which a COMMIT was sent.
-func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-disconnected:
-	case <-time.After(2 * ample):
-		t.Fatal("no COMMIT was sent")
-	}
-}
-
-// startWriteWithShortBudget is like startWrite but uses a short retry budget. It returns when the COMMIT has
-// been sent. On a busy machine, the budget may be spent before that. In this case nothing has been written,
-// and the write is started again.
-func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
-	h.Helper()
-	h.engine().retryBudget = shortBudget
-	for end := time.Now().Add(2 * ample); time.Now().Before(end); {
-		outcome = h.startWrite(name)
-		refused := make(chan struct{})
-		go func() {
-			defer close(refused)
-			if errors.Is(outcome(), errUnknown) {
-				<-sent
-			}
-		}()
-		select {
-		case <-sent:
-			return outcome
-		case <-refused:
-		}
-		select {
-		case <-sent: // the COMMIT was sent before the write was refused
-			return outcome
-		default:
 		}
 	}
-	h.Fatal("no COMMIT was sent")
-	return nil
-}
-
-func (h *faultHarness) awaitLockWait() {
-	h.Helper()
-	awaitRow(h.T, h.direct, "somebody to wait for the transaction",
-		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
+	outcomes := writers.stop()
+	checkOutcomes(t, h.direct, outcomes)
+	must(t, errors.Join(slices.Collect(maps.Values(outcomes))...)) // no write failed
 }
 
 // The network stays silent or cut after a COMMIT was lost. If the network recovers within the budget, the
 // write is done exactly once. Otherwise the write reports an unknown outcome and is done once or not at all.
 func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
-	for name, set := range lostCommits {
+	for name, set := range pgtest.LostCommits {
 		for _, cut := range []bool{false, true} {
 			for _, inTime := range []bool{false, true} {
 				if name == "late" && cut {
@@ -166,7 +136,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()
-					h := newFaultHarness(t)
+					h := newFaultHarness(t, newDatabase(t))
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
@@ -180,7 +150,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					var outcome func() error
 					if inTime {
 						outcome = h.startWrite("lost")
-						awaitDisconnect(t, disconnected)
+						pgtest.AwaitSignal(t, "a COMMIT", disconnected)
 					} else {
 						outcome = h.startWriteWithShortBudget("lost", disconnected)
 					}
@@ -194,16 +164,11 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					}
 					err := outcome()
 					heal()
-					if (err == nil) != inTime {
-						t.Errorf("the write returned %v", err)
+					if (err == nil) != inTime || err != nil && isRetryable(err) {
+						t.Errorf("the write returned %v, want success %v or else an error that is not retryable", err, inTime)
 					}
-					if err != nil && isRetryable(err) {
-						t.Errorf("a write with an unknown outcome is retryable: %v", err)
-					}
-					h.engine().retryBudget = ample
 					h.works("after")
-					found := namesAfterLastTransaction(t, h.direct)
-					checkOutcomes(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
+					found := checkOutcomes(t, h.direct, map[string]error{"before": nil, "lost": err, "after": nil})
 					if want := name != "before" || inTime; found["lost"] != want {
 						t.Errorf("the write is stored: %v, want %v", found["lost"], want)
 					}
@@ -211,92 +176,4 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Many writers lose one COMMIT after another. Each write is still done exactly once.
-func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
-	t.Parallel()
-	h := newFaultHarness(t)
-	const faults = 15
-	writers := startWriters(8, h.store)
-	defer writers.stop()
-	for i := range faults {
-		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
-		disconnected, release := set(h.proxy, pgtest.IsCommit)
-		awaitDisconnect(t, disconnected)
-		if i%3 == 2 {
-			h.awaitLockWait()
-		}
-		release()
-	}
-	outcomes := writers.stop()
-	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
-	for name, err := range outcomes {
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	t.Logf("%d writes, %d lost commits", len(outcomes), faults)
-}
-
-// writers is a set of goroutines that add animals with distinct names until stop is called.
-type writers struct {
-	running sync.WaitGroup
-	ended   atomic.Bool
-	done    atomic.Int64 // the number of successful writes
-
-	mu       sync.Mutex
-	outcomes map[string]error
-}
-
-func startWriters(n int, store *Store) *writers {
-	w := &writers{outcomes: map[string]error{}}
-	for i := range n {
-		w.running.Go(func() {
-			for j := 0; !w.ended.Load(); j++ {
-				name := fmt.Sprintf("%d of writer %d", j, i)
-				err := store.Write(context.Background(), adding(name))
-				if err == nil {
-					w.done.Add(1)
-				}
-				w.mu.Lock()
-				w.outcomes[name] = err
-				w.mu.Unlock()
-			}
-		})
-	}
-	return w
-}
-
-// awaitMore waits until n more writes have succeeded.
-func (w *writers) awaitMore(t *testing.T, n int64) {
-	t.Helper()
-	target := w.done.Load() + n
-	for deadline := time.Now().Add(2 * ample); w.done.Load() < target; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no write succeeds any more")
-		}
-	}
-}
-
-func (w *writers) stop() map[string]error {
-	w.ended.Store(true)
-	w.running.Wait()
-	return w.outcomes
-}
-
-// onlyUnavailable returns the number of failed writes. It reports a test error if a write failed with an
-// error other than unavailable.
-func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
-	t.Helper()
-	for name, err := range outcomes {
-		if err == nil {
-			continue
-		}
-		failed++
-		if shop.AsError(err).Code != shop.Unavailable {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	return failed
 }

@@ -2,12 +2,12 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -22,34 +22,29 @@ type faultHarness struct {
 	*testing.T
 	store  *Store
 	proxy  *pgtest.Proxy
-	direct *sql.DB
+	direct *pgtest.DB
 }
 
-func newFaultHarness(t *testing.T) *faultHarness {
+func newFaultHarness(t *testing.T, database string) *faultHarness {
 	t.Helper()
-	database := newDatabase(t)
 	proxy := pgtest.StartProxy(t, database)
-	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, database)}
+	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: pgtest.Connect(t, database)}
 }
 
-func (h *faultHarness) engine() *postgresEngine { return h.store.engine.(*postgresEngine) }
+func postgresOf(store *Store) *postgresEngine { return store.engine.(*postgresEngine) }
 
-func openDirect(t *testing.T, database string) *sql.DB {
-	t.Helper()
-	config, _, err := parsePostgresURL(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnectTimeout = ample
-	db := stdlib.OpenDB(*config)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
+func (h *faultHarness) setBudget(d time.Duration) { postgresOf(h.store).retryBudget = d }
 
-// write adds an animal with the given name. If the write fails, the error must be unavailable.
-func (h *faultHarness) write(name string) error {
+// setOption changes an option of the database and makes the store open new connections, which have it.
+func (h *faultHarness) setOption(option string) {
 	h.Helper()
-	return h.allowUnavailable("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
+	h.direct.Do("ALTER DATABASE " + h.direct.Name() + " " + option)
+	h.proxy.Cut()
+	h.proxy.Heal()
+}
+
+func (h *faultHarness) write(name string) error {
+	return h.store.Write(context.Background(), adding(name))
 }
 
 // startWrite runs write in the background. It returns a function that waits for the outcome.
@@ -65,31 +60,49 @@ func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	}
 }
 
-// read returns the number of animals with the given name that the store finds.
-func (h *faultHarness) read(name string) (n int, err error) {
+// startWriteWithShortBudget is like startWrite but uses a short retry budget. It returns when the COMMIT has
+// been sent. On a busy machine, the budget may be spent before that. In this case nothing has been written,
+// and the write is started again.
+func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
 	h.Helper()
-	err = h.allowUnavailable("reading "+name, func() error {
-		return h.store.Read(context.Background(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
-			n = len(pets)
-			return err
-		})
-	})
-	return n, err
+	h.setBudget(shortBudget)
+	for end := time.Now().Add(2 * ample); time.Now().Before(end); {
+		outcome = h.startWrite(name)
+		refused := make(chan struct{})
+		go func() {
+			defer close(refused)
+			if errors.Is(outcome(), errUnknown) {
+				<-sent
+			}
+		}()
+		select {
+		case <-sent:
+		case <-refused:
+		}
+		select {
+		case <-sent: // perhaps before the write was refused
+			return outcome
+		default:
+		}
+	}
+	h.Fatal("no COMMIT was sent")
+	return nil
 }
 
-func (h *faultHarness) allowUnavailable(what string, do func() error) error {
-	h.Helper()
-	err := do()
-	if err != nil && shop.AsError(err).Code != shop.Unavailable {
-		h.Errorf("%s: %v, want unavailable", what, err)
-	}
-	return err
+// read returns the number of animals with the given name that the store finds.
+func (h *faultHarness) read(name string) (n int, err error) {
+	err = h.store.Read(context.Background(), func(tx shop.ReadTx) error {
+		pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
+		n = len(pets)
+		return err
+	})
+	return n, err
 }
 
 // works checks that the store can write an animal and read it back.
 func (h *faultHarness) works(name string) {
 	h.Helper()
+	h.setBudget(ample)
 	if err := h.write(name); err != nil {
 		h.Errorf("writing %s: %v", name, err)
 	}
@@ -98,84 +111,73 @@ func (h *faultHarness) works(name string) {
 	}
 }
 
-// namesAfterLastTransaction waits until the store has no open transaction and returns the names of all
-// animals. It checks that each name is stored only once.
-func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
+// checkOutcomes waits until the store has no open transaction. Then it checks that every animal whose write
+// succeeded is stored once and that every stored animal was written by the test. Failed writes must be
+// unavailable. It returns the names that are stored.
+func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (found map[string]bool) {
 	t.Helper()
-	awaitRow(t, direct, "the end of the last transaction",
-		"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
-	rows, err := direct.QueryContext(t.Context(), "SELECT name FROM pets")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	found := map[string]bool{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		if found[name] {
-			t.Errorf("%s is stored twice", name)
+	direct.AwaitNoTransaction()
+	found = map[string]bool{}
+	for _, name := range pgtest.Column[string](direct, "SELECT name FROM pets") {
+		if _, known := outcomes[name]; !known || found[name] {
+			t.Errorf("%s is stored; it was written by the test: %v; it is stored twice: %v", name, known, found[name])
 		}
 		found[name] = true
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	checkInventory(t, direct, len(found))
-	return found
-}
-
-// checkInventory checks that the inventory matches the number of animals. The two numbers differ if a write
-// was applied partially, or partially twice.
-func checkInventory(t *testing.T, direct *sql.DB, pets int) {
-	t.Helper()
-	var counted int
-	err := direct.QueryRowContext(t.Context(), "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)").Scan(&counted)
-	if err != nil || counted != pets {
-		t.Errorf("there are %d animals, and the inventory has %d (%v)", pets, counted, err)
-	}
-}
-
-// awaitRow polls the database until a query returns true.
-func awaitRow(t *testing.T, db *sql.DB, what, query string) {
-	t.Helper()
-	await(t, what, func() (met bool, err error) {
-		err = db.QueryRowContext(t.Context(), query).Scan(&met)
-		return met, err
-	})
-}
-
-// await polls until the condition is true. It fails the test if that takes too long.
-func await(t *testing.T, what string, condition func() (bool, error)) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * ample); ; time.Sleep(5 * time.Millisecond) {
-		met, err := condition()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if met {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited too long for %s", what)
-		}
-	}
-}
-
-// checkOutcomes checks that every successful write is stored and that every stored animal was written by the
-// test.
-func checkOutcomes(t *testing.T, found map[string]bool, outcomes map[string]error) {
-	t.Helper()
 	for name, err := range outcomes {
 		if err == nil && !found[name] {
 			t.Errorf("%s was written, and is missing", name)
 		}
-	}
-	for name := range found {
-		if _, known := outcomes[name]; !known {
-			t.Errorf("%s is stored, and was never written", name)
+		if err != nil {
+			wantUnavailable(t, name, err)
 		}
 	}
+	// The inventory differs from the number of animals if a write was applied partially, or partially twice.
+	const inventory = "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)"
+	if counted := pgtest.Value[int](direct, inventory); counted != len(found) {
+		t.Errorf("there are %d animals, and the inventory has %d", len(found), counted)
+	}
+	return found
+}
+
+// writers is a set of goroutines that add animals with distinct names until stop is called.
+type writers struct {
+	running sync.WaitGroup
+	ended   atomic.Bool
+	done    atomic.Int64 // the number of successful writes
+
+	mu       sync.Mutex
+	outcomes map[string]error
+}
+
+func startWriters(n int, store *Store) *writers {
+	w := &writers{outcomes: map[string]error{}}
+	for i := range n {
+		w.running.Go(func() {
+			for j := 0; !w.ended.Load(); j++ {
+				name := fmt.Sprintf("%d of writer %d", j, i)
+				err := store.Write(context.Background(), adding(name))
+				if err == nil {
+					w.done.Add(1)
+				}
+				w.mu.Lock()
+				w.outcomes[name] = err
+				w.mu.Unlock()
+			}
+		})
+	}
+	return w
+}
+
+// awaitMore waits until n more writes have succeeded.
+func (w *writers) awaitMore(t *testing.T, n int64) {
+	t.Helper()
+	target := w.done.Load() + n
+	pgtest.Await(t, "more writes to succeed", func() bool { return w.done.Load() >= target })
+}
+
+func (w *writers) stop() map[string]error {
+	w.ended.Store(true)
+	w.running.Wait()
+	return w.outcomes
 }

@@ -2,119 +2,108 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"animalstore/internal/shop"
 )
 
-// Many clients order different animals at the same time. Their writes conflict, because PostgreSQL detects
-// conflicts by page. After a conflict, the writes are retried one at a time. Otherwise they would conflict
-// until their budget is spent.
+// A write that was certainly not committed may be retried. A write that may have been committed must not be
+// retried, whatever the cause of the error is.
+func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{io.ErrUnexpectedEOF, &pgconn.PgError{Code: "57P01"}, context.DeadlineExceeded} {
+		if e := shop.UnavailableError(errors.Join(errNotCommitted, err)); !isRetryable(e) {
+			t.Errorf("%v is not retryable", e)
+		}
+		if e := shop.UnavailableError(errors.Join(errUnknown, err, io.EOF)); isRetryable(e) {
+			t.Errorf("%v is retryable", e)
+		}
+	}
+}
+
+// Conflicts, also with the lock of another transaction, are retried. So are constraint violations. A write that violates
+// a constraint in every attempt is eventually not retried any more.
+func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
+	t.Parallel()
+	run := func(codes ...string) (attempts int, err error) {
+		engine := &postgresEngine{retryBudget: time.Minute, retrySlot: make(chan struct{}, 1), metrics: newMetrics()}
+		err = engine.retry(t.Context(), t.Context(), func(context.Context) error {
+			if attempts++; attempts > len(codes) {
+				return nil
+			}
+			return postgresError(&pgconn.PgError{Code: codes[attempts-1]})
+		})
+		return attempts, err
+	}
+	conflicts := slices.Repeat([]string{pgSerializationFailure, pgDeadlock, pgLockTimeout}, maxConstraintViolations)
+	if attempts, err := run(append(conflicts, pgUniqueViolation)...); err != nil {
+		t.Errorf("given up after %d attempts: %v", attempts, err)
+	}
+	violations := slices.Repeat([]string{pgUniqueViolation}, 2*maxConstraintViolations)
+	if attempts, err := run(violations...); attempts != maxConstraintViolations+1 || err == nil {
+		t.Errorf("stopped after %d attempts: %v", attempts, err)
+	}
+}
+
+// The retry budget is an option of the store. A request may increase it for its own reads and writes.
+func TestRetryBudgetLimitsAWrite(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	slow := executing("SELECT pg_sleep(0.4)")
+	store := open(t, database, Options{RetryBudget: 200 * time.Millisecond})
+	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), slow))
+	must(t, store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow)) // with a budget of its own
+	store, err := Open(t.Context(), database, Options{})
+	must(t, err)
+	defer store.Close()
+	if got := postgresOf(store).retryBudget; got != pgRetryBudget {
+		t.Errorf("without the option, the retry budget is %v, want %v", got, pgRetryBudget)
+	}
+}
+
+// Writes that conflict are retried one at a time. Otherwise they would conflict until their budget is spent.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
-	const clients, times = 40, 3
 	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
-	var pets []shop.Pet
-	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
-		if _, err := tx.EnsureCategories(1); err != nil {
-			return err
-		}
-		pets, err = tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1, Status: shop.Available}}, clients*times)...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var runs, again, together atomic.Int64
+	write(t, store, adding("Rex"))
+	var retries, running atomic.Int64
 	var wg sync.WaitGroup
-	for i := range clients {
+	for i := range 100 {
 		wg.Go(func() {
-			for _, before := range pets[i*times:][:times] {
-				first := true
-				err := store.Write(context.Background(), func(tx shop.WriteTx) error {
-					runs.Add(1)
-					if !first {
-						if again.Add(1) > 1 {
-							together.Add(1)
-						}
-						defer again.Add(-1)
+			runs := 0
+			err := store.Write(context.Background(), func(tx shop.WriteTx) error {
+				if runs++; runs > 1 {
+					retries.Add(1)
+					if n := running.Add(1); n > 1 {
+						t.Errorf("%d retries run at the same time", n)
 					}
-					first = false
-					if _, _, err := tx.OpenOrder(before.ID); err != nil {
-						return err
-					}
-					now, err := tx.Now()
-					if err != nil {
-						return err
-					}
-					if _, err := tx.InsertOrder(shop.Order{PetID: before.ID, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now}); err != nil {
-						return err
-					}
-					after := before
-					after.Status = shop.Pending
-					return tx.UpdatePet(before, after)
-				})
-				if err != nil {
-					t.Error(err)
+					defer running.Add(-1)
 				}
+				return renaming(fmt.Sprint(i), func() {})(tx)
+			})
+			if err != nil {
+				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d orders in %d runs", len(pets), runs.Load())
-	if together.Load() != 0 {
-		t.Errorf("%d retries ran beside another retry", together.Load())
+	if retries.Load() == 0 {
+		t.Error("nothing was retried")
 	}
 }
 
-// If another transaction locks a row for longer than lock_timeout, the write is retried.
-func TestLockTimeoutIsRetried(t *testing.T) {
-	t.Parallel()
-	h := newFaultHarness(t)
-	h.works("before")
-	exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET lock_timeout = '50ms'")
-	h.proxy.Cut() // forces the store to open new connections
-	h.proxy.Heal()
-	other, err := h.direct.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Rollback()
-	if _, err := other.ExecContext(t.Context(), "UPDATE pets SET name = name"); err != nil {
-		t.Fatal(err)
-	}
-	runs := 0
-	err = h.store.Write(t.Context(), func(tx shop.WriteTx) error {
-		if runs++; runs == 3 {
-			other.Rollback()
-		}
-		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
-		if err != nil {
-			return err
-		}
-		after := pets[0]
-		after.Name = "after"
-		return tx.UpdatePet(pets[0], after)
-	})
-	if err != nil || runs < 3 {
-		t.Errorf("%v after %d runs", err, runs)
-	}
-}
-
-// A client cancels a write after a conflict and sends a new write to another node. The cancelled write is not
-// retried, because a delayed attempt could overwrite the new write.
-func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
-	t.Parallel()
-	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
-	err := store.Write(t.Context(), adding("Rex"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rename := func(tx shop.WriteTx, name string, between func()) error {
+// renaming is a write that renames the only pet. It calls between after it has read the pet.
+func renaming(name string, between func()) func(shop.WriteTx) error {
+	return func(tx shop.WriteTx) error {
 		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
 		if err != nil {
 			return err
@@ -124,29 +113,34 @@ func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 		after.Name = name
 		return tx.UpdatePet(pets[0], after)
 	}
+}
+
+// A client cancels a write after a conflict and sends a new write to another node. The cancelled write is not
+// retried, because a delayed attempt could overwrite the new write.
+func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
+	t.Parallel()
+	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
+	write(t, store, adding("Rex"))
 	for _, cancels := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		runs := 0
-		err := store.Write(ctx, func(tx shop.WriteTx) error {
-			runs++
-			return rename(tx, "late", func() {
-				if runs > 1 {
-					return
-				}
-				if cancels {
-					cancel()
-				}
-				if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return rename(tx, "soon", func() {}) }); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-		if cancels != (err != nil) || cancels != (runs == 1) {
-			t.Errorf("the caller cancels: %v; %d runs, %v", cancels, runs, err)
+		err := store.Write(ctx, renaming("late", func() {
+			if runs++; runs > 1 {
+				return
+			}
+			if cancels {
+				cancel()
+			}
+			write(t, store, renaming("soon", func() {}))
+		}))
+		if cancels {
+			wantUnavailable(t, "the write of a cancelled caller", err)
+		} else {
+			must(t, err)
 		}
-		if cancels && shop.AsError(err).Code != shop.Unavailable {
-			t.Errorf("the error is %v", err)
+		if cancels != (runs == 1) {
+			t.Errorf("the caller cancels: %v; %d runs", cancels, runs)
 		}
 	}
 }

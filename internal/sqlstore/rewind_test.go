@@ -25,9 +25,7 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 		{"12-48 50-60", Rewind{3, 70}, "3-70"},
 	} {
 		list, err := ParseRewinds(c.before)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := list.Add(c.add).String(); got != c.want {
 			t.Errorf("%q and %v: got %q, want %q", c.before, c.add, got, c.want)
 		}
@@ -36,44 +34,24 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 
 func TestReaderResumesAfterARewind(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func(t *testing.T) string{
-		"file":   newFile,
-		"server": newDatabase,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			store := open(t, database(t), Options{})
-			places := func() map[int64]int64 {
-				got := map[int64]int64{}
-				err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-					for _, place := range []int64{0, 12, 13, 47, 48, 49, 97, 98, 1097, 1098, 1099} {
-						goOn, err := tx.ResumePosition(place)
-						if err != nil {
-							return err
-						}
-						if goOn > 0 {
-							got[place] = goOn
-						}
-					}
-					last, err := tx.LastEvent()
-					got[-1] = last
-					return err
-				})
+	for _, database := range []string{newFile(t), newDatabase(t)} {
+		store, got := open(t, database, Options{}), map[int64]int64{}
+		write(t, store, func(w shop.WriteTx) error { return w.(*tx).set(RewindSetting, "12-48 97-1098") })
+		read(t, store, func(tx shop.ReadTx) (err error) {
+			for _, place := range []int64{0, 12, 13, 47, 48, 49, 97, 98, 1097, 1098, 1099} {
+				resume, err := tx.ResumePosition(place)
 				if err != nil {
-					t.Fatal(err)
+					return err
 				}
-				return got
+				if resume > 0 {
+					got[place] = resume
+				}
 			}
-			if diff := cmp.Diff(map[int64]int64{-1: 0}, places()); diff != "" {
-				t.Errorf("a new store:\n%s", diff)
-			}
-			err := store.Write(t.Context(), func(w shop.WriteTx) error { return w.(*tx).set(RewindSetting, "12-48 97-1098") })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(map[int64]int64{-1: 1098, 13: 48, 47: 48, 98: 1098, 1097: 1098}, places()); diff != "" {
-				t.Error(diff)
-			}
+			got[-1], err = tx.LastEvent()
+			return err
 		})
+		if diff := cmp.Diff(map[int64]int64{-1: 1098, 13: 48, 47: 48, 98: 1098, 1097: 1098}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", database, diff)
+		}
 	}
 }

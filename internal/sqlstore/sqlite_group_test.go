@@ -1,32 +1,69 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
 
+// together runs several writes in one group and returns their errors. To do so, it first starts a write that
+// blocks the writer until all other writes are queued.
+func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
+	t.Helper()
+	started, release := make(chan struct{}), make(chan struct{})
+	errs := make([]error, len(writes))
+	var wg sync.WaitGroup
+	var once sync.Once // a member may run more than once
+	wg.Go(func() {
+		store.Write(t.Context(), func(shop.WriteTx) error {
+			once.Do(func() {
+				close(started)
+				<-release
+			})
+			return nil
+		})
+	})
+	<-started
+	for i, fn := range writes {
+		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
+		for len(sqliteOf(store).writer.queue) <= i { // queue the writes in order
+			runtime.Gosched()
+		}
+	}
+	close(release)
+	wg.Wait()
+	return errs
+}
+
+// wantDone checks which of the writes have succeeded, and the names of all pets.
+func wantDone(t *testing.T, store *Store, errs []error, pets string, done ...bool) {
+	t.Helper()
+	for i, err := range errs {
+		if (err == nil) != done[i] {
+			t.Errorf("write %d: got %v, want success %v", i, err, done[i])
+		}
+	}
+	if got := names(t, store); got != pets {
+		t.Errorf("found %q, want %q", got, pets)
+	}
+}
+
 // totals returns the sum of all inventory counts, the number of pets and the number of events.
 func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	t.Helper()
-	err := store.Read(t.Context(), func(rtx shop.ReadTx) error {
-		inventory, err := rtx.Inventory()
-		if err != nil {
-			return err
-		}
-		counted = inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
-		if pets, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM pets"); err != nil {
-			return err
-		}
-		events, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM events")
-		return err
+	read(t, store, func(tx shop.ReadTx) error {
+		counted = selected[int64](t, tx, "SELECT sum(n) FROM inventory")
+		pets = selected[int64](t, tx, "SELECT count(*) FROM pets")
+		events = selected[int64](t, tx, "SELECT count(*) FROM events")
+		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return counted, pets, events
 }
 
@@ -41,8 +78,86 @@ func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 			return err
 		}
 		*ids = append(*ids, pets[0].ID)
-		return tx.InsertEvents(shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", pets[0].ID), Actor: "test", Data: []byte("{}")})
+		return telling(fmt.Sprintf("pets/%d", pets[0].ID))(tx)
 	}
+}
+
+func TestWaitingWritesShareOneCommit(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	var committed string
+	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
+		committed = names(t, store) // a reader sees only committed data
+		return nil
+	})
+	wantDone(t, store, errs, "A", true, true)
+	if committed != "" {
+		t.Errorf("%q was committed before its neighbour ran", committed)
+	}
+}
+
+// flood is a write that adds more pets than fit into a small database.
+func flood(tx shop.WriteTx) error {
+	for range 10000 {
+		if err := adding("flood")(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A failed member undoes only itself. Its neighbours are committed, even if the failure makes SQLite roll back
+// the whole transaction.
+func TestFailedMemberUndoesOnlyItself(t *testing.T) {
+	t.Parallel()
+	onPurpose := errors.New("on purpose")
+	for name, c := range map[string]struct {
+		fail        func(shop.WriteTx) error
+		unavailable bool
+	}{
+		"its own error":   {func(tx shop.WriteTx) error { return errors.Join(adding("X")(tx), onPurpose) }, false},
+		"a constraint":    {addingTo(404, "X"), false},
+		"a full database": {flood, true},
+		"an interrupted statement": {func(w shop.WriteTx) error {
+			tx := w.(*tx)
+			var cancel context.CancelFunc
+			tx.ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			return tx.exec(`INSERT INTO categories (id)
+				WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n WHERE i < 1003`)
+		}, true},
+		"a failed read": {func(w shop.WriteTx) error { // it ends the transaction before the member has a savepoint
+			tx := w.(*tx)
+			tx.runner.exec(tx.ctx, "ROLLBACK", nil)
+			tx.failed = shop.UnavailableError(errors.New("as if the disk had failed"))
+			return tx.failed
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := openNew(t)
+			setPragma(t, store, "max_page_count = 20")
+			errs := together(t, store, adding("A"), c.fail, adding("B"), c.fail, adding("C"))
+			wantDone(t, store, errs, "C B A", true, false, true, false, true)
+			if err := errs[1]; (shop.AsError(err).Code == shop.Unavailable) != c.unavailable {
+				t.Errorf("got %v, want unavailable: %v", err, c.unavailable)
+			}
+			if name == "its own error" && !errors.Is(errs[1], onPurpose) {
+				t.Errorf("got %v, want the closure's own error", errs[1])
+			}
+			setPragma(t, store, "max_page_count = 100000")
+			write(t, store, adding("later"))
+		})
+	}
+}
+
+// If the commit fails, every member fails, because nothing was written.
+func TestFailedCommitFailsEveryMember(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	orphan := executing("INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)")
+	wantDone(t, store, together(t, store, adding("A"), orphan, adding("B")), "", false, false, false)
+	write(t, store, adding("later"))
 }
 
 // The members of a group get consecutive pet ids in the order in which they run. A failed member leaves no
@@ -51,43 +166,27 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 3) // these pets get the ids 1, 2 and 3
-	var first, failed, second, third []int64
-	errs := together(t, store, addPetWithEvent("A", &first),
+	var ids, failed []int64
+	errs := together(t, store, addPetWithEvent("A", &ids),
 		func(tx shop.WriteTx) error {
 			return errors.Join(addPetWithEvent("B", &failed)(tx), errors.New("on purpose"))
 		},
-		addPetWithEvent("C", &second),
+		addPetWithEvent("C", &ids),
 		func(tx shop.WriteTx) error { // a statement sees the rows that earlier members queued
 			if pet, found, err := tx.Pet(5); err != nil || !found || pet.Name != "C" {
 				return fmt.Errorf("found %v, %v, %v", pet, found, err)
 			}
-			return addPetWithEvent("D", &third)(tx)
+			return addPetWithEvent("D", &ids)(tx)
 		})
-	for i, want := range []bool{true, false, true, true} {
-		if (errs[i] == nil) != want {
-			t.Errorf("write %d: %v", i, errs[i])
-		}
-	}
-	if got := fmt.Sprint(first, second, third); got != "[4] [5] [6]" {
-		t.Errorf("the ids are %s, want 4, 5 and 6", got)
-	}
-	if got := names(t, store); got != "D C A pet 2 pet 1 pet 0" {
-		t.Errorf("found %q", got)
+	wantDone(t, store, errs, "D C A pet 2 pet 1 pet 0", true, false, true, true)
+	if !slices.Equal(ids, []int64{4, 5, 6}) {
+		t.Errorf("the ids are %v, want 4, 5 and 6", ids)
 	}
 	if counted, pets, events := totals(t, store); counted != 6 || pets != 6 || events != 3 {
 		t.Errorf("%d counted, %d animals, %d events; want 6, 6 and 3", counted, pets, events)
 	}
-	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
-		for i, want := range []string{"pets/4", "pets/5", "pets/6"} {
-			if events[i].Subject != want || events[i].ID != int64(i+1) {
-				t.Errorf("the event %d is %d of %s, want %s", i+1, events[i].ID, events[i].Subject, want)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	if got, last := readFeed(t, store, 0); !slices.Equal(got, []string{"pets/4", "pets/5", "pets/6"}) || last != 3 {
+		t.Errorf("the events are of %v, and the last is %d", got, last)
 	}
 }
 
@@ -96,41 +195,22 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 func TestGroupKnowsItsCategories(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	var ids []int64
-	errs := together(t, store,
-		func(tx shop.WriteTx) error {
-			created, err := tx.EnsureCategories(7)
-			return errors.Join(err, fmt.Errorf("created %v, and failed", created))
-		},
-		func(tx shop.WriteTx) error { // the failed member has left no category behind
-			_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 7})
-			return err
-		},
-		func(tx shop.WriteTx) error {
-			if created, err := tx.EnsureCategories(7); err != nil || len(created) != 1 {
+	ensure := func(want int, then func(shop.WriteTx) error) func(shop.WriteTx) error {
+		return func(tx shop.WriteTx) error {
+			if created, err := tx.EnsureCategories(7); err != nil || len(created) != want {
 				return fmt.Errorf("created %v, %v", created, err)
 			}
-			return nil
-		},
-		func(tx shop.WriteTx) error {
-			if created, err := tx.EnsureCategories(7); err != nil || len(created) != 0 {
-				return fmt.Errorf("created %v again, %v", created, err)
-			}
-			return tx.DeleteCategory(shop.Category{ID: 7})
-		},
-		func(tx shop.WriteTx) error {
-			_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 7})
-			return err
-		},
-		addPetWithEvent("A", &ids))
-	for i, want := range []bool{false, false, true, true, false, true} {
-		if (errs[i] == nil) != want {
-			t.Errorf("write %d: %v", i, errs[i])
+			return then(tx)
 		}
 	}
-	if got := names(t, store); got != "A" {
-		t.Errorf("found %q, want A", got)
-	}
+	errs := together(t, store,
+		ensure(1, func(shop.WriteTx) error { return errors.New("on purpose") }),
+		addingTo(7, "orphan"), // the failed member has left no category behind
+		ensure(1, func(shop.WriteTx) error { return nil }),
+		ensure(0, func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) }),
+		addingTo(7, "orphan"),
+		adding("A"))
+	wantDone(t, store, errs, "A", false, false, true, true, false, true)
 }
 
 // A group does not rely on anything that an earlier group has read, because another process may have written
@@ -141,32 +221,22 @@ func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	store, other := open(t, path, Options{Exclusive: true}), open(t, path, Options{})
 	var ids, others []int64
 	for range 3 {
-		for _, err := range []error{
-			store.Write(t.Context(), addPetWithEvent("A", &ids)),
-			other.Write(t.Context(), addPetWithEvent("B", &others)),
-			store.Write(t.Context(), addPetWithEvent("C", &ids)),
-			other.Write(t.Context(), func(tx shop.WriteTx) error {
-				for _, id := range slices.Concat(ids, others) {
-					if pet, found, err := tx.Pet(id); err != nil || found && tx.DeletePet(pet) != nil {
-						return fmt.Errorf("cannot delete %d: %w", id, err)
-					}
+		write(t, store, addPetWithEvent("A", &ids))
+		write(t, other, addPetWithEvent("B", &others))
+		write(t, store, addPetWithEvent("C", &ids))
+		write(t, other, func(tx shop.WriteTx) error {
+			for _, id := range slices.Concat(ids, others) {
+				if pet, found, err := tx.Pet(id); err != nil || found && tx.DeletePet(pet) != nil {
+					return fmt.Errorf("cannot delete %d: %w", id, err)
 				}
-				return tx.DeleteCategory(shop.Category{ID: 1})
-			}),
-		} {
-			if err != nil {
-				t.Fatal(err)
 			}
-		}
+			return tx.DeleteCategory(shop.Category{ID: 1})
+		})
 	}
 	if got := fmt.Sprint(ids, others); got != "[1 3 4 6 7 9] [2 5 8]" {
 		t.Errorf("the ids are %s", got)
 	}
-	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-		_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 1})
-		return err
-	})
-	if err == nil {
+	if err := store.Write(t.Context(), addingTo(1, "orphan")); err == nil {
 		t.Error("an animal was taken without its category")
 	}
 }
@@ -175,10 +245,10 @@ func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 // remain.
 func TestLargeMemberIsUndoneWhole(t *testing.T) {
 	t.Parallel()
-	for _, fails := range []bool{false, true} {
+	const n = 3*maxQueued/10 + 7
+	for result, want := range map[error]int64{nil: n + 2, errors.New("on purpose"): 2} {
 		store := openNew(t)
 		var before, many, after []int64
-		const n = 3*maxQueued/10 + 7
 		errs := together(t, store, addPetWithEvent("A", &before), func(tx shop.WriteTx) error {
 			many = nil
 			for i := range n {
@@ -186,23 +256,16 @@ func TestLargeMemberIsUndoneWhole(t *testing.T) {
 					return err
 				}
 			}
-			if fails {
-				return errors.New("on purpose")
-			}
-			return nil
+			return result
 		}, addPetWithEvent("B", &after))
-		want, id := int64(n+2), int64(n+2)
-		if fails {
-			want, id = 2, 2
-		}
-		if errs[0] != nil || errs[2] != nil || (errs[1] != nil) != fails {
+		if errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], result) {
 			t.Errorf("got %v", errs)
 		}
 		if counted, pets, events := totals(t, store); counted != want || pets != want || events != want {
 			t.Errorf("%d counted, %d animals, %d events; want %d of each", counted, pets, events, want)
 		}
-		if len(many) != n || many[n-1] != int64(n+1) || after[0] != id {
-			t.Errorf("the last of many is %d, the one after them %d; want %d and %d", many[len(many)-1], after[0], n+1, id)
+		if len(many) != n || many[n-1] != int64(n+1) || after[0] != want {
+			t.Errorf("the last of many is %d, the one after them %d; want %d and %d", many[len(many)-1], after[0], n+1, want)
 		}
 	}
 }

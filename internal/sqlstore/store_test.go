@@ -2,9 +2,8 @@ package sqlstore
 
 import (
 	"bytes"
-	"cmp"
-	"context"
-	"fmt"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,175 +13,28 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"animalstore/internal/leaktest"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(writerEnv); path != "" {
-		if err := runWriter(path); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	leaktest.Main(m)
-}
-
-// ample is the retry budget for operations that must succeed. It is longer than a client would wait, because
-// a busy machine may need more time.
-const ample = time.Minute
-
-func open(t *testing.T, path string, o Options) *Store {
-	t.Helper()
-	o.RetryBudget = cmp.Or(o.RetryBudget, ample)
-	store, err := Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
-func openNew(t *testing.T) *Store { return open(t, newFile(t), Options{Exclusive: true}) }
-
-// newFile returns the path of a new file with an empty store. It is a copy, because creating the tables again
-// takes longer.
-func newFile(t *testing.T) string {
-	t.Helper()
-	content, err := emptyFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "test.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-var emptyFile = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "sqlstore-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "empty.db")
-	if err := createStore(path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-// newDatabase is like newFile, but on the shared PostgreSQL server.
-func newDatabase(t *testing.T) string {
-	t.Helper()
-	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
-}
-
-func createStore(database string) error {
-	store, err := Open(context.Background(), database, Options{})
-	if err != nil {
-		return err
-	}
-	return store.Close()
-}
-
-func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
-
 func TestSQLiteIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newFile(t), Options{}) })
 }
 
-// addPets adds n pets in four categories. Each status is used for a third of the pets.
-func addPets(t *testing.T, store *Store, n int) {
-	t.Helper()
-	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-		for i := range n {
-			if _, err := tx.EnsureCategories(int64(i % 4)); err != nil {
-				return err
-			}
-			pet := shop.NewPet{Name: fmt.Sprintf("pet %d", i), CategoryID: int64(i % 4), Status: shop.Statuses()[i%3]}
-			if _, err := tx.InsertPets(pet); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestPostgresIsAStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newDatabase(t), Options{}) })
 }
 
 // A path may contain any character, even one with a special meaning in a URI.
 func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b#1?50%&b=c.db", "%41'ž🐈'.db"} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			addPets(t, open(t, filepath.Join(dir, name), Options{}), 1)
-			if _, err := os.Stat(filepath.Join(dir, name+"-wal")); err != nil {
-				t.Errorf("the database is somewhere else: %v", err)
-			}
-		})
-	}
-}
-
-func TestOpenRefusesForeignFiles(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, want string
-		make       func(t *testing.T, path string)
-	}{
-		{"a text", "not a database", func(t *testing.T, path string) {
-			text := bytes.Repeat([]byte("Dear diary, today nothing happened.\n"), 100)
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}},
-		{"another program's", "another program", func(t *testing.T, path string) { execFile(t, path, "CREATE TABLE songs (id INTEGER)") }},
-		{"another program's, by its mark", "another program", func(t *testing.T, path string) { execFile(t, path, "PRAGMA application_id = 7") }},
-		{"a newer one", "newer animalstore", func(t *testing.T, path string) {
-			open(t, path, Options{}).Close()
-			execFile(t, path, "PRAGMA user_version = 999")
-		}},
-		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) { open(t, path, Options{Exclusive: true}) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "test.db")
-			c.make(t, path)
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			store, err := Open(t.Context(), path, Options{Exclusive: true})
-			if err == nil {
-				store.Close()
-				t.Fatal("it was opened")
-			}
-			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %q, want one line that says %q", err, c.want)
-			}
-			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
-				t.Errorf("the file has changed (%v)", err)
-			}
-		})
-	}
-}
-
-func execFile(t *testing.T, path, statement string) {
-	t.Helper()
-	c := newSQLiteConn(fileURI(path), time.Second)
-	defer c.close()
-	if err := c.script(t.Context(), statement); err != nil {
-		t.Fatal(err)
+		path := filepath.Join(t.TempDir(), name)
+		addPets(t, open(t, path, Options{}), 1)
+		if _, err := os.Stat(path + "-wal"); err != nil {
+			t.Errorf("the database is somewhere else: %v", err)
+		}
 	}
 }
 
@@ -194,12 +46,7 @@ func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
-				store, err := Open(context.Background(), path, Options{})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := store.Close(); err != nil {
+				if err := createStore(path); err != nil {
 					t.Error(err)
 				}
 			})
@@ -215,64 +62,20 @@ func TestSQLiteIsNewEnoughForWAL(t *testing.T) {
 	}
 }
 
-// After a read is cancelled during a query, the next read can use the same connection.
-func TestCancelledReadLeavesACleanConnection(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	addPets(t, store, 2000)
-	for i := range 40 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			for range i * 10 {
-				_ = strings.Repeat("x", 1000) // delays the cancellation a little more in each round
-			}
-			cancel()
-		}()
-		store.Read(ctx, func(tx shop.ReadTx) error {
-			_, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: "nowhere"}, PageRequest: shop.PageRequest{Limit: 10}})
-			return err
-		})
-		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
-			if err == nil && len(pets) != 10 {
-				t.Errorf("found %d animals, want 10", len(pets))
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatalf("after a cancelled read: %v", err)
-		}
-		cancel()
-	}
-}
-
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{newFile(t), newDatabase(t)} {
-		store, err := Open(t.Context(), database, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-		for what, err := range map[string]error{
-			"write": store.Write(t.Context(), func(shop.WriteTx) error { return nil }),
-			"read":  store.Read(t.Context(), func(shop.ReadTx) error { return nil }),
-		} {
-			if err == nil || shop.AsError(err).Code != shop.Unavailable {
-				t.Errorf("a %s on a closed store: %v, want unavailable", what, err)
-			}
-		}
+		store := open(t, database, Options{})
+		must(t, store.Close())
+		wantUnavailable(t, "a write", store.Write(t.Context(), func(shop.WriteTx) error { return nil }))
+		wantUnavailable(t, "a read", store.Read(t.Context(), func(shop.ReadTx) error { return nil }))
 	}
 }
 
 // A service does not start if the database is read-only.
 func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	path := newFile(t)
-	open(t, path, Options{}).Close()
-	c := newSQLiteConn(fileURI(path, "mode=ro"), time.Second)
+	c := newSQLiteConn(fileURI(newFile(t), "mode=ro"), time.Second)
 	defer c.close()
 	if err := checkWritable(t.Context(), c); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("got %v", err)
@@ -285,33 +88,215 @@ func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
 	store := open(t, path, Options{})
-	addPets(t, store, 1)
-	want := func(what string, unavailable bool) {
+	wantLost := func(what string) {
 		t.Helper()
-		for _, err := range []error{
-			store.Write(t.Context(), adding(what)),
-			store.Read(t.Context(), func(tx shop.ReadTx) error { _, err := tx.HasPets(); return err }),
-		} {
-			if (err != nil) != unavailable || err != nil && shop.AsError(err).Code != shop.Unavailable {
-				t.Errorf("%s: %v", what, err)
-			}
+		wantUnavailable(t, what, store.Write(t.Context(), adding(what)))
+		wantUnavailable(t, what, store.Read(t.Context(), listing))
+	}
+	write(t, store, adding("before"))
+	must(t, os.Rename(path, path+".away"))
+	wantLost("removed")
+	must(t, os.Rename(path+".away", path))
+	write(t, store, adding("back"))
+	if got := names(t, store); got != "back before" {
+		t.Errorf("found %q, want back before", got)
+	}
+	must(t, os.Remove(path))
+	open(t, path, Options{}) // another process creates a new store at the same path
+	wantLost("replaced")
+}
+
+// wantRefused checks that a database cannot be opened and that the error is one line with all of these words.
+func wantRefused(t *testing.T, database string, words ...string) {
+	t.Helper()
+	store, err := Open(t.Context(), database, Options{Exclusive: true})
+	if err == nil {
+		store.Close()
+		t.Fatalf("%s was opened", database)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %q, want one line with %q", err, word)
 		}
 	}
-	want("before", false)
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Fatal(err)
+}
+
+// A file that is damaged, in use or not a store of this version is refused by name. It stays unchanged, so
+// that it can still be repaired.
+func TestOpenRefusesForeignFiles(t *testing.T) {
+	t.Parallel()
+	const page = 4096
+	path := newFile(t)
+	store := open(t, path, Options{})
+	addPets(t, store, 200)
+	must(t, store.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	noise := make([]byte, len(whole)) // data from a broken disk
+	rand.Read(noise)
+	content := func(parts ...[]byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Join(parts, nil), 0o600)) }
 	}
-	want("removed", true)
-	if err := os.Rename(path+".away", path); err != nil {
-		t.Fatal(err)
+	script := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) { execFile(t, path, text) }
 	}
-	want("put back", false)
-	if got := names(t, store); got != "put back before pet 0" {
-		t.Errorf("found %q", got)
+	for _, c := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
+	}{
+		{"a text", "not a database", content([]byte("hello\n"))},
+		{"noise", "not a database", content(noise)},
+		{"a broken header", "not a database", content(noise[:100], whole[100:])},
+		{"a broken page size", "not a database", content(whole[:16], []byte("\x00\x03"), whole[18:])},
+		{"a broken schema", "damaged", content(whole[:100], noise[100:page], whole[page:])},
+		{"all but the last page", "damaged", content(whole[:len(whole)-page])},
+		{"a truncated page", "damaged", content(whole[:5000])},
+		{"a truncated header", "damaged", content(whole[:50])},
+		{"another program's", "another program", script("CREATE TABLE songs (id INTEGER)")},
+		{"another program's, by its mark", "another program", script("PRAGMA application_id = 7")},
+		{"a newer one", "newer animalstore", func(t *testing.T, path string) {
+			must(t, createStore(path))
+			execFile(t, path, "PRAGMA user_version = 999")
+		}},
+		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) {
+			open(t, path, Options{Exclusive: true})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "test.db")
+			c.make(t, path)
+			before, err := os.ReadFile(path)
+			must(t, err)
+			wantRefused(t, path, c.want, path)
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the file was changed from %d to %d bytes, %v", len(before), len(after), err)
+			}
+		})
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+}
+
+func TestImpossiblePathIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must(t, os.Symlink("nowhere/a.db", filepath.Join(dir, "link.db")))
+	for name, want := range map[string]string{
+		"missing/a.db": "no such file or directory",
+		"folder":       "directory",
+		"link.db":      "link.db",
+	} {
+		wantRefused(t, filepath.Join(dir, name), want, name)
 	}
-	open(t, path, Options{}) // another process creates a new store at the same path
-	want("replaced", true)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("files: got %v, %v, want only folder and link.db", entries, err)
+	}
+}
+
+// A store that a newer program has migrated is refused at start, but a store that is already open continues to
+// work, so that nodes can be upgraded one after another.
+func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	file, server := newFile(t), newDatabase(t)
+	for database, migrate := range map[string]func(){
+		file:   func() { execFile(t, file, "PRAGMA user_version = 999") },
+		server: func() { pgtest.Connect(t, server).Do("UPDATE schema_version SET version = 999") },
+	} {
+		running := open(t, database, Options{})
+		migrate()
+		wantRefused(t, database, "newer animalstore", "999")
+		write(t, running, adding("Rex"))
+	}
+}
+
+// If one table is damaged, only its own reads and writes fail. The error names the cause for the log.
+func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	store := open(t, path, Options{})
+	write(t, store, adding("Rex"))
+	must(t, store.Close())
+	execFile(t, path, `PRAGMA writable_schema = ON;
+		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'pets_sold') WHERE name = 'pets'`)
+	store = open(t, path, Options{})
+	for what, err := range map[string]error{
+		"list":   store.Read(t.Context(), listing),
+		"create": store.Write(t.Context(), adding("Tom")),
+	} {
+		wantUnavailable(t, what, err)
+		if err != nil && !strings.Contains(err.Error(), "malformed") {
+			t.Errorf("%s: got %v, want that the database is malformed", what, err)
+		}
+	}
+	read(t, store, func(tx shop.ReadTx) error { _, err := tx.Categories(shop.PageRequest{Limit: 10}); return err })
+}
+
+// Every write that changes pets or orders increments their own version before the write returns, even if it
+// fails. No other write increments a version.
+func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
+	t.Parallel()
+	store, onPurpose, now := openNew(t), errors.New("on purpose"), time.Now()
+	rex, luna := shop.Pet{ID: 1, Name: "Rex", CategoryID: 1}, shop.Pet{ID: 1, Name: "Luna", CategoryID: 1}
+	placed := shop.Order{ID: 1, PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now}
+	cancelled := placed
+	cancelled.Status, cancelled.HoldExpiresAt = shop.Cancelled, time.Time{}
+	for _, c := range []struct {
+		name         string
+		fn           func(shop.WriteTx) error
+		pets, orders bool
+	}{
+		{"added", adding("Rex"), true, false},
+		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePet(rex, luna) }, true, false},
+		{"removed", func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true, false},
+		{"an event", telling("pets/1"), false, false},
+		{"a failure", func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), onPurpose) }, true, false},
+		{"a setting", func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) }, false, false},
+		{"placed", func(tx shop.WriteTx) error { _, err := tx.InsertOrder(placed); return err }, false, true},
+		{"cancelled", func(tx shop.WriteTx) error { return tx.UpdateOrder(placed, cancelled) }, false, true},
+	} {
+		before, _ := store.CatalogVersion()
+		err := store.Write(t.Context(), c.fn)
+		after, ok := store.CatalogVersion()
+		if pets, orders := after.Changes != before.Changes, after.Orders != before.Orders; pets != c.pets || orders != c.orders {
+			t.Errorf("%s: from %+v to %+v, want changes of pets %v, of orders %v", c.name, before, after, c.pets, c.orders)
+		}
+		if !ok || after.Time.IsZero() || (err != nil) != (c.name == "a failure") {
+			t.Errorf("%s: %+v %v, %v", c.name, after, ok, err)
+		}
+	}
+}
+
+// When a wake-up arrives, the version has been incremented and the written data is readable, even if the
+// write has not returned yet.
+func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	notices := store.Wakeups()
+	for n := range 100 {
+		before, _ := store.CatalogVersion()
+		var write sync.WaitGroup
+		write.Go(func() {
+			if err := store.Write(t.Context(), adding("Rex")); err != nil {
+				t.Error(err)
+			}
+		})
+		<-notices
+		after, _ := store.CatalogVersion()
+		_, pets, _ := totals(t, store)
+		write.Wait()
+		if after.Changes == before.Changes || pets != int64(n+1) {
+			t.Fatalf("change %d: %d are counted as they were, and there are %d animals", n, after.Changes, pets)
+		}
+	}
+}
+
+// The catalogue has no version if other processes may change it. This is always the case on a PostgreSQL
+// server.
+func TestSharedCatalogHasNoVersion(t *testing.T) {
+	t.Parallel()
+	for _, store := range []*Store{open(t, newFile(t), Options{}), open(t, newDatabase(t), Options{Exclusive: true})} {
+		if m, ok := store.CatalogVersion(); ok {
+			t.Errorf("got %+v, want no version", m)
+		}
+	}
 }

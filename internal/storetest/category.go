@@ -12,13 +12,11 @@ var categoryCases = []testCase{
 	{"a category is created, renamed, deleted and created again", func(t *testing.T, store shop.Store) {
 		want := func(id int64, name string, exists bool) {
 			t.Helper()
-			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Category(id)
-				if found != exists || exists && got != (shop.Category{ID: id, Name: name}) {
-					t.Errorf("found %v %+v, want %v %q", found, got, exists, name)
-				}
-				return err
-			})
+			category := &shop.Category{ID: id, Name: name}
+			if !exists {
+				category = nil
+			}
+			wantFound(t, store, category, func(tx shop.ReadTx) (shop.Category, bool, error) { return tx.Category(id) })
 		}
 		for _, id := range []int64{0, math.MinInt64, math.MaxInt64} {
 			want(id, "", false)
@@ -72,13 +70,9 @@ var categoryCases = []testCase{
 		ensureCategory(t, store, 8)
 		inUse := func(id int64, want bool) {
 			t.Helper()
-			read(t, store, func(tx shop.ReadTx) error {
-				got, err := tx.CategoryInUse(id)
-				if got != want {
-					t.Errorf("CategoryInUse(%d) is %v", id, got)
-				}
-				return err
-			})
+			if got := get(t, store, func(tx shop.ReadTx) (bool, error) { return tx.CategoryInUse(id) }); got != want {
+				t.Errorf("CategoryInUse(%d) is %v", id, got)
+			}
 		}
 		inUse(7, true)
 		inUse(8, false)

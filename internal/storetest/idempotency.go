@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"animalstore/internal/shop"
 )
 
@@ -20,14 +18,8 @@ var idempotencyCases = []testCase{
 		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", record) })
 		want := func(principal int64, key string, want *shop.IdempotencyRecord) {
 			t.Helper()
-			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.IdempotencyRecord(principal, key)
-				if found != (want != nil) {
-					t.Errorf("%d %q: found %v", principal, key, found)
-				} else if diff := cmp.Diff(want, &got); found && diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
-				return err
+			wantFound(t, store, want, func(tx shop.ReadTx) (shop.IdempotencyRecord, bool, error) {
+				return tx.IdempotencyRecord(principal, key)
 			})
 		}
 		want(7, "k", &record)

@@ -91,31 +91,6 @@ var importCases = []testCase{
 		})
 	}},
 
-	{"many events are published in order", func(t *testing.T, store shop.Store) {
-		var want []shop.NewEvent
-		for i := range 233 {
-			want = append(want, shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", i), Actor: "keys/1", Data: []byte(`{"current":null,"previous":null}`)})
-		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.InsertEvents(want...) })
-		if err := store.Publish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		read(t, store, func(tx shop.ReadTx) error {
-			stored, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 1000})
-			var got []shop.NewEvent
-			for i, event := range stored {
-				got = append(got, event.NewEvent)
-				if event.Time.IsZero() || i > 0 && event.ID <= stored[i-1].ID {
-					t.Errorf("the event %+v follows %+v", event, stored[max(0, i-1)])
-				}
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			return err
-		})
-	}},
-
 	{"animals are read in ascending order up to an id", func(t *testing.T, store shop.Store) {
 		var ids []int64
 		for range 6 {
@@ -143,11 +118,7 @@ var importCases = []testCase{
 
 func wantInventory(t *testing.T, store shop.Store, want shop.Inventory) {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) error {
-		got, err := tx.Inventory()
-		if got != want {
-			t.Errorf("the inventory is %+v, want %+v", got, want)
-		}
-		return err
-	})
+	if got := get(t, store, shop.ReadTx.Inventory); got != want {
+		t.Errorf("the inventory is %+v, want %+v", got, want)
+	}
 }

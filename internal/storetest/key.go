@@ -31,15 +31,7 @@ func addKey(t *testing.T, store shop.Store, key shop.Key, secrets ...string) sho
 // wantCredential checks which credential belongs to a secret. If want is nil, there must be none.
 func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Credential) {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) error {
-		got, found, err := tx.Credential(shop.HashSecret(secret))
-		if found != (want != nil) {
-			t.Errorf("%s: found %v", secret, found)
-		} else if diff := cmp.Diff(want, &got); found && diff != "" {
-			t.Errorf("%s (-want +got)\n%s", secret, diff)
-		}
-		return err
-	})
+	wantFound(t, store, want, func(tx shop.ReadTx) (shop.Credential, bool, error) { return tx.Credential(shop.HashSecret(secret)) })
 }
 
 // utcNow returns the current time with the precision that stores keep.
@@ -59,13 +51,7 @@ var keyCases = []testCase{
 				t.Errorf("added (-want +got)\n%s", diff)
 			}
 			wantCredential(t, store, secret, &shop.Credential{Key: key})
-			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Key(key.ID)
-				if diff := cmp.Diff(key, got); !found || diff != "" {
-					t.Errorf("found %v (-want +got)\n%s", found, diff)
-				}
-				return err
-			})
+			wantFound(t, store, &key, func(tx shop.ReadTx) (shop.Key, bool, error) { return tx.Key(key.ID) })
 		}
 		wantCredential(t, store, "another", nil)
 	}},
@@ -167,13 +153,9 @@ var keyCases = []testCase{
 		} {
 			c.key.Name, c.key.CreatedAt = fmt.Sprint(i), now
 			addKey(t, store, c.key)
-			read(t, store, func(tx shop.ReadTx) error {
-				n, err := tx.CountAdmins(now)
-				if n != c.want {
-					t.Errorf("after key %d there are %d admin keys, want %d", i, n, c.want)
-				}
-				return err
-			})
+			if n := get(t, store, func(tx shop.ReadTx) (int, error) { return tx.CountAdmins(now) }); n != c.want {
+				t.Errorf("after key %d there are %d admin keys, want %d", i, n, c.want)
+			}
 		}
 	}},
 }

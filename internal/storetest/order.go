@@ -49,24 +49,15 @@ var orderCases = []testCase{
 		if err == nil {
 			t.Error("a second open order was accepted")
 		}
-		read(t, store, func(tx shop.ReadTx) error {
-			if order, found, err := tx.OpenOrder(7); err != nil || !found || order.ID != first.ID {
-				t.Errorf("the open order is %+v, %v %v", order, found, err)
-			}
-			if _, found, err := tx.OpenOrder(8); err != nil || found {
-				t.Errorf("another animal has an open order: %v", err)
-			}
-			return nil
-		})
+		openOrder := func(pet int64) func(shop.ReadTx) (shop.Order, bool, error) {
+			return func(tx shop.ReadTx) (shop.Order, bool, error) { return tx.OpenOrder(pet) }
+		}
+		wantFound(t, store, &first, openOrder(7))
+		wantFound(t, store, nil, openOrder(8))
 		delivered := first
 		delivered.Status = shop.Delivered
 		write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(first, delivered) })
-		read(t, store, func(tx shop.ReadTx) error {
-			if _, found, err := tx.OpenOrder(7); err != nil || found {
-				t.Errorf("a delivered order is open: %v", err)
-			}
-			return nil
-		})
+		wantFound(t, store, nil, openOrder(7))
 		addOrder(t, store, open)
 	}},
 
@@ -99,21 +90,14 @@ var orderCases = []testCase{
 
 	{"orders are due when their hold ends", func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		next := func() (next time.Time) {
-			read(t, store, func(tx shop.ReadTx) (err error) {
-				next, err = tx.NextHold()
-				return err
-			})
-			return next
-		}
-		if got := next(); !got.IsZero() {
+		if got := get(t, store, shop.ReadTx.NextHold); !got.IsZero() {
 			t.Errorf("without orders, NextHold returns %v", got)
 		}
 		for pet, hold := range []time.Duration{time.Hour, time.Minute, 2 * time.Hour} {
 			addOrder(t, store, shop.Order{PetID: int64(pet), Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(hold)})
 		}
 		addOrder(t, store, shop.Order{PetID: 9, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
-		if got := next(); !got.Equal(now.Add(time.Minute)) {
+		if got := get(t, store, shop.ReadTx.NextHold); !got.Equal(now.Add(time.Minute)) {
 			t.Errorf("the next hold ends at %v, want %v", got, now.Add(time.Minute))
 		}
 		for _, c := range []struct {
@@ -137,43 +121,27 @@ var orderCases = []testCase{
 	}},
 
 	{"the inventory is exact", func(t *testing.T, store shop.Store) {
-		want := func(want shop.Inventory) {
-			t.Helper()
-			read(t, store, func(tx shop.ReadTx) error {
-				got, err := tx.Inventory()
-				if got != want {
-					t.Errorf("got %+v, want %+v", got, want)
-				}
-				return err
-			})
-		}
-		want(shop.Inventory{})
+		wantInventory(t, store, shop.Inventory{})
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1, Status: shop.Sold})
-		want(shop.Inventory{Sold: 1, Unspecified: 1})
+		wantInventory(t, store, shop.Inventory{Sold: 1, Unspecified: 1})
 		after := pet
 		after.Status, after.Name = shop.Available, "Max"
 		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePet(pet, after) })
-		want(shop.Inventory{Sold: 1, Available: 1})
+		wantInventory(t, store, shop.Inventory{Sold: 1, Available: 1})
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if err := tx.DeletePet(after); err != nil {
 				t.Error(err)
 			}
 			return errOnPurpose
 		})
-		want(shop.Inventory{Sold: 1, Available: 1})
+		wantInventory(t, store, shop.Inventory{Sold: 1, Available: 1})
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(after) })
-		want(shop.Inventory{Sold: 1})
+		wantInventory(t, store, shop.Inventory{Sold: 1})
 	}},
 }
 
 func wantOrder(t *testing.T, store shop.Store, want shop.Order) {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) error {
-		got, found, err := tx.Order(want.ID)
-		if diff := cmp.Diff(want, got); !found || diff != "" {
-			t.Errorf("found %v (-want +got)\n%s", found, diff)
-		}
-		return err
-	})
+	wantFound(t, store, &want, func(tx shop.ReadTx) (shop.Order, bool, error) { return tx.Order(want.ID) })
 }

@@ -27,26 +27,14 @@ var petCases = []testCase{
 			if pet != n.WithID(pet.ID) {
 				t.Errorf("added %+v, got %+v", n, pet)
 			}
-			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Pet(pet.ID)
-				if !found || got != pet {
-					t.Errorf("found %v %+v, want %+v", found, got, pet)
-				}
-				return err
-			})
+			wantFound(t, store, &pet, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(pet.ID) })
 		}
 	}},
 
 	{"unknown animals are not found", func(t *testing.T, store shop.Store) {
 		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		for _, id := range []int64{0, -1, 2, math.MaxInt64, math.MinInt64} {
-			read(t, store, func(tx shop.ReadTx) error {
-				_, found, err := tx.Pet(id)
-				if found {
-					t.Errorf("found an animal %d", id)
-				}
-				return err
-			})
+			wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(id) })
 		}
 	}},
 
@@ -113,21 +101,14 @@ var petCases = []testCase{
 	}},
 
 	{"an empty store has no animals", func(t *testing.T, store shop.Store) {
-		hasPets := func() (has bool) {
-			read(t, store, func(tx shop.ReadTx) (err error) {
-				has, err = tx.HasPets()
-				return err
-			})
-			return has
-		}
-		if hasPets() {
+		if get(t, store, shop.ReadTx.HasPets) {
 			t.Error("an empty store has animals")
 		}
 		if pets := listPets(t, store, shop.PetList{}); pets == nil || len(pets) != 0 {
 			t.Errorf("got %#v, want an empty list", pets)
 		}
 		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
-		if !hasPets() {
+		if !get(t, store, shop.ReadTx.HasPets) {
 			t.Error("a store with an animal has none")
 		}
 	}},

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"animalstore/internal/shop"
 )
 
@@ -22,15 +20,7 @@ var sessionCases = []testCase{
 		})
 		want := func(token string, want *shop.Session) {
 			t.Helper()
-			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Session(shop.HashSecret(token))
-				if found != (want != nil) {
-					t.Errorf("%s: found %v", token, found)
-				} else if diff := cmp.Diff(want, &got); found && diff != "" {
-					t.Errorf("%s (-want +got)\n%s", token, diff)
-				}
-				return err
-			})
+			wantFound(t, store, want, func(tx shop.ReadTx) (shop.Session, bool, error) { return tx.Session(shop.HashSecret(token)) })
 		}
 		remove := func(now time.Time) {
 			t.Helper()

@@ -5,6 +5,8 @@ package storetest
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"animalstore/internal/shop"
 )
 
@@ -50,6 +52,32 @@ func read(t *testing.T, store shop.Store, fn func(shop.ReadTx) error) {
 	if err := store.Read(t.Context(), fn); err != nil {
 		t.Fatalf("read: %v", err)
 	}
+}
+
+// get returns what one method of a read transaction returns.
+func get[T any](t *testing.T, store shop.Store, method func(shop.ReadTx) (T, error)) (value T) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) (err error) {
+		value, err = method(tx)
+		return err
+	})
+	return value
+}
+
+// wantFound checks what one method of a read transaction finds. If want is nil, it must find nothing.
+func wantFound[T any](
+	t *testing.T, store shop.Store, want *T, find func(shop.ReadTx) (T, bool, error), options ...cmp.Option,
+) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, found, err := find(tx)
+		if found != (want != nil) {
+			t.Errorf("found %v: %+v, want %+v", found, got, want)
+		} else if diff := cmp.Diff(want, &got, options...); found && diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		return err
+	})
 }
 
 func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
@@ -99,10 +127,5 @@ func listPets(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
 	if l.Limit == 0 {
 		l.Limit = 1000
 	}
-	var pets []shop.Pet
-	read(t, store, func(tx shop.ReadTx) (err error) {
-		pets, err = tx.Pets(l)
-		return err
-	})
-	return pets
+	return get(t, store, func(tx shop.ReadTx) ([]shop.Pet, error) { return tx.Pets(l) })
 }

@@ -22,13 +22,7 @@ func addWebhook(t *testing.T, store shop.Store, hook shop.Webhook) (added shop.W
 
 func wantWebhook(t *testing.T, store shop.Store, want shop.Webhook) {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) error {
-		got, found, err := tx.Webhook(want.ID)
-		if diff := cmp.Diff(want, got); diff != "" || !found {
-			t.Errorf("found: %v\n%s", found, diff)
-		}
-		return err
-	})
+	wantFound(t, store, &want, func(tx shop.ReadTx) (shop.Webhook, bool, error) { return tx.Webhook(want.ID) })
 }
 
 func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, want ...string) {
@@ -111,13 +105,7 @@ var webhookCases = []testCase{
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteWebhook(hook) })
-		read(t, store, func(tx shop.ReadTx) error {
-			_, found, err := tx.Webhook(hook.ID)
-			if found {
-				t.Error("the deleted webhook was found")
-			}
-			return err
-		})
+		wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Webhook, bool, error) { return tx.Webhook(hook.ID) })
 		wantWebhookSecrets(t, store, hook.ID, now)
 		if next := addWebhook(t, store, hook); next.ID <= hook.ID {
 			t.Errorf("the id %d follows %d", next.ID, hook.ID)
