@@ -1,11 +1,12 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,53 +22,42 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	p := f.Serve()
-	var ledgers []*ledger
-	s := &writeLoad{program: p, name: "storm", clients: 8, after: 800, end: func() { p.Signal(syscall.SIGTERM) }}
+	l := newLoad(t)
+	var acknowledged []map[int64]string // the animals that were acknowledged before each backup
 	var backing sync.WaitGroup
 	backing.Go(func() {
-		for i := 0; s.ended.Load() == 0; i++ {
-			before := newLedger()
-			s.mu.Lock()
-			for _, animal := range s.acknowledged {
-				before.acknowledged[animal.ID] = animal
-			}
-			s.mu.Unlock()
-			r := f.Run("backup", fmt.Sprintf("backup-%d.db", i))
-			if r.Code != 0 {
-				t.Errorf("backup: got %v, want exit code 0", r)
-				return
-			}
-			ledgers = append(ledgers, before)
+		for i := 0; !l.stopping.Load() && !t.Failed(); i++ {
+			l.mu.Lock()
+			acknowledged = append(acknowledged, maps.Clone(l.pets))
+			l.mu.Unlock()
 			// Other commands must also wait for the database lock and then succeed.
-			if r := f.Run("keys", "create", "--name", "n"); r.Code != 0 {
-				t.Errorf("keys create under load: got %v, want exit code 0", r)
+			for _, args := range [][]string{{"backup", fmt.Sprintf("backup-%d.db", i)}, {"keys", "create", "--name", "n"}} {
+				if r := f.Run(args...); r.Code != 0 {
+					t.Errorf("%q under load: got %v, want exit code 0", args, r)
+				}
 			}
 		}
 	})
-	s.run()
+	l.addUntil(p, "storm", 800, func() { p.Signal(syscall.SIGTERM) })
 	backing.Wait()
 	p.ExitCode()
-	for _, problem := range s.problems {
-		t.Error(problem)
-	}
 	if t.Failed() {
 		return
 	}
-	for i, records := range ledgers {
+	for i := range acknowledged {
 		name := fmt.Sprintf("backup-%d.db", i)
 		if info, err := os.Stat(f.Path(name)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
 		}
-		if i > 0 && i < len(ledgers)-1 && i != len(ledgers)/2 {
+		if i > 0 && i < len(acknowledged)-1 && i != len(acknowledged)/2 {
 			continue // skip most backups because the backup command has already checked them all
 		}
 		checkIntegrity(t, f.Path(name))
 		q := f.Serve("--database", name)
-		records.sent = s.sent
-		records.check(t, q.Walk())
+		l.pets = acknowledged[i]
+		l.check(q)
 		q.Stop()
 		f.MustRun("check", "--database", name)
-		t.Logf("%s: %d animals acknowledged before it started, %d contained", name, len(records.acknowledged), records.present)
 	}
 	for _, name := range f.Names() {
 		if strings.Contains(name, "partial") {
@@ -84,16 +74,9 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	execSQL(f, "animalstore.db", `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
 		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
-	guard, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
-	defer cancel()
+	before := f.Names()
 	for interrupted := 0; interrupted < 2; {
-		command := exec.CommandContext(guard, programtest.Binary(t), "backup", "b.db")
-		command.Dir, command.Env = f.Dir, f.Environment()
-		var output programtest.Transcript
-		command.Stderr = &output
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		p := f.Launch(exec.Command(programtest.Binary(t), "backup", "b.db"))
 		programtest.Await(t, "the backup to start", func() bool {
 			found, err := filepath.Glob(f.Path(".b.db.*.partial"))
 			if err != nil {
@@ -101,18 +84,17 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 			}
 			return len(found) > 0 && fileSize(found[0]) > 0 || fileSize(f.Path("b.db")) > 0
 		})
-		command.Process.Signal(os.Interrupt)
-		err := command.Wait()
-		if err == nil { // the backup finished before the signal arrived
+		p.Signal(os.Interrupt)
+		if p.ExitCode() == 0 { // the backup finished before the signal arrived
 			os.Remove(f.Path("b.db"))
 			continue
 		}
 		interrupted++
-		if !strings.Contains(output.String(), "interrupted: nothing was changed") {
-			t.Fatalf("interrupted backup: got %v, stderr %q, want \"interrupted: nothing was changed\"", err, output.String())
+		if output := p.Output.String(); !strings.Contains(output, "interrupted: nothing was changed") {
+			t.Fatalf("interrupted backup: got %q, want \"interrupted: nothing was changed\"", output)
 		}
 		for _, name := range f.Names() {
-			if strings.Contains(name, "b.db") && name != "animalstore.db" && !strings.HasPrefix(name, "animalstore.db-") && name != "animalstore.db.lock" {
+			if !slices.Contains(before, name) && !strings.HasPrefix(name, "animalstore.db-") {
 				t.Errorf("%s was left behind", name)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,69 +16,50 @@ import (
 func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	const nobody = 65534
-	asNobody := func(f *programtest.Folder, name string, mode os.FileMode, args ...string) programtest.Result {
-		f.T.Helper()
-		must := func(err error) {
-			f.T.Helper()
-			if err != nil {
-				f.T.Fatal(err)
-			}
-		}
-		command := exec.Command(programtest.Binary(t), args...)
-		if os.Geteuid() == 0 {
-			command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-			must(os.Chmod(filepath.Dir(programtest.Binary(t)), 0o711))
-			must(os.Chmod(filepath.Dir(f.Dir), 0o711))
-			for _, path := range append([]string{"."}, f.Names()...) {
-				must(os.Chown(f.Path(path), nobody, nobody))
-			}
-		}
-		must(os.Chmod(f.Path(name), mode))
-		f.T.Cleanup(func() { os.Chmod(f.Dir, 0o700) })
-		var stdout, stderr programtest.Transcript
-		command.Dir, command.Env, command.Stdout, command.Stderr = f.Dir, f.Environment(), &stdout, &stderr
-		if err := command.Run(); command.ProcessState == nil {
-			f.T.Fatal(err)
-		}
-		return programtest.Result{Code: command.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
-	}
 	for name, c := range map[string]struct {
-		file string
-		mode os.FileMode
-		want string
+		command, file string
+		mode          os.FileMode
+		want          string // empty if the command succeeds
 	}{
-		"the file":   {"animalstore.db", 0o400, "cannot be written"},
-		"the folder": {".", 0o500, "permission denied"},
-		"unreadable": {"animalstore.db", 0o000, "cannot be read or written by this user"},
+		"the file":          {"serve", "animalstore.db", 0o400, "cannot be written"},
+		"the folder":        {"serve", ".", 0o500, "permission denied"},
+		"unreadable":        {"serve", "animalstore.db", 0o000, "cannot be read or written by this user"},
+		"check still works": {"check", ".", 0o500, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := programtest.NewFolderWithKey(t)
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			f := programtest.NewFolderWithKey(t, "ANIMALSTORE_ADDR="+programtest.TakenAddr(t))
 			f.Serve("--demo").Stop()
-			if err := os.Remove(f.Path("animalstore.db.lock")); err != nil {
-				t.Fatal(err)
-			}
+			must(os.Remove(f.Path("animalstore.db.lock")))
 			before := f.Read("animalstore.db")
-			r := asNobody(f, c.file, c.mode, "serve", "--addr", programtest.TakenAddr(t))
-			programtest.ExpectRefusal(t, r, 1, "animalstore.db", c.want)
-			if err := os.Chmod(f.Path("animalstore.db"), 0o600); err != nil {
-				t.Fatal(err)
+			command := exec.Command(programtest.Binary(t), c.command)
+			if os.Geteuid() == 0 {
+				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+				must(os.Chmod(filepath.Dir(programtest.Binary(t)), 0o711))
+				must(os.Chmod(filepath.Dir(f.Dir), 0o711))
+				for _, path := range append([]string{"."}, f.Names()...) {
+					must(os.Chown(f.Path(path), nobody, nobody))
+				}
 			}
+			must(os.Chmod(f.Path(c.file), c.mode))
+			t.Cleanup(func() { os.Chmod(f.Dir, 0o700) })
+			p := f.Launch(command)
+			r := programtest.Result{Code: p.ExitCode(), Stderr: p.Output.String()}
+			if c.want != "" {
+				programtest.ExpectRefusal(t, r, 1, "animalstore.db", c.want)
+			} else if r.Code != 0 || strings.Contains(strings.Join(f.Names(), " "), "-wal") {
+				t.Errorf("got %v and the files %q, want exit code 0 and no WAL", r, f.Names())
+			}
+			must(os.Chmod(f.Path("animalstore.db"), 0o600))
 			if f.Read("animalstore.db") != before {
 				t.Error("the database was changed")
 			}
 		})
 	}
-	t.Run("check still works", func(t *testing.T) {
-		t.Parallel()
-		f := programtest.NewFolderWithKey(t)
-		f.Serve("--demo").Stop()
-		r := asNobody(f, ".", 0o500, "check")
-		if r.Code != 0 {
-			t.Errorf("check in a read-only folder: got %v, want exit code 0", r)
-		}
-		if names := f.Names(); slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "-wal") }) {
-			t.Errorf("files: got %q, want no WAL", names)
-		}
-	})
 }

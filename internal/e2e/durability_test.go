@@ -19,104 +19,40 @@ import (
 // complete and must not exist twice.
 func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
-	const rounds, clients = 8, 8
 	f := programtest.NewFolderWithKey(t)
-	records := newLedger()
-	for round := range rounds {
+	l := newLoad(t)
+	for round := range 8 {
 		p := f.Serve()
-		records.check(t, p.Walk())
-		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 15*round),
-			end: func() { p.Signal(syscall.SIGKILL) }}
-		s.run()
+		l.check(p)
+		l.addUntil(p, fmt.Sprint("round ", round), int64(20+15*round), func() { p.Signal(syscall.SIGKILL) })
 		p.Kill() // wait until the process has exited
-		for _, problem := range s.problems {
-			t.Error(problem)
-		}
-		records.add(t, s)
 		if t.Failed() {
 			return
 		}
 	}
 	checkIntegrity(t, f.Path("animalstore.db"))
 	p := f.Serve()
-	records.check(t, p.Walk())
-	records.checkEvents(t, p)
+	l.check(p)
+	if announced, stored := announcedAndStored(p); !slices.Equal(announced, stored) {
+		t.Errorf("animals announced in the feed: got %v, want the stored ones %v, in order", announced, stored)
+	}
 	p.Stop()
-	t.Logf("%d animals acknowledged, %d stored", len(records.acknowledged), records.present)
 }
 
-// ledger records which animals the clients have sent and which ones the service has acknowledged.
-type ledger struct {
-	sent         map[string]programtest.Pet
-	acknowledged map[int64]programtest.Pet
-	present      int   // the number of animals found by the last check
-	newest       int64 // the largest ID seen so far
-}
-
-func newLedger() *ledger {
-	return &ledger{sent: map[string]programtest.Pet{}, acknowledged: map[int64]programtest.Pet{}}
-}
-
-// add records the results of a write load. The IDs of its animals must be larger than all IDs recorded
-// before.
-func (l *ledger) add(t *testing.T, s *writeLoad) {
-	t.Helper()
-	before := l.newest
-	for name, animal := range s.sent {
-		l.sent[name] = animal
-	}
-	for _, animal := range s.acknowledged {
-		if _, again := l.acknowledged[animal.ID]; again || animal.ID <= before {
-			t.Errorf("%+v: id was used before; want an id above %d", animal, before)
-		}
-		l.acknowledged[animal.ID] = animal
-		l.newest = max(l.newest, animal.ID)
-	}
-}
-
-// check compares the catalogue with the recorded animals. The catalogue must list the newest animal first.
-func (l *ledger) check(t *testing.T, catalogue []programtest.Pet) {
-	t.Helper()
-	byID, names := map[int64]programtest.Pet{}, map[string]bool{}
-	for i, animal := range catalogue {
-		if i > 0 && animal.ID >= catalogue[i-1].ID {
-			t.Errorf("the list is out of order: %d follows %d", animal.ID, catalogue[i-1].ID)
-		}
-		if names[animal.Name] {
-			t.Errorf("%+v is stored twice", animal)
-		}
-		sent := l.sent[animal.Name]
-		if sent.ID = animal.ID; sent != animal {
-			t.Errorf("%+v is stored, but no client sent it", animal)
-		}
-		byID[animal.ID], names[animal.Name] = animal, true
-		l.newest = max(l.newest, animal.ID)
-	}
-	for id, animal := range l.acknowledged {
-		if byID[id] != animal {
-			t.Errorf("acknowledged animal %d: got %+v, want %+v", id, byID[id], animal)
-		}
-	}
-	l.present = len(catalogue)
-}
-
-// checkEvents checks that the feed announces every stored animal exactly once, in the order of their IDs.
-func (l *ledger) checkEvents(t *testing.T, p *programtest.Program) {
-	t.Helper()
-	var announced []int64
+// announcedAndStored returns the IDs of the animals that the feed announces, in its order, and of all animals,
+// oldest first.
+func announcedAndStored(p *programtest.Program) (announced, stored []int64) {
+	p.T.Helper()
 	for _, text := range p.Feed() {
-		event := programtest.Decode[client.Event](t, text)
+		event := programtest.Decode[client.Event](p.T, text)
 		if animal, _, err := event.Pet(); err == nil && event.Type == client.EventPetCreated {
 			announced = append(announced, animal.ID)
 		}
 	}
-	var stored []int64
 	for _, animal := range slices.Backward(p.Walk()) {
 		stored = append(stored, animal.ID)
 	}
-	if !slices.Equal(announced, stored) {
-		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)
-	}
+	return announced, stored
 }
 
 // checkIntegrity runs SQLite's integrity checks on a database that no other process has open.
@@ -124,13 +60,11 @@ func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
 	defer db.Close()
-	var verdict string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-		t.Errorf("integrity_check: got %q, %v, want ok", verdict, err)
-	}
-	var violations int
-	if err := db.QueryRow("SELECT count(*) FROM pragma_foreign_key_check").Scan(&violations); err != nil || violations != 0 {
-		t.Errorf("foreign_key_check: got %d violations, %v, want none", violations, err)
+	for statement, want := range map[string]string{"PRAGMA integrity_check": "ok", "SELECT count(*) FROM pragma_foreign_key_check": "0"} {
+		var got string
+		if err := db.QueryRow(statement).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", statement, got, err, want)
+		}
 	}
 }
 
@@ -142,4 +76,14 @@ func openDatabase(t *testing.T, path string) *sql.DB {
 		t.Fatal(err)
 	}
 	return db
+}
+
+// execSQL runs statements directly on a SQLite database in the folder, as another program would.
+func execSQL(f *programtest.Folder, name, statements string) {
+	f.T.Helper()
+	db := openDatabase(f.T, f.Path(name))
+	defer db.Close()
+	if _, err := db.Exec(statements); err != nil {
+		f.T.Fatal(err)
+	}
 }

@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/client"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
 )
@@ -15,9 +18,9 @@ import (
 // intervention.
 func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, nodes []*programtest.Program, _ *load) {
 		primary.Kill(t)
-		programtest.Await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, c.nodes, http.StatusServiceUnavailable) })
+		programtest.Await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, nodes, http.StatusServiceUnavailable) })
 		replica.Promote(t)
 	})
 }
@@ -27,67 +30,84 @@ func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 // acknowledged.
 func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, _ []*programtest.Program, l *load) {
 		replica.Stop(t)
-		c.awaitCommits(primary)
+		// Wait until at least three commits are waiting for the replica. Other transactions conflict with these
+		// commits and fail, so there may never be three. Therefore, one is enough once a request has been refused.
+		before := l.refused.Load()
+		programtest.Await(t, "commits that wait for the replica", func() bool {
+			waiting := waitingCommits(t, primary)
+			return waiting >= 3 || waiting >= 1 && l.refused.Load() > before
+		})
 		primary.Kill(t)
 		replica.Restart(t)
 		replica.Promote(t)
 	})
 }
 
-// testFailover runs customers while switchOver replaces the primary with its replica.
-func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, c *customers)) {
+// testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each
+// client orders its new animal and the one that any client added last, for which clients may compete. Half of
+// the clients repeat a call until it gets a final response; the others never do.
+func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, nodes []*programtest.Program, l *load)) {
 	t.Helper()
-	const before, after = 60, 60
 	primary, replica := pgtest.StartWithReplica(t, true)
 	nodes := serveNodesUnderLoad(programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.FailoverURL(primary, replica)), 2)
-	c := startCustomers(t, 6, nodes)
-	c.awaitWrites(before)
-	switchOver(primary, replica, c)
+	l := newLoad(t)
+	var last atomic.Int64
+	unlessExpected := func(err error) error {
+		if err == nil || isTemporary(err) || client.IsCode(err, client.CodePetNotAvailable) {
+			return nil
+		}
+		return err
+	}
+	l.start(6, func(i, n int) error {
+		b := l.buyer(nodes[i%2], i < 3)
+		pet, err := b.add(client.NewPet{Name: fmt.Sprintf("animal %d of client %d", n, i), CategoryID: int64(n % 3), Status: client.PetAvailable})
+		if err != nil {
+			return unlessExpected(err)
+		}
+		_, err = b.order(pet.ID, fmt.Sprintf("order %d of client %d", n, i))
+		if other := last.Swap(pet.ID); other != 0 && unlessExpected(err) == nil {
+			_, err = b.order(other, fmt.Sprintf("competing order %d of client %d", n, i))
+		}
+		return unlessExpected(err)
+	})
+	l.await(60)
+	switchOver(primary, replica, nodes, l)
 	programtest.Await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
-	c.awaitWrites(after)
-	c.stop()
-	c.check()
-	t.Logf("writes: %d acknowledged, %d refused, %d without a response", c.writes.Load(), c.refused, c.unanswered)
+	l.await(60)
+	l.stop()
+	for _, node := range nodes {
+		l.check(node)
+	}
+	t.Logf("writes: %d acknowledged, %d refused", l.acknowledged.Load(), l.refused.Load())
 }
 
-// awaitCommits waits until at least three commits on the primary are waiting for the replica. Other
-// transactions conflict with these commits and fail, so there may never be three. Therefore, one commit is
-// enough once a request has been refused.
-func (c *customers) awaitCommits(primary *pgtest.Server) {
-	c.t.Helper()
-	refused := func() int {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.refused
+// waitingCommits returns the number of commits on the primary that wait for its replica.
+func waitingCommits(t *testing.T, primary *pgtest.Server) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), primary.URL())
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := refused()
-	programtest.Await(c.t, "commits that wait for the replica", func() bool {
-		waiting := query[int](c.t, primary.URL(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-		return waiting >= 3 || waiting >= 1 && refused() > before
-	})
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // allNodesReport reports whether every node responds to a /readyz request with the given status.
 func allNodesReport(t *testing.T, nodes []*programtest.Program, status int) bool {
 	t.Helper()
-	var requests sync.WaitGroup
-	var matching atomic.Int64
 	for _, node := range nodes {
-		requests.Go(func() {
-			a, err := node.Try("GET", "/readyz", programtest.AdminKey, "")
-			if err != nil {
-				t.Error(err)
-			}
-			if a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
-				t.Errorf("503 without Retry-After: %v", a)
-			}
-			if a.Status == status {
-				matching.Add(1)
-			}
-		})
+		a := node.Send("GET", "/readyz", "", "")
+		if a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
+			t.Errorf("503 without Retry-After: %v", a)
+		}
+		if a.Status != status {
+			return false
+		}
 	}
-	requests.Wait()
-	return matching.Load() == int64(len(nodes))
+	return true
 }

@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,25 +24,17 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 			t.Parallel()
 			f := programtest.NewFolderWithKey(t)
 			p := f.Serve()
-			w, err := dial(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.close()
 			want := programtest.Pet{Name: "Late", CategoryID: 1, Status: "available"}
 			body := want.JSON()
 			half := len(body) / 2
-
-			// The service sends "100 Continue" when it starts to read the body, so it has accepted the
-			// request at this point.
-			w.send(postHead(len(body), "Expect: 100-continue"))
-			if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-				t.Fatalf("got %q, %v, want 100 Continue", line, err)
+			// The service sends "100 Continue" when it starts to read the body, so it has then accepted the request.
+			connection := openConnection(p, fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+				"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", programtest.AdminKey, len(body)))
+			reader := bufio.NewReader(connection)
+			if response, err := http.ReadResponse(reader, nil); err != nil || response.StatusCode != http.StatusContinue {
+				t.Fatalf("got %v, %v, want 100 Continue", response, err)
 			}
-			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line after the headers
-				t.Fatal(err)
-			}
-			w.send(body[:half])
+			io.WriteString(connection, body[:half])
 			p.Signal(signal)
 			programtest.Await(t, "new connections to be refused", func() bool {
 				conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
@@ -47,20 +43,21 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 				}
 				return err != nil
 			})
-			w.send(body[half:])
-			a, _, err := w.receive()
+			io.WriteString(connection, body[half:])
+			response, err := http.ReadResponse(reader, nil)
+			if err != nil || response.StatusCode != http.StatusCreated {
+				t.Fatalf("got %v, %v, want status 201", response, err)
+			}
+			got, err := io.ReadAll(response.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			programtest.ExpectStatus(t, a, http.StatusCreated)
-			got := programtest.Decode[programtest.Pet](t, a.Body)
 			if code := p.ExitCode(); code != 0 {
 				t.Errorf("exit code %d, want 0", code)
 			}
-
-			after := f.Serve().Walk()
-			if len(after) != 1 || after[0] != got || got.Name != want.Name {
-				t.Errorf("sent %+v, got the response %+v, and found %+v after the restart", want, got, after)
+			want.ID = programtest.Decode[programtest.Pet](t, string(got)).ID
+			if after := f.Serve().Walk(); !slices.Equal(after, []programtest.Pet{want}) {
+				t.Errorf("got the response %s and then the animals %+v, want only %+v", got, after, want)
 			}
 		})
 	}
@@ -72,22 +69,17 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
-	book := newLedger()
-	for round, name := range []string{"first", "second", "third"} {
+	l := newLoad(t)
+	for round := range 3 {
 		p := f.Serve()
-		book.check(t, p.Walk())
-		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 80*round), end: func() { p.Signal(syscall.SIGTERM) }}
-		s.run()
-		for _, problem := range s.problems {
-			t.Error(problem)
-		}
-		if s.cut > 0 {
-			t.Errorf("%d responses were truncated, want none", s.cut)
+		l.check(p)
+		l.addUntil(p, fmt.Sprint("round ", round), int64(10+80*round), func() { p.Signal(syscall.SIGTERM) })
+		if n := l.truncated.Load(); n > 0 {
+			t.Errorf("%d responses were truncated, want none", n)
 		}
 		if code := p.ExitCode(); code != 0 {
 			t.Errorf("exit code %d, want 0", code)
 		}
-		book.add(t, s)
 	}
-	book.check(t, f.Serve().Walk())
+	l.check(f.Serve())
 }

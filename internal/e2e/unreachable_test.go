@@ -68,15 +68,10 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 
 	requests := []struct{ method, path, key, body string }{
 		{"GET", "/v1/pets", key, ""},
-		{"GET", "/v1/pets", programtest.AdminKey, ""},
-		{"GET", "/v1/pets/1", key, ""},
-		{"GET", "/v1/store/inventory", key, ""},
-		{"GET", "/v1/keys/current", key, ""},
+		{"GET", "/v1/pets/1", programtest.AdminKey, ""},
 		{"GET", "/v1/pets", foreignKey, ""}, // even an unknown key gets a 503 while keys cannot be looked up
 		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
-		{"POST", "/v1/pets", programtest.AdminKey, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/store/orders", programtest.AdminKey, `{"petId":1}`},
-		{"PATCH", "/v1/pets/1", programtest.AdminKey, `{"name":"Max"}`},
 		{"DELETE", "/v1/pets/1", programtest.AdminKey, ""},
 		{"GET", "/readyz", "", ""},
 	}
