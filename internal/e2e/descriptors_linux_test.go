@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -38,44 +37,30 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 		programtest.ExpectStatus(t, own.Send("GET", "/livez", "", ""), 200)
 		served[i] = &own
 	}
-	var flood sync.WaitGroup
-	for range 2 * limit { // these connections stay idle, so the service may drop some of them
-		flood.Go(func() {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			t.Cleanup(func() { conn.Close() })
-		})
-	}
 	var working sync.WaitGroup
 	for i, p := range served {
 		working.Go(func() {
-			// The service may drop a connection that is waiting for its next request. The client then
-			// retries.
-			request := func(method, path, body string) (a programtest.Response) {
-				programtest.Await(t, "a response", func() (received bool) {
-					var err error
+			// The service may drop a connection that is waiting for its next request. The client then retries.
+			request := func(want int, method, path, body string) {
+				a, err := programtest.Response{}, error(nil)
+				programtest.Await(t, "a response", func() bool {
 					a, err = p.Try(method, path, programtest.AdminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))
 					return err == nil
 				})
-				return a
+				if a.Status != want || !strings.Contains(a.Body, `"name"`) {
+					t.Errorf("%s %s: got %v, want status %d and the animal", method, path, a, want)
+				}
 			}
 			for n := range 5 {
-				if a := request("POST", "/v1/pets", programtest.Pet{Name: fmt.Sprintf("%d of %d", n, i)}.JSON()); a.Status != 201 {
-					t.Errorf("POST /v1/pets: got %v, want status 201", a)
-					return
-				}
-				if a := request("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.Status != 200 || !strings.Contains(a.Body, `"name"`) {
-					t.Errorf("search: got %v, want status 200 and the animal", a)
-					return
-				}
+				request(201, "POST", "/v1/pets", programtest.Pet{Name: fmt.Sprintf("%d of %d", n, i)}.JSON())
+				request(200, "GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), "")
 			}
 		})
 	}
+	for range 2 * limit { // these connections stay idle, so the service may drop some of them
+		openConnection(p, "")
+	}
 	working.Wait()
-	flood.Wait()
 	p.Client.CloseIdleConnections()
 	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", programtest.AdminKey, ""), 200)
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {

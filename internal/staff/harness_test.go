@@ -4,6 +4,7 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -24,41 +25,55 @@ const configuredKey = shoptest.AdminKey
 // testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
-	t   testing.TB
-	url string
+	t     testing.TB
+	pages *Pages
+	url   string
 }
 
-func newShop(t testing.TB, change ...func(*Config)) *testShop {
+// newShop opens a shop. The configuration needs no service and no log.
+func newShop(t testing.TB, config ...Config) *testShop {
 	t.Helper()
 	s := &testShop{Shop: shoptest.Open(t, shoptest.Options{}), t: t}
-	s.url = s.serve(s.Service, change...)
+	s.pages, s.url = s.serve(s.Service, append(config, Config{})[0])
 	return s
 }
 
-// serve starts an HTTP server with the staff pages for a service and returns its URL.
-func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
+// signIn opens a shop and signs in with the configured key.
+func signIn(t *testing.T) (*testShop, *browser) {
+	t.Helper()
+	s := newShop(t)
+	return s, s.signedIn(configuredKey)
+}
+
+// serve starts an HTTP server with the staff pages for a service.
+func (s *testShop) serve(service *shop.Service, config Config) (pages *Pages, url string) {
 	s.t.Helper()
-	config := Config{Service: service, Log: s.log()}
-	for _, fn := range change {
-		fn(&config)
-	}
+	config.Service, config.Log = service, slog.New(slog.NewTextHandler(s.t.Output(), nil))
 	pages, err := New(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	server := shoptest.Serve(s.t, pages)
 	s.t.Cleanup(pages.Stopping)
-	return server.URL
+	return pages, server.URL
 }
 
-func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
+// addOrderedPet adds an animal and an order for it. The reference of the order is the animal's name.
+func (s *testShop) addOrderedPet(name string) shop.Pet {
+	s.t.Helper()
+	pet := s.AddPet(s.t, name, 1, shop.Available)
+	if _, err := s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: name}); err != nil {
+		s.t.Fatal(err)
+	}
+	return pet
+}
 
 // browser is a client that keeps cookies and does not follow redirects.
 type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	htmx   bool // whether requests have the headers that htmx sends
+	header http.Header // sent with every request
 }
 
 func (s *testShop) browser() *browser {
@@ -69,7 +84,7 @@ func (s *testShop) browser() *browser {
 	}
 	transport := &http.Transport{}
 	s.t.Cleanup(transport.CloseIdleConnections)
-	return &browser{t: s.t, url: s.url, client: &http.Client{Jar: jar, Transport: transport,
+	return &browser{t: s.t, url: s.url, header: http.Header{}, client: &http.Client{Jar: jar, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -83,13 +98,16 @@ func (s *testShop) signedIn(key string) *browser {
 	return b
 }
 
-// withHTMX returns a copy of the browser that sends requests as htmx does. The copy and the original share
-// their cookies.
-func (b *browser) withHTMX() *browser {
+// with returns a copy of the browser that sends one more header. It shares its cookies with the original.
+func (b *browser) with(name, value string) *browser {
 	other := *b
-	other.htmx = true
+	other.header = maps.Clone(b.header)
+	other.header.Set(name, value)
 	return &other
 }
+
+// withHTMX returns a copy of the browser that sends requests as htmx does.
+func (b *browser) withHTMX() *browser { return b.with("HX-Request", "true") }
 
 // response is an HTTP response whose body has been read.
 type response struct {
@@ -106,9 +124,7 @@ func (r response) text() string {
 
 func (b *browser) do(r *http.Request) response {
 	b.t.Helper()
-	if b.htmx {
-		r.Header.Set("HX-Request", "true")
-	}
+	maps.Copy(r.Header, b.header)
 	got, err := b.client.Do(r)
 	if err != nil {
 		b.t.Fatal(err)
@@ -137,9 +153,16 @@ func (b *browser) request(method, path string, fields ...string) *http.Request {
 	return r
 }
 
-func (b *browser) get(path string) response {
+func (b *browser) send(method, path string, fields ...string) response {
 	b.t.Helper()
-	return b.do(b.request("GET", path))
+	return b.do(b.request(method, path, fields...))
+}
+
+func (b *browser) get(path string) response { return b.send("GET", path) }
+
+func (b *browser) post(path string, fields ...string) response {
+	b.t.Helper()
+	return b.send("POST", path, fields...)
 }
 
 // mustGet gets a page and fails the test unless its status is 200.
@@ -150,11 +173,6 @@ func (b *browser) mustGet(path string) response {
 		b.t.Fatalf("%s returned %d: %s", path, got.status, got.text())
 	}
 	return got
-}
-
-func (b *browser) post(path string, fields ...string) response {
-	b.t.Helper()
-	return b.do(b.request("POST", path, fields...))
 }
 
 // want checks that the response has the given status and that its text or its flash message contains each of

@@ -2,6 +2,7 @@ package staff
 
 import (
 	"bytes"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"regexp"
@@ -52,8 +53,7 @@ func (s *testShop) wantPetCount(n int64) {
 
 func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	b.mustGet("/staff/import").want(t, 200, "up to 10 000 animals")
 	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
 		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
@@ -83,5 +83,29 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "Invalid rows: 500 of 500", "Only the first 100 are shown")
 	if strings.Contains(many.body, "<html") {
 		t.Error("htmx got a whole page")
+	}
+}
+
+func TestExportContainsEveryPet(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
+	if got := b.mustGet("/staff/export/animals.csv"); got.body != "id,name,categoryId,status\r\n" && got.body != "id,name,categoryId,status\n" {
+		t.Errorf("an empty shop exports %q", got.body)
+	}
+	var rows []shop.ImportRow
+	for i := range 2500 {
+		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: fmt.Sprint("Rex ", i), CategoryID: 1, Status: shop.Available}})
+	}
+	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	s.AddPet(t, "=1+1", 2, "")
+	got := b.mustGet("/staff/export/animals.csv")
+	if n := strings.Count(got.body, "\n"); n != 2502 || !strings.Contains(got.body, "2500,Rex 2499,1,available") || got.header.Get("Content-Disposition") != `attachment; filename="animals.csv"` {
+		t.Errorf("the export has %d lines and the header %v", n, got.header)
+	}
+	if body := b.mustGet("/staff/import").body; strings.Contains(body, `type="file"`) {
+		t.Error("the import form is shown without pets:write")
 	}
 }

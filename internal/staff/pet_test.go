@@ -86,8 +86,7 @@ func TestNewPetsMatchTheFilters(t *testing.T) {
 
 func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	b.post("/staff/pets", "name", " Rex ", "category", "7", "status", "available").wantRedirect(t, "/staff/pets")
 	for _, c := range []struct{ name, category, status, want string }{
 		{"", "7", "", "Name must have 1 to 200"}, {"x", "", "", "Select a category"}, {"x", "7", "gone", "Status must be one of"},
@@ -129,8 +128,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 // A table row offers exactly the statuses that the service accepts.
 func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	offers := regexp.MustCompile(`name="to" value="(\w+)"`)
 	for _, from := range append(shop.Statuses(), "") {
 		for _, to := range shop.Statuses() {
@@ -153,10 +151,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	b.withHTMX().post(status, "was", "available", "to", "sold").want(t, 200, "Someone else has changed its status", "Pending")
 	b.withHTMX().post(status, "was", "pending", "to", "sold").want(t, 200, "Luna is now sold", "Sold")
 	b.withHTMX().post(status, "was", "sold", "to", "pending").want(t, 200, "cannot become pending", "Sold")
-	held := s.AddPet(t, "Held", 1, shop.Available)
-	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}); err != nil {
-		t.Fatal(err)
-	}
+	held := s.addOrderedPet("Held")
 	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "Reserved · order 1")
 	if offers.MatchString(row.body) || strings.Contains(row.body, "/delete") {
 		t.Errorf("a reserved animal offers %s", row.body)
@@ -166,8 +161,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 
 func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
 	b.mustGet("/staff/pets/1/delete").want(t, 200, "Remove Rex?")
@@ -198,11 +192,8 @@ func TestNamesAreEscaped(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
-	pet := s.AddPet(t, evil, 1, shop.Available)
+	s.addOrderedPet(evil)
 	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: evil}); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit", "/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
