@@ -3,14 +3,17 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"animalstore/internal/programtest"
 )
@@ -107,4 +110,126 @@ func fileSize(path string) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// TestRestoreKeepsDamagedStore restores a backup over an unreadable store. The command must keep the old
+// store and its WAL unchanged.
+func TestRestoreKeepsDamagedStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	p.Create(programtest.Pet{Name: "Rex"})
+	f.MustRun("backup", "backup.db")
+	p.Create(programtest.Pet{Name: "late"})
+	p.Kill() // a killed service leaves its WAL behind
+	broken := strings.Repeat("\xff", 200) + f.Read("animalstore.db")[200:]
+	f.Write("animalstore.db", broken)
+	log := f.Read("animalstore.db-wal")
+	if log == "" {
+		t.Fatal("the WAL is empty")
+	}
+	if r := f.Run("check"); r.Code != 1 || !strings.Contains(r.Stderr, "not a database") {
+		t.Errorf("check of a damaged store: got %+v, want exit code 1 and \"not a database\"", r)
+	}
+	programtest.ExpectRefusal(t, f.Run("restore", "backup.db"), 1, "--force")
+	r := f.MustRun("restore", "--force", "backup.db")
+	kept := keptStore.FindString(r.Stderr)
+	if kept == "" || f.Read(kept) != broken || f.Read(kept+"-wal") != log || !strings.Contains(r.Stderr, "The ids assigned after the backup are unknown") {
+		t.Errorf("the damaged store and its WAL are not kept unchanged in %q: %+v", kept, r)
+	}
+	f.MustRun("check")
+	if got := f.Serve().Walk(); len(got) != 1 || got[0].Name != "Rex" {
+		t.Errorf("got the animals %+v, want only Rex", got)
+	}
+}
+
+var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
+
+// TestKilledRestoreLeavesOneWholeStore kills the restore command at many different points. Each time, either
+// the old store or the new one must exist and be intact.
+func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--demo")
+	before := len(p.Walk())
+	f.MustRun("backup", "backup.db")
+	p.Create(programtest.Pet{Name: "late"})
+	p.Kill()
+	store, wal := f.Read("animalstore.db"), f.Read("animalstore.db-wal")
+	start := time.Now()
+	f.MustRun("restore", "--force", "backup.db")
+	duration := time.Since(start)
+	// Each function reports whether it is time to kill the command: at a random time, when the new file
+	// appears, when the old WAL has been checkpointed, or when the old store has been renamed.
+	exists := func(pattern string) bool { found, _ := filepath.Glob(f.Path(pattern)); return len(found) > 0 }
+	killPoints := []func(deadline time.Time) bool{
+		func(deadline time.Time) bool { return time.Now().After(deadline) },
+		func(time.Time) bool { return exists("*.restoring") },
+		func(time.Time) bool { return !exists("animalstore.db-wal") },
+		func(time.Time) bool { return exists("*.before-*") },
+	}
+	outcomes := map[int]int{}
+	const rounds = 8
+	for round := range rounds {
+		for _, name := range f.Names() {
+			if strings.HasPrefix(name, "animalstore.db") {
+				os.Remove(f.Path(name))
+			}
+		}
+		f.Write("animalstore.db", store)
+		f.Write("animalstore.db-wal", wal)
+		restore := f.Launch(exec.Command(programtest.Binary(t), "restore", "--force", "backup.db"))
+		for at := time.Now().Add(time.Duration(rand.Int64N(int64(duration) + 1))); !killPoints[round%len(killPoints)](at); {
+			select {
+			case <-restore.Exited: // the restore command finished before it was killed
+				at, round = time.Time{}, 0
+			default:
+			}
+		}
+		restore.Kill()
+		checkIntegrity(t, f.Path("animalstore.db"))
+		db := openDatabase(t, f.Path("animalstore.db"))
+		var pets int
+		err := db.QueryRow("SELECT count(*) FROM pets").Scan(&pets)
+		if db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		outcomes[pets]++
+	}
+	if outcomes[before]+outcomes[before+1] != rounds {
+		t.Errorf("the stores had these numbers of animals: %v, want only %d or %d", outcomes, before, before+1)
+	}
+	f.MustRun("check")
+	f.MustRun("restore", "--force", "backup.db")
+	f.MustRun("check")
+	for _, name := range f.Names() {
+		if strings.Contains(name, "restoring") {
+			t.Errorf("restore has left %s behind", name)
+		}
+	}
+}
+
+// TestRestoreRefusesOpenStore runs the restore command while another program has the store open. The command
+// must refuse to replace the file.
+func TestRestoreRefusesOpenStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	f.CreateKey("--name", "n")
+	f.MustRun("backup", "backup.db")
+	db := openDatabase(t, f.Path("animalstore.db"))
+	defer db.Close()
+	rows, err := db.Query("SELECT id FROM events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Next()
+	before := append(f.Names(), "animalstore.db.lock") // the lock file is never removed
+	slices.Sort(before)
+	programtest.ExpectRefusal(t, f.Run("restore", "--force", "backup.db"), 1, "another program has it open")
+	if after := f.Names(); !slices.Equal(after, before) {
+		t.Errorf("the folder has %q, want %q as before", after, before)
+	}
+	rows.Close()
+	db.Close()
+	f.MustRun("restore", "--force", "backup.db")
 }

@@ -3,7 +3,6 @@ package browser
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -23,10 +22,6 @@ import (
 	"animalstore/internal/staff"
 )
 
-// screenshots is the directory where TestScreenshots saves its images. If it is empty, the images are
-// discarded.
-var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
-
 // testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
@@ -43,11 +38,9 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 	}
 	server := shoptest.Serve(t, pages)
 	var working sync.WaitGroup
+	t.Cleanup(working.Wait)
+	t.Cleanup(pages.Stopping)
 	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log("work:", err) }) })
-	t.Cleanup(func() {
-		pages.Stopping()
-		working.Wait()
-	})
 	return &testShop{s, t, server.URL}
 }
 
@@ -61,18 +54,18 @@ func (s *testShop) fillDemo() int {
 	return n
 }
 
-// addPet adds an animal directly through the service, without the staff pages.
-func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
-	s.t.Helper()
-	return s.AddPet(s.t, name, 1, status)
-}
-
 // updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
 	if _, err := s.UpdatePet(s.t.Context(), id, change, nil); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// clerk signs a user in who may do everything except administration.
+func (s *testShop) clerk(width int) *user {
+	s.t.Helper()
+	return s.signIn(width, s.Key(s.t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead).Secret)
 }
 
 // user is a browser page in which a user is signed in.
@@ -88,7 +81,7 @@ const (
 	phone   = 360
 )
 
-// holdTimers makes a page hold every timer of six seconds or more until the test calls elapse. Otherwise, a
+// holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, a
 // message could vanish before a busy machine has looked at it.
 const holdTimers = `(() => {
 	const set = window.setTimeout, clear = window.clearTimeout, held = new Map();
@@ -115,12 +108,6 @@ func (s *testShop) signIn(width int, key string) *user {
 	p.fill(`[name="key"]`, key+kb.Enter)
 	p.waitVisible(".account")
 	return p
-}
-
-// elapse lets the time pass for which the page's long timers wait.
-func (p *user) elapse() {
-	p.t.Helper()
-	p.Run(chromedp.Evaluate("elapse()", nil))
 }
 
 func (p *user) resize(width int) {
@@ -170,12 +157,6 @@ func (p *user) waitVisible(selector string) {
 	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
 }
 
-// waitVisibleNoScript is like waitVisible, but for a page on which scripts are disabled.
-func (p *user) waitVisibleNoScript(selector string) {
-	p.t.Helper()
-	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
-}
-
 // waitFor waits until a JavaScript expression is true, even if the page is reloaded in the meantime.
 func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
@@ -206,10 +187,4 @@ func (p *user) waitText(selector, text string) {
 func (p *user) text(selector string) string {
 	p.t.Helper()
 	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
-}
-
-// has reports whether an element that matches the selector exists at this moment.
-func (p *user) has(selector string) bool {
-	p.t.Helper()
-	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))
 }
