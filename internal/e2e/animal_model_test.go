@@ -130,7 +130,7 @@ var animalModel = porcupine.Model{
 
 func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
-	const end = 1000
+	const legal, illegal, end = porcupine.Ok, porcupine.Illegal, 1000
 	type op struct {
 		start, end int64
 		in         step
@@ -149,38 +149,38 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 		want    porcupine.CheckResult
 		history []op
 	}{
-		"one of two concurrent orders":  {porcupine.Ok, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), code("pet_not_available")}}},
-		"both of two concurrent orders": {porcupine.Illegal, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), placed(2)}}},
-		"both of two, in two animals": {porcupine.Ok, []op{
+		"one of two concurrent orders":  {legal, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), code("pet_not_available")}}},
+		"both of two concurrent orders": {illegal, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), placed(2)}}},
+		"both of two, in two animals": {legal, []op{
 			{0, 10, order(1), placed(1)}, {1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2)}}},
-		"two, one cancelled between": {porcupine.Ok, []op{
+		"two, one cancelled between": {legal, []op{
 			{0, 1, order(1), placed(1)}, {2, 5, move(1, "cancelled"), moved(1, "cancelled")}, {3, 4, order(2), placed(2)}}},
-		"two, one cancelled later": {porcupine.Illegal, []op{
+		"two, one cancelled later": {illegal, []op{
 			{0, 1, order(1), placed(1)}, {2, 3, order(2), placed(2)}, {4, 5, move(1, "cancelled"), moved(1, "cancelled")}}},
-		"none gets a free one": {porcupine.Illegal, []op{{0, 1, order(1), code("pet_not_available")}}},
-		"a read during a change": {porcupine.Ok, []op{
+		"none gets a free one": {illegal, []op{{0, 1, order(1), code("pet_not_available")}}},
+		"a read during a change": {legal, []op{
 			{0, 9, order(1), placed(1)}, {1, 2, read, petStatus("pending")}, {3, 4, read, petStatus("pending")}}},
-		"a read of an older state": {porcupine.Illegal, []op{
+		"a read of an older state": {illegal, []op{
 			{0, 9, order(1), placed(1)}, {1, 2, read, petStatus("pending")}, {3, 4, read, petStatus("available")}}},
-		"a stale read":                          {porcupine.Illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, read, petStatus("available")}}},
-		"a lost order that took effect":         {porcupine.Ok, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("pending")}}},
-		"a lost order that did not take effect": {porcupine.Ok, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("available")}}},
-		"a lost order that disappears": {porcupine.Illegal, []op{
+		"a stale read":                          {illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, read, petStatus("available")}}},
+		"a lost order that took effect":         {legal, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("pending")}}},
+		"a lost order that did not take effect": {legal, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("available")}}},
+		"a lost order that disappears": {illegal, []op{
 			{0, end, order(1), unknown}, {2, 3, read, petStatus("pending")}, {4, 5, read, petStatus("available")}}},
-		"a lost order seen before its request": {porcupine.Illegal, []op{{0, 1, read, petStatus("pending")}, {2, end, order(1), unknown}}},
-		"a lost order that takes effect twice": {porcupine.Illegal, []op{
+		"a lost order seen before its request": {illegal, []op{{0, 1, read, petStatus("pending")}, {2, end, order(1), unknown}}},
+		"a lost order that takes effect twice": {illegal, []op{
 			{0, end, order(1), unknown}, {2, 3, newest, placed(1)},
 			{4, 5, move(1, "cancelled"), moved(1, "cancelled")}, {6, 7, read, petStatus("pending")}}},
-		"sold": {porcupine.Ok, []op{
+		"sold": {legal, []op{
 			{0, 1, order(1), placed(1)}, {2, 3, move(1, "delivered"), code("invalid_transition")},
 			{4, 5, move(1, "approved"), moved(1, "approved")}, {6, 7, set("available"), code("pet_has_open_order")},
 			{8, 9, move(1, "delivered"), moved(1, "delivered")}, {10, 11, read, petStatus("sold")},
 			{12, 13, set("pending"), code("invalid_transition")}, {14, 15, set("available"), petStatus("available")},
 			{16, 17, order(2), placed(2)}, {18, 19, newest, placed(2)}, {20, 21, move(1, "cancelled"), code("invalid_transition")}}},
-		"ordered again after delivery": {porcupine.Illegal, []op{
+		"ordered again after delivery": {illegal, []op{
 			{0, 1, order(1), placed(1)}, {2, 3, move(1, "approved"), moved(1, "approved")},
 			{4, 5, move(1, "delivered"), moved(1, "delivered")}, {6, 7, order(2), placed(2)}}},
-		"status set despite an open order": {porcupine.Illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, set("available"), petStatus("available")}}},
+		"set despite an open order": {illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, set("available"), petStatus("available")}}},
 	} {
 		var history []porcupine.Operation
 		for _, o := range test.history {

@@ -134,7 +134,10 @@ func TestRestoreKeepsDamagedStore(t *testing.T) {
 	programtest.ExpectRefusal(t, f.Run("restore", "backup.db"), 1, "--force")
 	r := f.MustRun("restore", "--force", "backup.db")
 	kept := keptStore.FindString(r.Stderr)
-	if kept == "" || f.Read(kept) != broken || f.Read(kept+"-wal") != log || !strings.Contains(r.Stderr, "The ids assigned after the backup are unknown") {
+	if !strings.Contains(r.Stderr, "The ids assigned after the backup are unknown") {
+		t.Errorf("restore does not warn about unknown ids: %+v", r)
+	}
+	if kept == "" || f.Read(kept) != broken || f.Read(kept+"-wal") != log {
 		t.Errorf("the damaged store and its WAL are not kept unchanged in %q: %+v", kept, r)
 	}
 	f.MustRun("check")

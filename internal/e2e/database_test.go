@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, nodes []*programtest.Program, _ *load) {
 		primary.Kill(t)
-		programtest.Await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, nodes, http.StatusServiceUnavailable) })
+		awaitReadiness(t, http.StatusServiceUnavailable, nodes...)
 		replica.Promote(t)
 	})
 }
@@ -66,7 +67,8 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	}
 	l.start(6, func(i, n int) error {
 		b := l.buyer(nodes[i%2], i < 3)
-		pet, err := b.add(client.NewPet{Name: fmt.Sprintf("animal %d of client %d", n, i), CategoryID: int64(n % 3), Status: client.PetAvailable})
+		name := fmt.Sprintf("animal %d of client %d", n, i)
+		pet, err := b.add(client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
 		if err != nil {
 			return unlessExpected(err)
 		}
@@ -78,7 +80,7 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	})
 	l.await(60)
 	switchOver(primary, replica, nodes, l)
-	programtest.Await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
+	awaitReadiness(t, http.StatusOK, nodes...)
 	l.await(60)
 	l.stop()
 	for _, node := range nodes {
@@ -101,19 +103,18 @@ func waitingCommits(t *testing.T, primary *pgtest.Server) (n int) {
 	return n
 }
 
-// allNodesReport reports whether every node responds to a /readyz request with the given status.
-func allNodesReport(t *testing.T, nodes []*programtest.Program, status int) bool {
+// awaitReadiness waits until every node responds to a /readyz request with the given status.
+func awaitReadiness(t *testing.T, status int, nodes ...*programtest.Program) {
 	t.Helper()
-	for _, node := range nodes {
-		a := node.Send("GET", "/readyz", "", "")
-		if a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
-			t.Errorf("503 without Retry-After: %v", a)
-		}
-		if a.Status != status {
-			return false
-		}
-	}
-	return true
+	programtest.Await(t, fmt.Sprint("readiness ", status), func() bool {
+		return !slices.ContainsFunc(nodes, func(node *programtest.Program) bool {
+			a := node.Send("GET", "/readyz", "", "")
+			if a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
+				t.Errorf("503 without Retry-After: %v", a)
+			}
+			return a.Status != status
+		})
+	})
 }
 
 // TestStartFailsWhenDatabaseIsUnreachable starts the program with a database server that never responds and
@@ -188,7 +189,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"unavailable"`) || a.Header.Get("Retry-After") != "1" {
+				if a.Status != 503 || !strings.Contains(a.Body, `"unavailable"`) || a.Header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s: got %v, want status 503, code unavailable and Retry-After: 1", name, r.method, r.path, a)
 				}
 			})
@@ -197,7 +198,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 		programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
 
 		proxy.Heal()
-		programtest.Await(t, "the program to be ready", func() bool { return allNodesReport(t, []*programtest.Program{p}, http.StatusOK) })
+		awaitReadiness(t, http.StatusOK, p)
 		programtest.ExpectStatus(t, p.Send("GET", "/v1/keys/current", key, ""), http.StatusOK)
 		programtest.ExpectError(t, p.Send("GET", "/v1/pets", foreignKey, ""), http.StatusUnauthorized, "invalid_api_key")
 		if animals := p.Walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {

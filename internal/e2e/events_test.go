@@ -7,12 +7,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"animalstore/client"
 	"animalstore/internal/programtest"
@@ -106,4 +109,191 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	if slices.Sort(announced); !slices.Equal(announced, stored) {
 		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)
 	}
+}
+
+// TestKilledServiceDeliversEveryEvent kills the service several times while it delivers messages. Every event
+// must arrive at least once and always with the same webhook-id.
+func TestKilledServiceDeliversEveryEvent(t *testing.T) {
+	t.Parallel()
+	const rounds = 4
+	f := programtest.NewFolderWithKey(t)
+	r := newReceiver(t)
+	for round := range rounds {
+		p := f.Serve("--webhook-allow-private")
+		if round == 0 {
+			r.subscribe(p)
+		}
+		r.then(func(total int) {
+			if total >= 3+round { // kill the service before it gets a response to this message
+				p.Signal(syscall.SIGKILL)
+			}
+		})
+		for n := 0; ; n++ {
+			body := programtest.Pet{Name: fmt.Sprintf("round %d, animal %d", round, n), CategoryID: int64(n)}.JSON()
+			a, err := p.Try("POST", "/v1/pets", programtest.AdminKey, body)
+			if err != nil {
+				break
+			}
+			programtest.ExpectStatus(t, a, http.StatusCreated)
+		}
+		p.Kill() // wait until the process has exited
+		// Let the next process send the messages that this one was sending. Otherwise, it would wait for 30 seconds.
+		execSQL(f, "animalstore.db", "UPDATE deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
+	}
+	r.then(nil)
+	p := f.Serve("--webhook-allow-private")
+	r.checkAll(p)
+	p.Stop()
+}
+
+// TestStopFinishesDelivery stops the service during a delivery. The delivery must succeed and must not be
+// repeated.
+func TestStopFinishesDelivery(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--webhook-allow-private")
+	r := newReceiver(t)
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	r.then(func(int) {
+		arrived <- struct{}{}
+		<-release
+	})
+	r.subscribe(p)
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	programtest.Await(t, "a message", func() bool { return len(arrived) > 0 })
+	p.Signal(syscall.SIGTERM)
+	p.AwaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	close(release)
+	if code := p.ExitCode(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	p = f.Serve("--webhook-allow-private")
+	events, times := r.checkAll(p)
+	if events != times {
+		t.Errorf("%d events arrived %d times, want once each", events, times)
+	}
+}
+
+// receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks
+// library.
+type receiver struct {
+	*httptest.Server
+	t  *testing.T
+	id int64 // the webhook's ID
+
+	mu         sync.Mutex
+	secret     string
+	bodies     map[string]string
+	deliveries map[string]int // how often each message arrived, by webhook-id
+	total      int
+	onMessage  func(total int) // called for each message before the response is sent
+}
+
+// newReceiver starts a receiver for which no webhook exists yet.
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// subscribe creates a webhook for the receiver.
+func (r *receiver) subscribe(p *programtest.Program) {
+	r.t.Helper()
+	a := p.Send("POST", "/v1/webhooks", programtest.AdminKey, fmt.Sprintf(`{"url":%q}`, r.URL+"/hook"))
+	programtest.ExpectStatus(r.t, a, http.StatusCreated)
+	made := programtest.Decode[struct {
+		ID     int64
+		Secret string
+	}](r.t, a.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id, r.secret = made.ID, made.Secret
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // the sender was killed and will send the message again
+	}
+	id := request.Header.Get("webhook-id")
+	r.mu.Lock()
+	if problem := r.check(request, id, string(body)); problem != "" {
+		r.t.Errorf("%s: %s\n%v\n%s", id, problem, request.Header, body)
+	}
+	r.bodies[id] = string(body)
+	r.deliveries[id]++
+	r.total++
+	total, onMessage := r.total, r.onMessage
+	r.mu.Unlock()
+	if onMessage != nil {
+		onMessage(total)
+	}
+}
+
+// check returns a description of what is wrong with a message, or "" if the message is correct.
+func (r *receiver) check(request *http.Request, id, body string) string {
+	contentType := request.Header.Get("Content-Type")
+	if request.Method != "POST" || request.URL.Path != "/hook" || contentType != "application/cloudevents+json; charset=utf-8" ||
+		!strings.HasPrefix(request.UserAgent(), "animalstore/") {
+		return "unexpected " + request.Method + " " + request.URL.Path + ", Content-Type or User-Agent"
+	}
+	if before := r.bodies[id]; before != "" && before != body {
+		return "an earlier message with this webhook-id had another body: " + before
+	}
+	if n := len(strings.Fields(request.Header.Get("webhook-signature"))); n != 1 {
+		return fmt.Sprintf("got %d signatures, want 1", n)
+	}
+	verifier, err := standardwebhooks.NewWebhook(r.secret)
+	if err == nil {
+		err = verifier.Verify([]byte(body), request.Header)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// then sets the function that is called for each message and resets the total number of messages to 0.
+func (r *receiver) then(onMessage func(total int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total, r.onMessage = 0, onMessage
+}
+
+// checkAll waits until every event since the webhook's creation has arrived. Each body must be the same as in
+// the feed, and there must be no other messages and no pending deliveries. It returns the numbers of events and
+// deliveries.
+func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
+	r.t.Helper()
+	since := false
+	for _, event := range p.Feed() {
+		header := programtest.Decode[struct{ ID, Type, Subject string }](r.t, event)
+		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
+		if !since {
+			continue
+		}
+		events++
+		id := "evt_" + header.ID
+		programtest.Await(r.t, id, func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.deliveries[id] > 0
+		})
+		r.mu.Lock()
+		if r.bodies[id] != event {
+			r.t.Errorf("message %s: got %s\nwant %s like the feed", id, r.bodies[id], event)
+		}
+		deliveries += r.deliveries[id]
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	if len(r.deliveries) != events {
+		r.t.Errorf("%d different messages arrived, want %d like the events", len(r.deliveries), events)
+	}
+	r.mu.Unlock()
+	programtest.Await(r.t, "the results of all deliveries", func() bool {
+		return p.Get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).Body == "[]\n"
+	})
+	return events, deliveries
 }

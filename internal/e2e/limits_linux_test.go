@@ -63,7 +63,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 			if !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
 			}
-			programtest.ExpectRefusal(t, f.Run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
+			r := f.Run("backup", "--database", "disk/animalstore.db", "disk/backup.db")
+			programtest.ExpectRefusal(t, r, 1, "cannot write the backup", "full")
 			if left, err := filepath.Glob(f.Path("disk/*backup*")); err != nil || len(left) > 0 {
 				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
@@ -175,7 +176,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	served := make([]*programtest.Program, clients)
 	for i := range served { // each client has one connection, which has not used the database yet
 		own := *p
-		own.Client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: programtest.WaitTimeout}
+		own.Client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: programtest.WaitTimeout}
 		t.Cleanup(own.Client.CloseIdleConnections)
 		programtest.ExpectStatus(t, own.Send("GET", "/livez", "", ""), 200)
 		served[i] = &own

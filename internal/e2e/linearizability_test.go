@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -68,7 +67,8 @@ func TestNodesAreLinearizable(t *testing.T) {
 	t.Logf("%d operations, %d acknowledged, %d refused, %d kills: %s", len(w.history), w.accepted, w.refused, kills, verdict)
 	if verdict != porcupine.Ok {
 		path := filepath.Join(t.ArtifactDir(), "history.html")
-		t.Errorf("the history is not linearizable; see %s (kept with -artifacts): %v", path, porcupine.VisualizePath(animalModel, info, path))
+		err := porcupine.VisualizePath(animalModel, info, path)
+		t.Errorf("the history is not linearizable; see %s (kept with -artifacts): %v", path, err)
 	}
 	if w.accepted == 0 || w.refused == 0 {
 		t.Errorf("%d operations were acknowledged and %d refused: want some of each", w.accepted, w.refused)
@@ -171,7 +171,8 @@ func (w *workload) record(client int, in step, a programtest.Response, err error
 	default:
 		w.refused++
 	}
-	w.history = append(w.history, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
+	operation := porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)}
+	w.history = append(w.history, operation)
 }
 
 func (w *workload) send(node *programtest.Program, in step, orderID int64) (programtest.Response, error) {
@@ -243,13 +244,7 @@ func isRefusedConnection(err error) bool {
 // inventory.
 func (w *workload) recordFinalState(node *programtest.Program) {
 	w.t.Helper()
-	counted := map[string]int{"available": 0, "pending": 0, "sold": 0, "unspecified": 0}
-	for _, pet := range node.Walk() {
-		counted[pet.Status]++
-	}
-	if got := programtest.Decode[map[string]int](w.t, node.Get("/v1/store/inventory").Body); !maps.Equal(got, counted) {
-		w.t.Errorf("the inventory is %v, want %v like the animals", got, counted)
-	}
+	checkInventory(node)
 	for i := range w.pets {
 		for _, kind := range []stepKind{readStatus, readNewestOrder} {
 			in, from := step{kind: kind, pet: i}, time.Since(w.start)

@@ -37,7 +37,8 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	p.Client.Transport = old
 	programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
 	address := strings.TrimPrefix(p.URL, "https://")
-	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
+		accepted := version >= tls.VersionTLS12
 		config := a.Transport().TLSClientConfig
 		config.MinVersion, config.MaxVersion = version, version
 		connection, err := tls.Dial("tcp", address, config)

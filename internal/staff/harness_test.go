@@ -92,9 +92,7 @@ func (s *testShop) browser() *browser {
 func (s *testShop) signedIn(key string) *browser {
 	s.t.Helper()
 	b := s.browser()
-	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
-		s.t.Fatalf("sign-in returned %d: %s", got.status, got.text())
-	}
+	b.post("/staff/sign-in", "key", key).want(303)
 	return b
 }
 
@@ -111,6 +109,7 @@ func (b *browser) withHTMX() *browser { return b.with("HX-Request", "true") }
 
 // response is an HTTP response whose body has been read.
 type response struct {
+	t      testing.TB
 	status int
 	header http.Header
 	body   string
@@ -134,7 +133,7 @@ func (b *browser) do(r *http.Request) response {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return response{got.StatusCode, got.Header, string(body)}
+	return response{b.t, got.StatusCode, got.Header, string(body)}
 }
 
 func (b *browser) request(method, path string, fields ...string) *http.Request {
@@ -165,35 +164,47 @@ func (b *browser) post(path string, fields ...string) response {
 	return b.send("POST", path, fields...)
 }
 
-// mustGet gets a page and fails the test unless its status is 200.
-func (b *browser) mustGet(path string) response {
+// mustGet gets a page, which must have the status 200 and contain each of the texts.
+func (b *browser) mustGet(path string, texts ...string) response {
 	b.t.Helper()
-	got := b.get(path)
-	if got.status != http.StatusOK {
-		b.t.Fatalf("%s returned %d: %s", path, got.status, got.text())
-	}
-	return got
+	return b.get(path).want(200, texts...)
 }
 
 // want checks that the response has the given status and that its text or its flash message contains each of
 // the texts.
-func (r response) want(t *testing.T, status int, texts ...string) response {
-	t.Helper()
+func (r response) want(status int, texts ...string) response {
+	r.t.Helper()
 	if r.status != status {
-		t.Errorf("got %d, want %d: %s", r.status, status, r.text())
+		r.t.Fatalf("got %d, want %d: %s", r.status, status, r.text())
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.text()+r.header.Get("HX-Trigger"), text) {
-			t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
+			r.t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
+		}
+	}
+	return r
+}
+
+// contains checks that the source of the page contains each of the parts.
+func (r response) contains(parts ...string) response { return r.compareSource(true, parts) }
+
+// lacks checks that the source of the page contains none of the parts.
+func (r response) lacks(parts ...string) response { return r.compareSource(false, parts) }
+
+func (r response) compareSource(want bool, parts []string) response {
+	r.t.Helper()
+	for _, part := range parts {
+		if strings.Contains(r.body, part) != want {
+			r.t.Errorf("the page contains %q: %v, want %v: %s", part, !want, want, r.body)
 		}
 	}
 	return r
 }
 
 // wantRedirect checks that the response redirects to the target.
-func (r response) wantRedirect(t *testing.T, target string) {
-	t.Helper()
+func (r response) wantRedirect(target string) {
+	r.t.Helper()
 	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {
-		t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
+		r.t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
 	}
 }

@@ -30,7 +30,7 @@ func TestEveryPageRequiresASession(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "ask_live_000000000000000000000000000000_000000", configuredKey + "x"} {
-		if got := b.post("/staff/sign-in", "key", key).want(t, 401, "not valid"); len(got.header["Set-Cookie"]) > 0 {
+		if got := b.post("/staff/sign-in", "key", key).want(401, "not valid"); len(got.header["Set-Cookie"]) > 0 {
 			t.Errorf("the key %q got a cookie", key)
 		}
 	}
@@ -46,7 +46,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 			return err
 		},
 		"signed out": func(t *testing.T, _ shop.IssuedKey, b *browser) error {
-			b.post("/staff/sign-out").wantRedirect(t, "/staff/sign-in")
+			b.post("/staff/sign-out").wantRedirect("/staff/sign-in")
 			return nil
 		},
 	} {
@@ -65,8 +65,8 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 			for got.status == http.StatusOK { // a node may remember a key for a moment
 				got = b.get("/staff/pets")
 			}
-			got.wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
-			b.withHTMX().get("/staff/pets/1/row").wantRedirect(t, "/staff/sign-in")
+			got.wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpets")
+			b.withHTMX().get("/staff/pets/1/row").wantRedirect("/staff/sign-in")
 		})
 	}
 }
@@ -84,7 +84,7 @@ func TestSessionIsValidOnEveryNode(t *testing.T) {
 	_, copied.url = s.serve(node, Config{})
 	copied.mustGet("/staff/keys")
 	copied.post("/staff/sign-out")
-	b.with("Cookie", "animalstore_production=another").get("/staff/keys").wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fkeys")
+	b.with("Cookie", "animalstore_production=another").get("/staff/keys").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fkeys")
 }
 
 // Scripts cannot read the cookie. Over TLS, another subdomain cannot plant one, and browsers never use plain HTTP
@@ -133,18 +133,19 @@ func TestSignInRedirectsToStaffPagesOnly(t *testing.T) {
 		"/\\evil.example": "/", "/staff/\\evil": "/", "/staff//evil.example": "/", "/v1/pets": "/",
 		"/staff/a\x00b": "/", "/staff/pets?q=a\r\nSet-Cookie:x": "/",
 	} {
-		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantRedirect(t, want)
+		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantRedirect(want)
 	}
 }
 
 func TestCrossSiteFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	for _, evil := range []*browser{b.with("Sec-Fetch-Site", "cross-site"), b.with("Origin", "https://evil.example"), b.with("Sec-Fetch-Site", "same-site")} {
-		evil.post("/staff/pets", "name", "Rex", "category", "1").want(t, http.StatusForbidden, "another site")
+	const site = "Sec-Fetch-Site"
+	for value, name := range map[string]string{"cross-site": site, "same-site": site, "https://evil.example": "Origin"} {
+		b.with(name, value).post("/staff/pets", "name", "Rex", "category", "1").want(403, "another site")
 	}
 	s.wantPetCount(0)
-	b.with("Sec-Fetch-Site", "same-origin").post("/staff/pets", "name", "Rex", "category", "1").want(t, http.StatusSeeOther)
+	b.with(site, "same-origin").post("/staff/pets", "name", "Rex", "category", "1").want(303)
 }
 
 // Pages neither offer nor perform actions that the scopes of the user's key do not allow.
@@ -164,7 +165,8 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 			}
 		}
 		for page, needed := range map[string]shop.Scope{
-			"/staff/pets": shop.PetsRead, "/staff/orders": shop.OrdersRead, "/staff/categories": shop.PetsRead, "/staff/keys": shop.Admin, "/staff/webhooks": shop.Admin,
+			"/staff/pets": shop.PetsRead, "/staff/orders": shop.OrdersRead, "/staff/categories": shop.PetsRead,
+			"/staff/keys": shop.Admin, "/staff/webhooks": shop.Admin,
 		} {
 			if offered := strings.Contains(home.body, `<li><a href="`+page+`"`); offered != (scope == needed || scope == shop.Admin) {
 				t.Errorf("with %s, the link to %s is shown: %v", scope, page, offered)
@@ -186,26 +188,19 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	s, b := signIn(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	for _, page := range []string{"/", "/staff/sign-in", "/staff/pets", "/staff/pets/1", "/staff/nowhere", "/staff/static/0/x.js"} {
-		got := b.get(page)
+		got := b.get(page).lacks("<script>", "<style", " style=", "onclick=", "javascript:", "hx-on")
 		policy := got.header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("%s: the content security policy lacks %q", page, want)
-			}
-		}
-		if strings.Contains(policy, "unsafe") || got.header.Get("X-Frame-Options") != "DENY" || got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %v", page, got.header)
-		}
-		for _, bad := range []string{"<script>", "<style", " style=", "onclick=", "javascript:", "hx-on"} {
-			if strings.Contains(got.body, bad) {
-				t.Errorf("%s contains %s", page, bad)
-			}
+		response{t: t, body: policy}.lacks("unsafe").contains("default-src 'none'", "script-src 'self'", "style-src 'self'",
+			"frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'")
+		h := got.header
+		if h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got the headers %v, want DENY, nosniff and no-store", page, h)
 		}
 	}
-	b.get("/staff/nowhere").want(t, http.StatusNotFound, "There is no page at this address")
-	b.get("/staff").wantRedirect(t, "/")
-	b.get("/staff/").wantRedirect(t, "/")
-	b.send("DELETE", "/staff/pets").want(t, http.StatusMethodNotAllowed)
+	b.get("/staff/nowhere").want(404, "There is no page at this address")
+	b.get("/staff").wantRedirect("/")
+	b.get("/staff/").wantRedirect("/")
+	b.send("DELETE", "/staff/pets").want(405)
 	names := map[string]bool{}
 	for _, r := range routes() {
 		names[r.method+" "+r.page] = true
@@ -225,11 +220,12 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.browser()
-	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantRedirect(t, "/shop/staff/pets?status=sold")
-	b.get("/staff/pets").wantRedirect(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
+	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantRedirect("/shop/staff/pets?status=sold")
+	b.get("/staff/pets").wantRedirect("/shop/staff/sign-in?next=%2Fstaff%2Fpets")
 	signedIn := b.with("Cookie", "animalstore_production="+token) // by hand, because the jar sends it only to /shop/
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
-	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
+	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import",
+		"/staff/keys", "/staff/webhooks"} {
 		for _, found := range address.FindAllStringSubmatch(signedIn.mustGet(page).body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {
 				t.Errorf("%s links to %s", page, found[1])
@@ -237,7 +233,8 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 		}
 	}
 	// The public origin differs from the Host header.
-	signedIn.with("Origin", "http://pets.example.com").post("/staff/pets", "name", "Max", "category", "1").wantRedirect(t, "/shop/staff/pets")
+	public := signedIn.with("Origin", "http://pets.example.com")
+	public.post("/staff/pets", "name", "Max", "category", "1").wantRedirect("/shop/staff/pets")
 }
 
 // If the store is unavailable, the error page shows no internal details.
@@ -246,7 +243,7 @@ func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	s, b := signIn(t)
 	s.Store.Close()
 	for _, page := range []string{"/", "/staff/pets"} {
-		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "Something went wrong") {
+		if got := b.get(page).contains("Something went wrong").lacks("closed"); got.status < 500 {
 			t.Errorf("%s returned %d: %s", page, got.status, got.text())
 		}
 	}
@@ -301,5 +298,5 @@ func TestFormsAreReadUpToTheirLimit(t *testing.T) {
 				path, w.Code, read, w.Header(), want, 2*maxPublicFormBytes)
 		}
 	}
-	s.signedIn(configuredKey).post("/staff/pets", "name", large).want(t, http.StatusRequestEntityTooLarge, "too large")
+	s.signedIn(configuredKey).post("/staff/pets", "name", large).want(413, "too large")
 }
