@@ -109,10 +109,19 @@ func (b *browser) withHTMX() *browser { return b.with("HX-Request", "true") }
 
 // response is an HTTP response whose body has been read.
 type response struct {
-	t      testing.TB
-	status int
-	header http.Header
-	body   string
+	t       testing.TB
+	request string // the method and the path
+	status  int
+	header  http.Header
+	body    string
+}
+
+// nextPage returns the address of the next page, or "" if this is the last one.
+func (r response) nextPage() (address string) {
+	for _, found := range regexp.MustCompile(`href="([^"]*)"[^>]*>More `).FindAllStringSubmatch(r.body, 1) {
+		address = html.UnescapeString(found[1])
+	}
+	return address
 }
 
 // text returns the visible text of the page, with tags removed and spaces collapsed.
@@ -133,7 +142,7 @@ func (b *browser) do(r *http.Request) response {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return response{b.t, got.StatusCode, got.Header, string(body)}
+	return response{b.t, r.Method + " " + r.URL.Path, got.StatusCode, got.Header, string(body)}
 }
 
 func (b *browser) request(method, path string, fields ...string) *http.Request {
@@ -158,9 +167,7 @@ func (b *browser) send(method, path string, fields ...string) response {
 }
 
 func (b *browser) get(path string) response { return b.send("GET", path) }
-
 func (b *browser) post(path string, fields ...string) response {
-	b.t.Helper()
 	return b.send("POST", path, fields...)
 }
 
@@ -175,11 +182,11 @@ func (b *browser) mustGet(path string, texts ...string) response {
 func (r response) want(status int, texts ...string) response {
 	r.t.Helper()
 	if r.status != status {
-		r.t.Fatalf("got %d, want %d: %s", r.status, status, r.text())
+		r.t.Fatalf("%s: got %d, want %d: %s", r.request, r.status, status, r.text())
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.text()+r.header.Get("HX-Trigger"), text) {
-			r.t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
+			r.t.Errorf("%s: the response lacks %q: %s %s", r.request, text, r.header.Get("HX-Trigger"), r.text())
 		}
 	}
 	return r
@@ -195,7 +202,7 @@ func (r response) compareSource(want bool, parts []string) response {
 	r.t.Helper()
 	for _, part := range parts {
 		if strings.Contains(r.body, part) != want {
-			r.t.Errorf("the page contains %q: %v, want %v: %s", part, !want, want, r.body)
+			r.t.Errorf("%s: the page contains %q: %v, want %v: %s", r.request, part, !want, want, r.body)
 		}
 	}
 	return r
@@ -205,6 +212,6 @@ func (r response) compareSource(want bool, parts []string) response {
 func (r response) wantRedirect(target string) {
 	r.t.Helper()
 	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {
-		r.t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
+		r.t.Errorf("%s: got %d with a redirect to %q, want %q: %s", r.request, r.status, got, target, r.text())
 	}
 }

@@ -125,9 +125,13 @@ func (p *user) accessible(what string) {
 	p.resize(p.width)
 }
 
-func (p *user) open(path string) {
+// open opens a page and waits until the given elements are visible.
+func (p *user) open(path string, selectors ...string) {
 	p.t.Helper()
 	p.Run(chromedp.Navigate(p.shop.url + path))
+	for _, selector := range selectors {
+		p.waitVisible(selector)
+	}
 }
 
 // click waits until an element is visible and clicks it. It tries again if a live update replaces the element
@@ -148,7 +152,8 @@ func (p *user) click(selector string) {
 func (p *user) fill(selector, text string) {
 	p.t.Helper()
 	p.waitVisible(selector)
-	p.Run(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector), nil), chromedp.KeyEvent(text))
+	focus := fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector)
+	p.Run(chromedp.Evaluate(focus, nil), chromedp.KeyEvent(text))
 }
 
 // waitVisible waits until an element is visible.
@@ -172,7 +177,7 @@ func (p *user) waitFor(expression string, args ...any) {
 			}
 		}
 		var body string
-		chromedp.Evaluate("location + ' ' + document.activeElement.outerHTML.slice(0, 300) + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
+		chromedp.Evaluate("location + ' ' + document.activeElement.id + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
 		return fmt.Errorf("timed out waiting for %s; the page says %s", expression, body)
 	}))
 }
@@ -186,5 +191,6 @@ func (p *user) waitText(selector, text string) {
 // text returns the text in an element, with spaces collapsed, or "" if there is no such element.
 func (p *user) text(selector string) string {
 	p.t.Helper()
-	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
+	text := `(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`
+	return browsertest.Eval[string](p.Page, fmt.Sprintf(text, selector))
 }
