@@ -82,8 +82,7 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range rows {
-		name := "more"
-		if _, err := s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: &name}, nil); err != nil {
+		if _, err := s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

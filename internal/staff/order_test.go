@@ -161,14 +161,10 @@ func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)
 	b.post("/staff/webhooks", "url", "ftp://x").want(422, "The URL must be")
-	made := b.post("/staff/webhooks", "url", "https://example.com/hook", "type", "pet.created", "type", "pet.deleted").
-		want(200, "https://example.com/hook Active", "it won’t be shown again")
-	secret := regexp.MustCompile(`whsec_[\w+/=]+`)
-	first := secret.FindString(strings.ReplaceAll(made.body, "&#43;", "+"))
+	b.post("/staff/webhooks", "url", "https://example.com/hook", "type", "pet.created", "type", "pet.deleted").
+		want(200, "https://example.com/hook Active", "it won’t be shown again", "whsec_")
 	b.mustGet("/staff/webhooks", "https://example.com/hook Active pet.created pet.deleted")
-	if again := b.mustGet("/staff/webhooks/1"); secret.MatchString(again.body) || first == "" {
-		t.Error("the secret is shown again, or never")
-	}
+	b.mustGet("/staff/webhooks/1").lacks("whsec_")
 	b.post("/staff/webhooks/1/rotate", "overlap", "24").want(200, "it won’t be shown again")
 	b.post("/staff/webhooks/1/test").wantRedirect("/staff/webhooks/1")
 	b.mustGet("/staff/webhooks/1", "1 webhook.test Pending 0")
