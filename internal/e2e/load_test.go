@@ -75,12 +75,11 @@ func (l *load) stop() {
 // addUntil lets clients add animals until the service responds no longer. It calls end, which must stop the
 // service, as soon as enough animals are acknowledged.
 func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end func()) {
-	const clients = 8
 	l.stopping.Store(false)
 	enough += l.acknowledged.Load()
 	var once sync.Once
 	b := l.buyer(p, false)
-	l.start(clients, func(i, n int) error {
+	l.start(8, func(i, n int) error {
 		_, err := b.add(client.NewPet{
 			Name:       fmt.Sprintf("%s, client %d, animal %d 🐢", prefix, i, n),
 			CategoryID: []int64{0, 7, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[n%6],

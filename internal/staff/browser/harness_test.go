@@ -76,10 +76,7 @@ type user struct {
 	width int
 }
 
-const (
-	desktop = 1280
-	phone   = 360
-)
+const desktop, phone = 1280, 360 // widths of a page
 
 // holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, a
 // message could vanish before a busy machine has looked at it.
