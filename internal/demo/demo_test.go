@@ -1,8 +1,12 @@
 package demo
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,97 +18,96 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// onBothEngines runs a test twice, with an empty SQLite store and with an empty PostgreSQL store.
-func onBothEngines(t *testing.T, run func(t *testing.T, s *shoptest.Shop)) {
-	for engine, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			run(t, shoptest.Open(t, shoptest.Options{Postgres: postgres}))
-		})
-	}
-}
+// all is a request for all items of a list.
+var all = shop.PageRequest{Limit: 10_000}
 
-// listAll returns all items in a list.
-func listAll[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], error)) []T {
-	t.Helper()
-	page, err := list(shop.PageRequest{Limit: 10_000})
+// items returns all items of a list.
+func items[T any](page shop.Page[T], err error) []T {
 	if err != nil || page.More {
-		t.Fatalf("%d items, and more: %v, %v", len(page.Items), page.More, err)
+		panic(fmt.Sprintf("%d items, and more: %v, %v", len(page.Items), page.More, err))
 	}
 	return page.Items
 }
 
-// The demo uses every feature, follows every rule and fills a store only once.
+// wantNothingFilled checks that Fill changes nothing and returns the given error.
+func wantNothingFilled(t *testing.T, s *shoptest.Shop, want error) {
+	t.Helper()
+	last, err1 := s.LastEvent(t.Context())
+	n, err := Fill(t.Context(), s.Store, s.Database)
+	if now, err2 := s.LastEvent(t.Context()); err1 != nil || err2 != nil || n != 0 || now != last || !errors.Is(err, want) {
+		t.Errorf("got %d animals and %d events, %v, %v, %v; want none and %v", n, now-last, err1, err, err2, want)
+	}
+}
+
+// The demo uses every feature and follows every rule. It fills a store only once, even if several nodes start at
+// the same time.
 func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, func(t *testing.T, s *shoptest.Shop) {
-		ctx, service := t.Context(), s.Service
-		// An API key does not count as data.
-		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil {
-			t.Fatal(err)
-		}
-		before := time.Now()
-		n, err := Fill(ctx, s.Store, s.Database)
-		if err != nil || n < 250 || n > 400 {
-			t.Fatalf("%d animals, %v", n, err)
-		}
-		findings, err := storeadmin.Check(ctx, s.Database, func(finding string) { t.Error(finding) })
-		if err != nil || findings.All != 0 {
-			t.Errorf("%d findings, %v", findings.All, err)
-		}
-
-		inventory, err := service.Inventory(ctx)
-		if err != nil || inventory.Available < 60 || inventory.Pending < 8 || inventory.Sold < 60 || inventory.Unspecified < 2 {
-			t.Errorf("the inventory is %+v, %v", inventory, err)
-		}
-		categories := map[int64]int{}
-		for _, pet := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
-			return service.ListPets(ctx, shop.PetList{PageRequest: w})
-		}) {
-			categories[pet.CategoryID]++
-			if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
+	for engine, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := shoptest.Open(t, shoptest.Options{Postgres: postgres})
+			ctx, service := t.Context(), s.Service
+			s.Key(t, shop.Admin) // a key does not count as data
+			before := time.Now()
+			var sum atomic.Int64
+			var nodes sync.WaitGroup
+			for range 3 {
+				nodes.Go(func() {
+					added, err := Fill(ctx, s.Store, s.Database)
+					if err != nil {
+						t.Error(err)
+					}
+					sum.Add(int64(added))
+				})
+			}
+			nodes.Wait()
+			n := sum.Load()
+			if n < 250 || n > 400 {
+				t.Fatalf("the nodes added %d animals, want 250 to 400", n)
+			}
+			if _, err := storeadmin.Check(ctx, s.Database, func(finding string) { t.Error(finding) }); err != nil {
 				t.Error(err)
 			}
-			if name, kind, found := strings.Cut(pet.Name, ", "); !found || name == "" || kind == "" {
-				t.Errorf("%q is not a name with a breed", pet.Name)
+			inventory, err := service.Inventory(ctx)
+			if err != nil || inventory.Available < 60 || inventory.Pending < 8 || inventory.Sold < 60 || inventory.Unspecified < 2 {
+				t.Errorf("the inventory is %+v, %v", inventory, err)
 			}
-			n--
-		}
-		if n != 0 {
-			t.Errorf("Fill returned %d animals too many", n)
-		}
-		for _, category := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
-			if category.Name == "" || categories[category.ID] < 10 {
-				t.Errorf("the category %+v has %d animals", category, categories[category.ID])
+			categories := map[int64]int{}
+			pets := items(service.ListPets(ctx, shop.PetList{PageRequest: all}))
+			if n != int64(len(pets)) {
+				t.Errorf("Fill added %d animals, but there are %d", n, len(pets))
 			}
-			delete(categories, category.ID)
-		}
-		if len(categories) > 0 {
-			t.Errorf("these categories do not exist: %v", categories)
-		}
-		checkOrders(t, service, before)
-		checkEvents(t, service, before)
-
-		last, err := service.LastEvent(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := Fill(ctx, s.Store, s.Database); err != nil || again != 0 {
-			t.Errorf("filled again: %d, %v", again, err)
-		}
-		if now, err := service.LastEvent(ctx); err != nil || now != last {
-			t.Errorf("filling again wrote %d events, %v", now-last, err)
-		}
-	})
+			for _, pet := range pets {
+				categories[pet.CategoryID]++
+				if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
+					t.Error(err)
+				}
+				if name, kind, found := strings.Cut(pet.Name, ", "); !found || name == "" || kind == "" {
+					t.Errorf("%q is not a name with a breed", pet.Name)
+				}
+			}
+			for _, category := range items(service.ListCategories(ctx, all)) {
+				if category.Name == "" || categories[category.ID] < 10 {
+					t.Errorf("the category %+v has %d animals", category, categories[category.ID])
+				}
+				delete(categories, category.ID)
+			}
+			if len(categories) > 0 {
+				t.Errorf("these categories do not exist: %v", categories)
+			}
+			checkOrders(t, service, before)
+			checkEvents(t, service, before)
+			wantNothingFilled(t, s, nil)
+		})
+	}
 }
 
 func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
-	for _, order := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Order], error) {
-		return service.ListOrders(t.Context(), shop.OrderList{PageRequest: w})
-	}) {
+	for _, order := range items(service.ListOrders(t.Context(), shop.OrderList{PageRequest: all})) {
 		orders[order.Status]++
 		if order.Status == shop.Placed && order.HoldExpiresAt.Before(before.Add(24*time.Hour)) {
 			soon++
@@ -129,16 +132,9 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
-	var first, last time.Time
-	for i, event := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
-		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
-	}) {
-		if i == 0 {
-			continue // this event is about the key that was created before
-		}
-		if i == 1 {
-			first, last = event.Time, event.Time
-		}
+	events := items(service.ListEvents(t.Context(), shop.EventFilter{}, all))[1:] // the first one is about the admin key
+	first, last := events[0].Time, time.Time{}
+	for _, event := range events {
 		if event.Time.Before(last) {
 			t.Errorf("event %s has the time %v, and an earlier one %v", event.ID, event.Time, last)
 		}
@@ -178,21 +174,18 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 // Stores that are filled at different times have the same content, apart from the times.
 func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
-	var shops [][]string
-	for range 2 {
+	var shops [2]string
+	for i := range shops {
 		s := shoptest.Open(t, shoptest.Options{})
 		if _, err := Fill(t.Context(), s.Store, s.Database); err != nil {
 			t.Fatal(err)
 		}
-		var events []string
-		for _, event := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
-			return s.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
-		}) {
-			events = append(events, string(event.Type)+" "+string(event.Data))
+		filter := shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}
+		for _, event := range items(s.ListEvents(t.Context(), filter, all)) {
+			shops[i] += string(event.Type) + " " + string(event.Data) + "\n"
 		}
-		shops = append(shops, events)
 	}
-	if strings.Join(shops[0], "\n") != strings.Join(shops[1], "\n") {
+	if shops[0] != shops[1] {
 		t.Error("the second demo differs from the first")
 	}
 }
@@ -200,79 +193,30 @@ func TestFillIsDeterministic(t *testing.T) {
 // Real data is never mixed with demo data.
 func TestFillRefusesAStoreWithData(t *testing.T) {
 	t.Parallel()
-	for name, enter := range map[string]func(*testing.T, *shop.Service) error{
-		"an animal": func(t *testing.T, s *shop.Service) error {
-			_, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1})
-			return err
+	for name, enter := range map[string]func(context.Context, *shop.Service) (any, error){
+		"an animal": func(ctx context.Context, s *shop.Service) (any, error) {
+			return s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
 		},
-		"a category": func(t *testing.T, s *shop.Service) error {
-			_, err := s.CreateCategory(t.Context(), "Dogs")
-			return err
+		"a category": func(ctx context.Context, s *shop.Service) (any, error) {
+			return s.CreateCategory(ctx, "Dogs")
 		},
-		"a webhook": func(t *testing.T, s *shop.Service) error {
-			_, err := s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://hooks.example.com/"})
-			return err
+		"a webhook": func(ctx context.Context, s *shop.Service) (any, error) {
+			return s.CreateWebhook(ctx, shop.NewWebhook{URL: "https://hooks.example.com/"})
 		},
-		"an order for a deleted animal": func(t *testing.T, s *shop.Service) error {
-			pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
-			if err != nil {
-				return err
-			}
-			order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID})
-			if err != nil {
-				return err
-			}
-			_, err = s.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil)
-			return errors.Join(err, s.DeletePet(t.Context(), pet.ID, nil), s.DeleteCategory(t.Context(), 1, nil))
+		"an order for a deleted animal": func(ctx context.Context, s *shop.Service) (any, error) {
+			_, err1 := s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
+			_, err2 := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1})
+			_, err3 := s.UpdateOrder(ctx, 1, shop.Cancelled, nil)
+			return nil, errors.Join(err1, err2, err3, s.DeletePet(ctx, 1, nil), s.DeleteCategory(ctx, 1, nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shoptest.Open(t, shoptest.Options{})
-			if err := enter(t, s.Service); err != nil {
+			if _, err := enter(t.Context(), s.Service); err != nil {
 				t.Fatal(err)
 			}
-			last, err := s.LastEvent(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n, err := Fill(t.Context(), s.Store, s.Database); !errors.Is(err, ErrNotEmpty) {
-				t.Errorf("%d animals, %v", n, err)
-			}
-			if now, err := s.LastEvent(t.Context()); err != nil || now != last {
-				t.Errorf("%d events were written, %v", now-last, err)
-			}
+			wantNothingFilled(t, s, ErrNotEmpty)
 		})
 	}
-}
-
-// If several nodes start at the same time, the store is filled only once.
-func TestConcurrentFillsHappenOnce(t *testing.T) {
-	t.Parallel()
-	onBothEngines(t, func(t *testing.T, s *shoptest.Shop) {
-		const nodes = 3
-		filled := make(chan int, nodes)
-		for range nodes {
-			go func() {
-				n, err := Fill(t.Context(), s.Store, s.Database)
-				if err != nil {
-					t.Error(err)
-				}
-				filled <- n
-			}()
-		}
-		sum := 0
-		for range nodes {
-			sum += <-filled
-		}
-		pets := listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
-			return s.ListPets(t.Context(), shop.PetList{PageRequest: w})
-		})
-		if sum != len(pets) || sum == 0 {
-			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))
-		}
-		if _, err := storeadmin.Check(t.Context(), s.Database, func(finding string) { t.Error(finding) }); err != nil {
-			t.Error(err)
-		}
-	})
 }

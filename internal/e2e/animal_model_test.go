@@ -130,66 +130,64 @@ var animalModel = porcupine.Model{
 
 func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
-	// op returns an operation that was called at start and returned at end.
-	op := func(start, end int64, in step, out outcome) porcupine.Operation {
-		return porcupine.Operation{Input: in, Call: start, Output: out, Return: end}
+	const legal, illegal, end = porcupine.Ok, porcupine.Illegal, 1000
+	type op struct {
+		start, end int64
+		in         step
+		out        outcome
 	}
-	const end = 1000
 	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
-	notAvailable := outcome{code: "pet_not_available"}
+	moved := func(n int, status string) outcome { return outcome{order: n, status: status} }
 	petStatus := func(status string) outcome { return outcome{status: status} }
+	code := func(code string) outcome { return outcome{code: code} }
 	order := func(n int) step { return step{kind: placeOrder, order: n} }
-	moved := func(n int, status string) step { return step{kind: moveOrder, order: n, to: status} }
-	read := step{kind: readStatus}
+	move := func(n int, status string) step { return step{kind: moveOrder, order: n, to: status} }
+	set := func(status string) step { return step{kind: setStatus, to: status} }
+	read, newest := step{kind: readStatus}, step{kind: readNewestOrder}
 
 	for name, test := range map[string]struct {
-		legal   bool
-		history []porcupine.Operation
+		want    porcupine.CheckResult
+		history []op
 	}{
-		"one of two concurrent orders": {true, []porcupine.Operation{op(0, 10, order(1), placed(1)), op(1, 9, order(2), notAvailable)}},
-		"both of two concurrent orders": {false, []porcupine.Operation{
-			op(0, 10, order(1), placed(1)), op(1, 9, order(2), placed(2))}},
-		"both of two, in two animals": {true, []porcupine.Operation{
-			op(0, 10, order(1), placed(1)), op(1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2))}},
-		"two, one cancelled between": {true, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(3, 4, order(2), placed(2))}},
-		"two, one cancelled later": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, order(2), placed(2)), op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
-		"none gets a free one":                  {false, []porcupine.Operation{op(0, 1, order(1), notAvailable)}},
-		"a read during a change":                {true, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("pending"))}},
-		"a read of an older state":              {false, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("available"))}},
-		"a stale read":                          {false, []porcupine.Operation{op(0, 1, order(1), placed(1)), op(2, 3, read, petStatus("available"))}},
-		"a lost order that took effect":         {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending"))}},
-		"a lost order that did not take effect": {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("available"))}},
-		"a lost order that disappears": {false, []porcupine.Operation{
-			op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending")), op(4, 5, read, petStatus("available"))}},
-		"a lost order seen before its request": {false, []porcupine.Operation{
-			op(0, 1, read, petStatus("pending")), op(2, end, order(1), unknown)}},
-		"a lost order that takes effect twice": {false, []porcupine.Operation{
-			op(0, end, order(1), unknown), op(2, 3, step{kind: readNewestOrder}, placed(1)),
-			op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(6, 7, read, petStatus("pending"))}},
-		"sold": {true, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "delivered"), outcome{code: "invalid_transition"}),
-			op(4, 5, moved(1, "approved"), outcome{order: 1, status: "approved"}),
-			op(6, 7, step{kind: setStatus, to: "available"}, outcome{code: "pet_has_open_order"}),
-			op(8, 9, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(10, 11, read, petStatus("sold")),
-			op(12, 13, step{kind: setStatus, to: "pending"}, outcome{code: "invalid_transition"}),
-			op(14, 15, step{kind: setStatus, to: "available"}, petStatus("available")), op(16, 17, order(2), placed(2)),
-			op(18, 19, step{kind: readNewestOrder}, placed(2)), op(20, 21, moved(1, "cancelled"), outcome{code: "invalid_transition"})}},
-		"ordered again after delivery": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "approved"), outcome{order: 1, status: "approved"}),
-			op(4, 5, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(6, 7, order(2), placed(2))}},
-		"status set despite an open order": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, step{kind: setStatus, to: "available"}, petStatus("available"))}},
+		"one of two concurrent orders":  {legal, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), code("pet_not_available")}}},
+		"both of two concurrent orders": {illegal, []op{{0, 10, order(1), placed(1)}, {1, 9, order(2), placed(2)}}},
+		"both of two, in two animals": {legal, []op{
+			{0, 10, order(1), placed(1)}, {1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2)}}},
+		"two, one cancelled between": {legal, []op{
+			{0, 1, order(1), placed(1)}, {2, 5, move(1, "cancelled"), moved(1, "cancelled")}, {3, 4, order(2), placed(2)}}},
+		"two, one cancelled later": {illegal, []op{
+			{0, 1, order(1), placed(1)}, {2, 3, order(2), placed(2)}, {4, 5, move(1, "cancelled"), moved(1, "cancelled")}}},
+		"none gets a free one": {illegal, []op{{0, 1, order(1), code("pet_not_available")}}},
+		"a read during a change": {legal, []op{
+			{0, 9, order(1), placed(1)}, {1, 2, read, petStatus("pending")}, {3, 4, read, petStatus("pending")}}},
+		"a read of an older state": {illegal, []op{
+			{0, 9, order(1), placed(1)}, {1, 2, read, petStatus("pending")}, {3, 4, read, petStatus("available")}}},
+		"a stale read":                          {illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, read, petStatus("available")}}},
+		"a lost order that took effect":         {legal, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("pending")}}},
+		"a lost order that did not take effect": {legal, []op{{0, end, order(1), unknown}, {2, 3, read, petStatus("available")}}},
+		"a lost order that disappears": {illegal, []op{
+			{0, end, order(1), unknown}, {2, 3, read, petStatus("pending")}, {4, 5, read, petStatus("available")}}},
+		"a lost order seen before its request": {illegal, []op{{0, 1, read, petStatus("pending")}, {2, end, order(1), unknown}}},
+		"a lost order that takes effect twice": {illegal, []op{
+			{0, end, order(1), unknown}, {2, 3, newest, placed(1)},
+			{4, 5, move(1, "cancelled"), moved(1, "cancelled")}, {6, 7, read, petStatus("pending")}}},
+		"sold": {legal, []op{
+			{0, 1, order(1), placed(1)}, {2, 3, move(1, "delivered"), code("invalid_transition")},
+			{4, 5, move(1, "approved"), moved(1, "approved")}, {6, 7, set("available"), code("pet_has_open_order")},
+			{8, 9, move(1, "delivered"), moved(1, "delivered")}, {10, 11, read, petStatus("sold")},
+			{12, 13, set("pending"), code("invalid_transition")}, {14, 15, set("available"), petStatus("available")},
+			{16, 17, order(2), placed(2)}, {18, 19, newest, placed(2)}, {20, 21, move(1, "cancelled"), code("invalid_transition")}}},
+		"ordered again after delivery": {illegal, []op{
+			{0, 1, order(1), placed(1)}, {2, 3, move(1, "approved"), moved(1, "approved")},
+			{4, 5, move(1, "delivered"), moved(1, "delivered")}, {6, 7, order(2), placed(2)}}},
+		"set despite an open order": {illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, set("available"), petStatus("available")}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			want := porcupine.Illegal
-			if test.legal {
-				want = porcupine.Ok
-			}
-			if got := porcupine.CheckOperationsTimeout(animalModel, test.history, time.Minute); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		})
+		var history []porcupine.Operation
+		for _, o := range test.history {
+			history = append(history, porcupine.Operation{Input: o.in, Call: o.start, Output: o.out, Return: o.end})
+		}
+		if got := porcupine.CheckOperationsTimeout(animalModel, history, time.Minute); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
 	}
 }

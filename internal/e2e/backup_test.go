@@ -1,15 +1,19 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"animalstore/internal/programtest"
 )
@@ -21,53 +25,42 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	p := f.Serve()
-	var ledgers []*ledger
-	s := &writeLoad{program: p, name: "storm", clients: 8, after: 800, end: func() { p.Signal(syscall.SIGTERM) }}
+	l := newLoad(t)
+	var acknowledged []map[int64]string // the animals that were acknowledged before each backup
 	var backing sync.WaitGroup
 	backing.Go(func() {
-		for i := 0; s.ended.Load() == 0; i++ {
-			before := newLedger()
-			s.mu.Lock()
-			for _, animal := range s.acknowledged {
-				before.acknowledged[animal.ID] = animal
-			}
-			s.mu.Unlock()
-			r := f.Run("backup", fmt.Sprintf("backup-%d.db", i))
-			if r.Code != 0 {
-				t.Errorf("backup: got %v, want exit code 0", r)
-				return
-			}
-			ledgers = append(ledgers, before)
+		for i := 0; !l.stopping.Load() && !t.Failed(); i++ {
+			l.mu.Lock()
+			acknowledged = append(acknowledged, maps.Clone(l.pets))
+			l.mu.Unlock()
 			// Other commands must also wait for the database lock and then succeed.
-			if r := f.Run("keys", "create", "--name", "n"); r.Code != 0 {
-				t.Errorf("keys create under load: got %v, want exit code 0", r)
+			for _, args := range [][]string{{"backup", fmt.Sprintf("backup-%d.db", i)}, {"keys", "create", "--name", "n"}} {
+				if r := f.Run(args...); r.Code != 0 {
+					t.Errorf("%q under load: got %v, want exit code 0", args, r)
+				}
 			}
 		}
 	})
-	s.run()
+	l.addUntil(p, "storm", 800, func() { p.Signal(syscall.SIGTERM) })
 	backing.Wait()
 	p.ExitCode()
-	for _, problem := range s.problems {
-		t.Error(problem)
-	}
 	if t.Failed() {
 		return
 	}
-	for i, records := range ledgers {
+	for i := range acknowledged {
 		name := fmt.Sprintf("backup-%d.db", i)
 		if info, err := os.Stat(f.Path(name)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
 		}
-		if i > 0 && i < len(ledgers)-1 && i != len(ledgers)/2 {
+		if i > 0 && i < len(acknowledged)-1 && i != len(acknowledged)/2 {
 			continue // skip most backups because the backup command has already checked them all
 		}
 		checkIntegrity(t, f.Path(name))
 		q := f.Serve("--database", name)
-		records.sent = s.sent
-		records.check(t, q.Walk())
+		l.pets = acknowledged[i]
+		l.check(q)
 		q.Stop()
 		f.MustRun("check", "--database", name)
-		t.Logf("%s: %d animals acknowledged before it started, %d contained", name, len(records.acknowledged), records.present)
 	}
 	for _, name := range f.Names() {
 		if strings.Contains(name, "partial") {
@@ -84,16 +77,9 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	execSQL(f, "animalstore.db", `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
 		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
-	guard, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
-	defer cancel()
+	before := f.Names()
 	for interrupted := 0; interrupted < 2; {
-		command := exec.CommandContext(guard, programtest.Binary(t), "backup", "b.db")
-		command.Dir, command.Env = f.Dir, f.Environment()
-		var output programtest.Transcript
-		command.Stderr = &output
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		p := f.Launch(exec.Command(programtest.Binary(t), "backup", "b.db"))
 		programtest.Await(t, "the backup to start", func() bool {
 			found, err := filepath.Glob(f.Path(".b.db.*.partial"))
 			if err != nil {
@@ -101,18 +87,17 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 			}
 			return len(found) > 0 && fileSize(found[0]) > 0 || fileSize(f.Path("b.db")) > 0
 		})
-		command.Process.Signal(os.Interrupt)
-		err := command.Wait()
-		if err == nil { // the backup finished before the signal arrived
+		p.Signal(os.Interrupt)
+		if p.ExitCode() == 0 { // the backup finished before the signal arrived
 			os.Remove(f.Path("b.db"))
 			continue
 		}
 		interrupted++
-		if !strings.Contains(output.String(), "interrupted: nothing was changed") {
-			t.Fatalf("interrupted backup: got %v, stderr %q, want \"interrupted: nothing was changed\"", err, output.String())
+		if output := p.Output.String(); !strings.Contains(output, "interrupted: nothing was changed") {
+			t.Fatalf("interrupted backup: got %q, want \"interrupted: nothing was changed\"", output)
 		}
 		for _, name := range f.Names() {
-			if strings.Contains(name, "b.db") && name != "animalstore.db" && !strings.HasPrefix(name, "animalstore.db-") && name != "animalstore.db.lock" {
+			if !slices.Contains(before, name) && !strings.HasPrefix(name, "animalstore.db-") {
 				t.Errorf("%s was left behind", name)
 			}
 		}
@@ -125,4 +110,129 @@ func fileSize(path string) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// TestRestoreKeepsDamagedStore restores a backup over an unreadable store. The command must keep the old
+// store and its WAL unchanged.
+func TestRestoreKeepsDamagedStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	p.Create(programtest.Pet{Name: "Rex"})
+	f.MustRun("backup", "backup.db")
+	p.Create(programtest.Pet{Name: "late"})
+	p.Kill() // a killed service leaves its WAL behind
+	broken := strings.Repeat("\xff", 200) + f.Read("animalstore.db")[200:]
+	f.Write("animalstore.db", broken)
+	log := f.Read("animalstore.db-wal")
+	if log == "" {
+		t.Fatal("the WAL is empty")
+	}
+	if r := f.Run("check"); r.Code != 1 || !strings.Contains(r.Stderr, "not a database") {
+		t.Errorf("check of a damaged store: got %+v, want exit code 1 and \"not a database\"", r)
+	}
+	programtest.ExpectRefusal(t, f.Run("restore", "backup.db"), 1, "--force")
+	r := f.MustRun("restore", "--force", "backup.db")
+	kept := keptStore.FindString(r.Stderr)
+	if !strings.Contains(r.Stderr, "The ids assigned after the backup are unknown") {
+		t.Errorf("restore does not warn about unknown ids: %+v", r)
+	}
+	if kept == "" || f.Read(kept) != broken || f.Read(kept+"-wal") != log {
+		t.Errorf("the damaged store and its WAL are not kept unchanged in %q: %+v", kept, r)
+	}
+	f.MustRun("check")
+	if got := f.Serve().Walk(); len(got) != 1 || got[0].Name != "Rex" {
+		t.Errorf("got the animals %+v, want only Rex", got)
+	}
+}
+
+var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
+
+// TestKilledRestoreLeavesOneWholeStore kills the restore command at many different points. Each time, either
+// the old store or the new one must exist and be intact.
+func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--demo")
+	before := len(p.Walk())
+	f.MustRun("backup", "backup.db")
+	p.Create(programtest.Pet{Name: "late"})
+	p.Kill()
+	store, wal := f.Read("animalstore.db"), f.Read("animalstore.db-wal")
+	start := time.Now()
+	f.MustRun("restore", "--force", "backup.db")
+	duration := time.Since(start)
+	// Each function reports whether it is time to kill the command: at a random time, when the new file
+	// appears, when the old WAL has been checkpointed, or when the old store has been renamed.
+	exists := func(pattern string) bool { found, _ := filepath.Glob(f.Path(pattern)); return len(found) > 0 }
+	killPoints := []func(deadline time.Time) bool{
+		func(deadline time.Time) bool { return time.Now().After(deadline) },
+		func(time.Time) bool { return exists("*.restoring") },
+		func(time.Time) bool { return !exists("animalstore.db-wal") },
+		func(time.Time) bool { return exists("*.before-*") },
+	}
+	outcomes := map[int]int{}
+	const rounds = 8
+	for round := range rounds {
+		for _, name := range f.Names() {
+			if strings.HasPrefix(name, "animalstore.db") {
+				os.Remove(f.Path(name))
+			}
+		}
+		f.Write("animalstore.db", store)
+		f.Write("animalstore.db-wal", wal)
+		restore := f.Launch(exec.Command(programtest.Binary(t), "restore", "--force", "backup.db"))
+		for at := time.Now().Add(time.Duration(rand.Int64N(int64(duration) + 1))); !killPoints[round%len(killPoints)](at); {
+			select {
+			case <-restore.Exited: // the restore command finished before it was killed
+				at, round = time.Time{}, 0
+			default:
+			}
+		}
+		restore.Kill()
+		checkIntegrity(t, f.Path("animalstore.db"))
+		db := openDatabase(t, f.Path("animalstore.db"))
+		var pets int
+		err := db.QueryRow("SELECT count(*) FROM pets").Scan(&pets)
+		if db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		outcomes[pets]++
+	}
+	if outcomes[before]+outcomes[before+1] != rounds {
+		t.Errorf("the stores had these numbers of animals: %v, want only %d or %d", outcomes, before, before+1)
+	}
+	f.MustRun("check")
+	f.MustRun("restore", "--force", "backup.db")
+	f.MustRun("check")
+	for _, name := range f.Names() {
+		if strings.Contains(name, "restoring") {
+			t.Errorf("restore has left %s behind", name)
+		}
+	}
+}
+
+// TestRestoreRefusesOpenStore runs the restore command while another program has the store open. The command
+// must refuse to replace the file.
+func TestRestoreRefusesOpenStore(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	f.CreateKey("--name", "n")
+	f.MustRun("backup", "backup.db")
+	db := openDatabase(t, f.Path("animalstore.db"))
+	defer db.Close()
+	rows, err := db.Query("SELECT id FROM events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Next()
+	before := append(f.Names(), "animalstore.db.lock") // the lock file is never removed
+	slices.Sort(before)
+	programtest.ExpectRefusal(t, f.Run("restore", "--force", "backup.db"), 1, "another program has it open")
+	if after := f.Names(); !slices.Equal(after, before) {
+		t.Errorf("the folder has %q, want %q as before", after, before)
+	}
+	rows.Close()
+	db.Close()
+	f.MustRun("restore", "--force", "backup.db")
 }

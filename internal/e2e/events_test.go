@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"animalstore/client"
 	"animalstore/internal/programtest"
@@ -48,136 +50,250 @@ func (b *flakyBody) Read(p []byte) (int, error) {
 // connections. Every follower must receive every event exactly once and in order.
 func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
-	const n, writers, followers, kills = 3, 4, 3, 3
-	f, _ := newSharedFolder(t)
+	const n, followers, kills = 3, 3, 3
+	f := newSharedFolder(t)
 	nodes := serveNodesUnderLoad(f, n)
 	b := newBalancer(t, nodes)
-	var killing atomic.Bool
-	killing.Store(true)
-	var writing sync.WaitGroup
-	var mu sync.Mutex
-	acknowledged := map[int64]bool{}
-	for w := range writers {
-		writing.Go(func() {
-			c := b.client(t)
-			for i := 0; killing.Load(); i++ {
-				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: fmt.Sprintf("%d of %d", i, w), CategoryID: int64(i % 3)})
-				if err != nil {
-					continue // the animal was not acknowledged, so it may or may not exist
-				}
-				mu.Lock()
-				acknowledged[pet.ID] = true
-				mu.Unlock()
-			}
-		})
-	}
-	feeds := make([][]string, followers)
+	l := newLoad(t)
+	writer := &buyer{Client: b.client(t), load: l}
+	l.start(4, func(i, n int) error {
+		// An error means that the animal was not acknowledged, so it may or may not exist.
+		writer.add(client.NewPet{Name: fmt.Sprintf("%d of %d", n, i), CategoryID: int64(n % 3)})
+		return nil
+	})
+	const lastEvent = "category.created categories/99"
+	ctx, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
+	defer cancel()
+	var feeds [followers][]string
 	var following sync.WaitGroup
-	followContext, stopFollowing := context.WithCancel(t.Context())
-	defer stopFollowing()
-	var reached [followers]atomic.Value
 	for i := range followers {
-		c, err := client.New("http://nodes.example/v1", programtest.AdminKey, client.WithHTTPClient(&http.Client{Transport: flakyTransport{b}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newClient(t, "http://nodes.example", flakyTransport{b})
 		following.Go(func() {
-			for event, err := range c.Follow(followContext, "0", client.EventFilter{}) {
+			for event, err := range c.Follow(ctx, "0", client.EventFilter{}) {
 				if err != nil {
-					if followContext.Err() == nil {
-						t.Errorf("follower %d: %v", i, err)
-					}
+					t.Errorf("follower %d: %v", i, err)
 					return
 				}
-				feeds[i] = append(feeds[i], fmt.Sprint(event.ID, " ", event.Type, " ", event.Subject))
-				reached[i].Store(event.ID)
+				feeds[i] = append(feeds[i], event.ID+" "+string(event.Type)+" "+event.Subject)
+				if strings.HasSuffix(feeds[i][len(feeds[i])-1], lastEvent) {
+					return
+				}
 			}
 		})
 	}
 	for k := range kills {
-		programtest.Await(t, "more animals to be created", func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return len(acknowledged) > 20*(k+1)
-		})
+		l.await(20)
 		victim := k % n
 		b.put(victim, nil)
 		nodes[victim].Kill()
 		nodes[victim] = serveNodesUnderLoad(f, 1)[0]
 		b.put(victim, nodes[victim])
 	}
-	killing.Store(false)
-	writing.Wait()
-
-	var want []string
-	eventCount := map[int64]int{}
-	last := ""
-	for event, err := range b.client(t).Events(t.Context(), client.EventQuery{Limit: 100}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, fmt.Sprint(event.ID, " ", event.Type, " ", event.Subject))
-		last = event.ID
-		if event.Type == client.EventPetCreated {
-			pet, _, err := event.Pet()
-			if err != nil {
-				t.Fatal(err)
-			}
-			eventCount[pet.ID]++
-		}
+	l.stop()
+	if _, _, err := writer.PutCategory(ctx, 99, "the last event"); err != nil {
+		t.Fatal(err)
 	}
-	for i := range followers {
-		programtest.Await(t, fmt.Sprintf("follower %d to receive the last event", i), func() bool { return reached[i].Load() == any(last) })
-	}
-	stopFollowing()
 	following.Wait()
+	var want []string
+	for _, text := range nodes[0].Feed() {
+		event := programtest.Decode[client.Event](t, text)
+		want = append(want, event.ID+" "+string(event.Type)+" "+event.Subject)
+	}
 	for i, feed := range feeds {
 		if diff := cmp.Diff(want, feed); diff != "" {
 			t.Errorf("events of follower %d (-want +got):\n%s", i, diff)
 		}
 	}
-	for id := range acknowledged {
-		if eventCount[id] != 1 {
-			t.Errorf("pet.created events of acknowledged animal %d: got %d, want 1", id, eventCount[id])
-		}
-	}
-	for _, pet := range nodes[0].Walk() {
-		if eventCount[pet.ID] != 1 {
-			t.Errorf("pet.created events of stored animal %d: got %d, want 1", pet.ID, eventCount[pet.ID])
-		}
+	l.check(nodes[0]) // every acknowledged animal is stored
+	announced, stored := announcedAndStored(nodes[0])
+	if slices.Sort(announced); !slices.Equal(announced, stored) {
+		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)
 	}
 }
 
-// TestFollowerOfOneNodeReceivesEventsOfAnother follows one node and writes to another. The nodes must tell each
-// other about new events, which the test hears, too, so that followers need not wait for the next poll.
-func TestFollowerOfOneNodeReceivesEventsOfAnother(t *testing.T) {
+// TestKilledServiceDeliversEveryEvent kills the service several times while it delivers messages. Every event
+// must arrive at least once and always with the same webhook-id.
+func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
-	f, database := newSharedFolder(t)
-	nodes := serveNodesUnderLoad(f, 2)
-	ctx, stop := context.WithTimeout(t.Context(), programtest.WaitTimeout)
-	defer stop()
-	listener, err := pgx.Connect(ctx, database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close(context.Background())
-	if _, err := listener.Exec(ctx, "LISTEN animalstore_events"); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(nodes[1].URL+"/v1", programtest.AdminKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, end := iter.Pull2(c.Follow(ctx, "0", client.EventFilter{Types: []client.EventType{client.EventPetCreated}}))
-	defer end()
-	for i := range 5 {
-		created, _ := nodes[0].Create(programtest.Pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
-		event, err, _ := next()
-		if want := fmt.Sprint("pets/", created.ID); err != nil || event.Subject != want {
-			t.Fatalf("event %d: got %+v, %v, want the subject %s", i, event, err, want)
+	const rounds = 4
+	f := programtest.NewFolderWithKey(t)
+	r := newReceiver(t)
+	for round := range rounds {
+		p := f.Serve("--webhook-allow-private")
+		if round == 0 {
+			r.subscribe(p)
 		}
+		r.then(func(total int) {
+			if total >= 3+round { // kill the service before it gets a response to this message
+				p.Signal(syscall.SIGKILL)
+			}
+		})
+		for n := 0; ; n++ {
+			body := programtest.Pet{Name: fmt.Sprintf("round %d, animal %d", round, n), CategoryID: int64(n)}.JSON()
+			a, err := p.Try("POST", "/v1/pets", programtest.AdminKey, body)
+			if err != nil {
+				break
+			}
+			programtest.ExpectStatus(t, a, http.StatusCreated)
+		}
+		p.Kill() // wait until the process has exited
+		// Let the next process send the messages that this one was sending. Otherwise, it would wait for 30 seconds.
+		execSQL(f, "animalstore.db", "UPDATE deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
 	}
-	if _, err := listener.WaitForNotification(ctx); err != nil {
-		t.Errorf("the nodes did not notify each other: %v", err)
+	r.then(nil)
+	p := f.Serve("--webhook-allow-private")
+	r.checkAll(p)
+	p.Stop()
+}
+
+// TestStopFinishesDelivery stops the service during a delivery. The delivery must succeed and must not be
+// repeated.
+func TestStopFinishesDelivery(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--webhook-allow-private")
+	r := newReceiver(t)
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	r.then(func(int) {
+		arrived <- struct{}{}
+		<-release
+	})
+	r.subscribe(p)
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	programtest.Await(t, "a message", func() bool { return len(arrived) > 0 })
+	p.Signal(syscall.SIGTERM)
+	p.AwaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	close(release)
+	if code := p.ExitCode(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
+	p = f.Serve("--webhook-allow-private")
+	events, times := r.checkAll(p)
+	if events != times {
+		t.Errorf("%d events arrived %d times, want once each", events, times)
+	}
+}
+
+// receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks
+// library.
+type receiver struct {
+	*httptest.Server
+	t  *testing.T
+	id int64 // the webhook's ID
+
+	mu         sync.Mutex
+	secret     string
+	bodies     map[string]string
+	deliveries map[string]int // how often each message arrived, by webhook-id
+	total      int
+	onMessage  func(total int) // called for each message before the response is sent
+}
+
+// newReceiver starts a receiver for which no webhook exists yet.
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// subscribe creates a webhook for the receiver.
+func (r *receiver) subscribe(p *programtest.Program) {
+	r.t.Helper()
+	a := p.Send("POST", "/v1/webhooks", programtest.AdminKey, fmt.Sprintf(`{"url":%q}`, r.URL+"/hook"))
+	programtest.ExpectStatus(r.t, a, http.StatusCreated)
+	made := programtest.Decode[struct {
+		ID     int64
+		Secret string
+	}](r.t, a.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id, r.secret = made.ID, made.Secret
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // the sender was killed and will send the message again
+	}
+	id := request.Header.Get("webhook-id")
+	r.mu.Lock()
+	if problem := r.check(request, id, string(body)); problem != "" {
+		r.t.Errorf("%s: %s\n%v\n%s", id, problem, request.Header, body)
+	}
+	r.bodies[id] = string(body)
+	r.deliveries[id]++
+	r.total++
+	total, onMessage := r.total, r.onMessage
+	r.mu.Unlock()
+	if onMessage != nil {
+		onMessage(total)
+	}
+}
+
+// check returns a description of what is wrong with a message, or "" if the message is correct.
+func (r *receiver) check(request *http.Request, id, body string) string {
+	contentType := request.Header.Get("Content-Type")
+	if request.Method != "POST" || request.URL.Path != "/hook" || contentType != "application/cloudevents+json; charset=utf-8" ||
+		!strings.HasPrefix(request.UserAgent(), "animalstore/") {
+		return "unexpected " + request.Method + " " + request.URL.Path + ", Content-Type or User-Agent"
+	}
+	if before := r.bodies[id]; before != "" && before != body {
+		return "an earlier message with this webhook-id had another body: " + before
+	}
+	if n := len(strings.Fields(request.Header.Get("webhook-signature"))); n != 1 {
+		return fmt.Sprintf("got %d signatures, want 1", n)
+	}
+	verifier, err := standardwebhooks.NewWebhook(r.secret)
+	if err == nil {
+		err = verifier.Verify([]byte(body), request.Header)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// then sets the function that is called for each message and resets the total number of messages to 0.
+func (r *receiver) then(onMessage func(total int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total, r.onMessage = 0, onMessage
+}
+
+// checkAll waits until every event since the webhook's creation has arrived. Each body must be the same as in
+// the feed, and there must be no other messages and no pending deliveries. It returns the numbers of events and
+// deliveries.
+func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
+	r.t.Helper()
+	since := false
+	for _, event := range p.Feed() {
+		header := programtest.Decode[struct{ ID, Type, Subject string }](r.t, event)
+		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
+		if !since {
+			continue
+		}
+		events++
+		id := "evt_" + header.ID
+		programtest.Await(r.t, id, func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.deliveries[id] > 0
+		})
+		r.mu.Lock()
+		if r.bodies[id] != event {
+			r.t.Errorf("message %s: got %s\nwant %s like the feed", id, r.bodies[id], event)
+		}
+		deliveries += r.deliveries[id]
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	if len(r.deliveries) != events {
+		r.t.Errorf("%d different messages arrived, want %d like the events", len(r.deliveries), events)
+	}
+	r.mu.Unlock()
+	programtest.Await(r.t, "the results of all deliveries", func() bool {
+		return p.Get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).Body == "[]\n"
+	})
+	return events, deliveries
 }

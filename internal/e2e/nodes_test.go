@@ -2,25 +2,115 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"net/http"
+	"net/url"
+	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"animalstore/client"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
 )
 
-// newSharedFolder creates an empty folder for nodes that share a new PostgreSQL database. It returns the
-// folder and the database's URL.
-func newSharedFolder(t *testing.T) (f *programtest.Folder, database string) {
+// TestRollingRestartFailsNoRequest restarts the nodes one after another under load, as an upgrade does. Half
+// of the clients use a load balancer that polls /readyz. The other half use a load balancer that sends
+// requests to a node until the node refuses connections. No call to the Go client may fail, and every
+// acknowledged change must exist exactly once.
+func TestRollingRestartFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	const clients = 4
+	f := newSharedFolder(t)
+	nodes := serveNodesUnderLoad(f, 3)
+	b := newBalancer(t, nodes)
+	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
+	l := newLoad(t)
+	buyers := []*buyer{{Client: b.client(t), load: l}, {Client: blind.client(t), load: l}}
+	l.start(clients, func(i, n int) error { return buyers[i%2].buy(fmt.Sprintf("client %d, purchase %d", i, n), n) })
+	l.await(8 * clients)
+	for i, node := range nodes {
+		node.Stop()
+		if delay := stopDelay(node); delay < time.Second {
+			t.Errorf("the node stopped %v after the signal, want at least 1s of failing /readyz first", delay)
+		}
+		b.put(i, nil)
+		l.await(8 * clients)
+		nodes[i] = serveNodesUnderLoad(f, 1)[0]
+		used := b.put(i, nodes[i])
+		programtest.Await(t, "the new node to be used", func() bool { return used.Load() > 0 || t.Failed() })
+		l.await(8 * clients)
+	}
+	l.stop()
+	for _, node := range nodes {
+		l.check(node)
+	}
+	if lost := len(l.sent) - len(l.pets) + len(l.references) - len(l.orders); lost != 0 {
+		t.Errorf("%d animals and orders were not acknowledged, want all to be", lost)
+	}
+}
+
+var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
+
+// stopDelay returns the time between the stop signal and the end of the process, according to the node's log.
+func stopDelay(p *programtest.Program) time.Duration {
+	p.T.Helper()
+	lines := stoppingAndStopped.FindStringSubmatch(p.Output.String())
+	if lines == nil {
+		p.T.Fatal("the log lacks the lines \"stopping\" and \"stopped\"")
+	}
+	begin, err1 := time.Parse(time.RFC3339Nano, lines[1])
+	end, err2 := time.Parse(time.RFC3339Nano, lines[2])
+	if err1 != nil || err2 != nil {
+		p.T.Fatal(err1, err2)
+	}
+	return end.Sub(begin)
+}
+
+// buy adds an animal and orders it. It may then approve the order and deliver or cancel it. Each request may
+// reach a different node, so every node must know what the other nodes have acknowledged.
+func (b *buyer) buy(name string, n int) error {
+	ctx := b.load.t.Context()
+	pet, err := b.add(client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
+	if err != nil {
+		return err
+	}
+	order, err := b.order(pet.ID, name)
+	if err != nil {
+		return err
+	}
+	if _, late := b.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}); !client.IsCode(late, client.CodePetNotAvailable) {
+		return fmt.Errorf("ordering an animal twice: got %v, want %s", late, client.CodePetNotAvailable)
+	}
+	if n%4 > 0 {
+		if order, err = b.ApproveOrder(ctx, order.ID); err != nil {
+			return err
+		}
+	}
+	switch n % 4 {
+	case 2:
+		order, err = b.DeliverOrder(ctx, order.ID)
+	case 3:
+		order, err = b.CancelOrder(ctx, order.ID)
+	}
+	if err != nil {
+		return err
+	}
+	b.load.record(order)
+	want := petStatusOf[order.Status]
+	if pet, err = b.GetPet(ctx, pet.ID); err != nil || pet.Name != name || pet.Status != want {
+		return fmt.Errorf("got %+v, %v, want %s with the status %q", pet, err, name, want)
+	}
+	return nil
+}
+
+// newSharedFolder creates an empty folder for nodes that share a new PostgreSQL database.
+func newSharedFolder(t *testing.T) *programtest.Folder {
 	t.Helper()
-	database = pgtest.Shared(t).NewDatabase(t)
-	return programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+database), database
+	return programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.Shared(t).NewDatabase(t))
 }
 
 // serveNodesUnderLoad starts nodes that may log that the database is unavailable. On a busy machine, the
@@ -34,205 +124,121 @@ func serveNodesUnderLoad(f *programtest.Folder, n int) []*programtest.Program {
 	return nodes
 }
 
-// query runs a statement directly on a PostgreSQL database, without using the program, and returns a single
-// value.
-func query[T any](t *testing.T, database, statement string) (value T) {
+// balancer is a load balancer that sends requests to the nodes in turn. It never repeats a request, because
+// retrying is the client's responsibility.
+type balancer struct {
+	transport        *http.Transport
+	slots            []*atomic.Pointer[backend] // a slot is nil if its node is down
+	ignoresReadiness bool                       // if true, use a node until it refuses connections
+	turn             atomic.Uint64
+}
+
+// backend is a node as the balancer sees it.
+type backend struct {
+	url   *url.URL
+	ready atomic.Bool
+	used  atomic.Int64 // the number of requests sent to the node
+}
+
+func newBalancer(t *testing.T, nodes []*programtest.Program) *balancer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), programtest.WaitTimeout)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, database)
+	b := &balancer{transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	ctx, stop := context.WithCancel(context.Background())
+	var watchers sync.WaitGroup
+	for i, node := range nodes {
+		slot := &atomic.Pointer[backend]{}
+		b.slots = append(b.slots, slot)
+		b.put(i, node)
+		watchers.Go(func() { watch(ctx, slot) })
+	}
+	t.Cleanup(func() {
+		stop()
+		watchers.Wait()
+		b.transport.CloseIdleConnections()
+	})
+	return b
+}
+
+// put places a node in a slot, or empties the slot if node is nil, and returns the counter of the requests sent
+// to the node. The slot must be emptied when its node stops, because another process may reuse the port.
+func (b *balancer) put(i int, node *programtest.Program) (used *atomic.Int64) {
+	if node == nil {
+		b.slots[i].Store(nil)
+		return nil
+	}
+	at, err := url.Parse(node.URL)
 	if err != nil {
-		t.Fatal(err)
+		node.T.Fatal(err)
 	}
-	defer conn.Close(ctx)
-	if err := conn.QueryRow(ctx, statement).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-	return value
+	placed := &backend{url: at}
+	placed.ready.Store(true)
+	b.slots[i].Store(placed)
+	return &placed.used
 }
 
-// atOnce calls fn concurrently, the given number of times for each node, and returns when all calls have
-// returned.
-func atOnce(nodes []*programtest.Program, times int, fn func(*programtest.Program)) {
-	var running sync.WaitGroup
-	start := make(chan struct{})
-	for _, node := range nodes {
-		for range times {
-			running.Go(func() {
-				<-start
-				fn(node)
-			})
+// watch polls /readyz on the slot's node until the context ends.
+func watch(ctx context.Context, slot *atomic.Pointer[backend]) {
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: programtest.WaitTimeout}
+	for ctx.Err() == nil {
+		if node := slot.Load(); node != nil {
+			response, err := probe.Get(node.url.JoinPath("readyz").String())
+			if err == nil {
+				response.Body.Close()
+			}
+			node.ready.Store(err == nil && response.StatusCode == http.StatusOK)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
 		}
 	}
-	close(start)
-	running.Wait()
 }
 
-// sendToAll concurrently sends the same request to all nodes, several times to each node, and returns the
-// responses.
-func sendToAll(t *testing.T, nodes []*programtest.Program, times int, method, path, body string, fields ...string) []programtest.Response {
+func (b *balancer) client(t *testing.T) *client.Client {
 	t.Helper()
-	var mu sync.Mutex
-	var responses []programtest.Response
-	atOnce(nodes, times, func(node *programtest.Program) {
-		a, err := node.Try(method, path, programtest.AdminKey, body, fields...)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		responses = append(responses, a)
-	})
-	if t.Failed() {
-		t.FailNow()
-	}
-	return responses
+	return newClient(t, "http://nodes.example", b)
 }
 
-// TestNodesMigrateEmptyDatabaseOnce starts several nodes and a command that creates a key at the same time on
-// an empty database.
-func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
-	t.Parallel()
-	const nodes = 4
-	f, database := newSharedFolder(t)
-	made := make(chan programtest.Result, 1)
-	go func() { made <- f.Run("keys", "create", "--name", "early") }()
-	all := f.ServeNodes(nodes)
-	key := <-made // Run ends after WaitTimeout at the latest
-	if key.Code != 0 {
-		t.Fatalf("keys create: got %+v, want exit code 0", key)
+func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close() // each attempt sends a copy of the body
 	}
-	for i, node := range all {
-		node.Create(programtest.Pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1, Status: "available"})
-	}
-	want := all[0].Walk()
-	if len(want) != nodes {
-		t.Errorf("got the animals %+v, want one from each of %d nodes", want, nodes)
-	}
-	for _, node := range all {
-		if got := node.Walk(); !slices.Equal(got, want) {
-			t.Errorf("a node has %+v, want %+v like the first node", got, want)
+	for {
+		if response, err := b.forward(r); err != errNoNode {
+			return response, err
 		}
-		programtest.ExpectStatus(t, node.Send("GET", "/v1/pets", strings.TrimSpace(key.Stdout), ""), 200)
-	}
-	// If a migration had run twice, it would have failed or inserted its rows twice.
-	if n := query[int](t, database, "SELECT count(*) FROM schema_version"); n != 1 {
-		t.Errorf("schema_version has %d rows, want 1", n)
-	}
-	if n := query[int](t, database, "SELECT count(*) FROM inventory"); n != 4 {
-		t.Errorf("inventory has %d rows, want 4", n)
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
 	}
 }
 
-// TestRevokedKeyIsRefusedOnOtherNodes rotates and revokes a key on one node and then uses it on another. A
-// request that is sent more than a second after the change must be refused.
-func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
-	t.Parallel()
-	f, _ := newSharedFolder(t)
-	nodes := f.ServeNodes(2)
-	type key struct {
-		ID  int64
-		Key string
-	}
-	expectRefusedAfter := func(secret string, revoke func()) {
-		t.Helper()
-		for _, node := range nodes { // every node has then cached the secret
-			programtest.ExpectStatus(t, node.Send("GET", "/v1/pets", secret, ""), 200)
-		}
-		revoke()
-		acknowledged := time.Now()
-		for _, node := range nodes {
-			programtest.Await(t, "the secret to be refused", func() bool {
-				elapsed := time.Since(acknowledged) // measured before the request is sent
-				a := node.Send("GET", "/v1/pets", secret, "")
-				if a.Status == 200 && elapsed > time.Second {
-					t.Fatalf("%v after the secret was revoked, a request with it got %v, want 401", elapsed, a)
-				}
-				return a.Status == 401
-			})
-			programtest.ExpectError(t, node.Send("GET", "/v1/pets", secret, ""), 401, "invalid_api_key")
-		}
-	}
-	a := nodes[0].Send("POST", "/v1/keys", programtest.AdminKey, `{"name":"partner","scopes":["pets:read"]}`)
-	programtest.ExpectStatus(t, a, 201)
-	made := programtest.Decode[key](t, a.Body)
-	var rotated key
-	expectRefusedAfter(made.Key, func() {
-		a := nodes[1].Send("POST", fmt.Sprintf("/v1/keys/%d/rotate", made.ID), programtest.AdminKey, `{"overlapSeconds":0}`)
-		programtest.ExpectStatus(t, a, 200)
-		rotated = programtest.Decode[key](t, a.Body)
-	})
-	expectRefusedAfter(rotated.Key, func() {
-		programtest.ExpectStatus(t, nodes[0].Send("DELETE", fmt.Sprintf("/v1/keys/%d", made.ID), programtest.AdminKey, ""), 204)
-	})
-}
+// errNoNode is returned by forward if no node is ready. All probes may fail on a machine that stalls, so the
+// balancer then waits and tries again.
+var errNoNode = errors.New("no node is ready")
 
-// TestIdempotencyKeyWorksAcrossNodes concurrently sends the same request with the same idempotency key to all
-// nodes.
-func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
-	t.Parallel()
-	f, _ := newSharedFolder(t)
-	nodes := f.ServeNodes(3)
-	const rounds, times = 3, 2
-	first := map[string]programtest.Response{} // the first response for each idempotency key
-	createOnce := func(path, body, key string) {
-		t.Helper()
-		executed := 0
-		var same *programtest.Response
-		responses := sendToAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
-		for _, a := range responses {
-			if a.Status == 409 {
-				programtest.ExpectError(t, a, 409, "idempotency_key_in_use")
-				continue
-			}
-			programtest.ExpectStatus(t, a, 201)
-			if a.Header.Get("Idempotency-Replayed") == "" {
-				executed++
-			}
-			if same == nil {
-				same = &a
-			}
-			if a.Body != same.Body || a.Header.Get("Location") != same.Header.Get("Location") {
-				t.Errorf("%s got %v, want %v like the first request", body, a, same)
-			}
+// forward sends a request to the next node that accepts the connection.
+func (b *balancer) forward(r *http.Request) (*http.Response, error) {
+	err := errNoNode
+	turn := b.turn.Add(1)
+	for i := range uint64(len(b.slots)) {
+		node := b.slots[(turn+i)%uint64(len(b.slots))].Load()
+		if node == nil || !node.ready.Load() && !b.ignoresReadiness {
+			continue
 		}
-		if same == nil || executed != 1 {
-			t.Fatalf("%s with one idempotency key was executed %d times, want once: %v", body, executed, responses)
+		attempt := r.Clone(r.Context())
+		attempt.URL.Scheme, attempt.URL.Host = node.url.Scheme, node.url.Host
+		if r.GetBody != nil {
+			attempt.Body, _ = r.GetBody() // cannot fail because the body is in memory
 		}
-		first[key] = *same
-	}
-	for round := range rounds {
-		name := fmt.Sprint("Rex ", round)
-		createOnce("/v1/pets", programtest.Pet{Name: name, CategoryID: int64(round), Status: "available"}.JSON(), "pet "+name)
-		rex := programtest.Decode[programtest.Pet](t, first["pet "+name].Body)
-		createOnce("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
-		// Without an idempotency key, each request counts as a new order, which is refused because the animal
-		// is no longer available.
-		for _, a := range sendToAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
-			programtest.ExpectError(t, a, 409, "pet_not_available")
+		var response *http.Response
+		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {
+			continue // the node is down
 		}
+		node.used.Add(1)
+		return response, err
 	}
-	if pets := nodes[0].Walk(); len(pets) != rounds {
-		t.Errorf("there are %d animals, want %d: %+v", len(pets), rounds, pets)
-	}
-	if a := nodes[1].Get("/v1/store/inventory"); a.Body != fmt.Sprintf(`{"available":0,"pending":%d,"sold":0,"unspecified":0}`+"\n", rounds) {
-		t.Errorf("the inventory is %v, want %d pending", a, rounds)
-	}
-	// Later requests, even after a restart, must get the stored response from every node. A different request
-	// with the same idempotency key must be refused.
-	nodes[0].Kill()
-	nodes[0] = f.Serve()
-	for _, node := range nodes {
-		body := programtest.Pet{Name: "Rex 0", Status: "available"}.JSON()
-		a := node.Send("POST", "/v1/pets", programtest.AdminKey, body, `Idempotency-Key: "pet Rex 0"`)
-		programtest.ExpectStatus(t, a, 201)
-		programtest.ExpectHeader(t, a, "Idempotency-Replayed", "true")
-		programtest.ExpectHeader(t, a, "Location", first["pet Rex 0"].Header.Get("Location"))
-		if a.Body != first["pet Rex 0"].Body {
-			t.Errorf("the replay is %v, want %v", a, first["pet Rex 0"])
-		}
-		a = node.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Tom","categoryId":1}`, "Idempotency-Key: pet Rex 0")
-		programtest.ExpectError(t, a, 422, "idempotency_key_reused")
-	}
+	return nil, err
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -174,19 +173,6 @@ func checkForRaces(t *testing.T, output string) {
 	if strings.Contains(output, "DATA RACE") {
 		t.Errorf("the program has a data race:\n%s", output)
 	}
-}
-
-// ExpectUsageError runs the program in an empty folder and checks that the exit code is 2, that the error
-// message contains names, and that no files were created.
-func ExpectUsageError(t *testing.T, f *Folder, names string, args ...string) Result {
-	t.Helper()
-	f.Variables = slices.Insert(f.Variables, 0, "ANIMALSTORE_ADDR="+TakenAddr(t))
-	r := f.Run(args...)
-	ExpectRefusal(t, r, 2, names)
-	if names := f.Names(); len(names) != 0 {
-		t.Errorf("files: got %q, want none", names)
-	}
-	return r
 }
 
 // TakenAddr returns an address that is already in use. Tests pass it to a service that must refuse to start

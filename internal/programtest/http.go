@@ -168,11 +168,3 @@ func ExpectError(t *testing.T, a Response, status int, code string) {
 		t.Fatalf("got %v, want status %d and error code %q", a, status, code)
 	}
 }
-
-// ExpectHeader checks the value of a response header. If want is empty, the header must be absent.
-func ExpectHeader(t *testing.T, a Response, name, want string) {
-	t.Helper()
-	if got := strings.Join(a.Header.Values(name), ", "); got != want {
-		t.Errorf("header %s: got %q, want %q", name, got, want)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -24,41 +25,55 @@ const configuredKey = shoptest.AdminKey
 // testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
-	t   testing.TB
-	url string
+	t     testing.TB
+	pages *Pages
+	url   string
 }
 
-func newShop(t testing.TB, change ...func(*Config)) *testShop {
+// newShop opens a shop. The configuration needs no service and no log.
+func newShop(t testing.TB, config ...Config) *testShop {
 	t.Helper()
 	s := &testShop{Shop: shoptest.Open(t, shoptest.Options{}), t: t}
-	s.url = s.serve(s.Service, change...)
+	s.pages, s.url = s.serve(s.Service, append(config, Config{})[0])
 	return s
 }
 
-// serve starts an HTTP server with the staff pages for a service and returns its URL.
-func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
+// signIn opens a shop and signs in with the configured key.
+func signIn(t *testing.T) (*testShop, *browser) {
+	t.Helper()
+	s := newShop(t)
+	return s, s.signedIn(configuredKey)
+}
+
+// serve starts an HTTP server with the staff pages for a service.
+func (s *testShop) serve(service *shop.Service, config Config) (pages *Pages, url string) {
 	s.t.Helper()
-	config := Config{Service: service, Log: s.log()}
-	for _, fn := range change {
-		fn(&config)
-	}
+	config.Service, config.Log = service, slog.New(slog.NewTextHandler(s.t.Output(), nil))
 	pages, err := New(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	server := shoptest.Serve(s.t, pages)
 	s.t.Cleanup(pages.Stopping)
-	return server.URL
+	return pages, server.URL
 }
 
-func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
+// addOrderedPet adds an animal and an order for it. The reference of the order is the animal's name.
+func (s *testShop) addOrderedPet(name string) shop.Pet {
+	s.t.Helper()
+	pet := s.AddPet(s.t, name, 1, shop.Available)
+	if _, err := s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: name}); err != nil {
+		s.t.Fatal(err)
+	}
+	return pet
+}
 
 // browser is a client that keeps cookies and does not follow redirects.
 type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	htmx   bool // whether requests have the headers that htmx sends
+	header http.Header // sent with every request
 }
 
 func (s *testShop) browser() *browser {
@@ -69,7 +84,7 @@ func (s *testShop) browser() *browser {
 	}
 	transport := &http.Transport{}
 	s.t.Cleanup(transport.CloseIdleConnections)
-	return &browser{t: s.t, url: s.url, client: &http.Client{Jar: jar, Transport: transport,
+	return &browser{t: s.t, url: s.url, header: http.Header{}, client: &http.Client{Jar: jar, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -77,25 +92,36 @@ func (s *testShop) browser() *browser {
 func (s *testShop) signedIn(key string) *browser {
 	s.t.Helper()
 	b := s.browser()
-	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
-		s.t.Fatalf("sign-in returned %d: %s", got.status, got.text())
-	}
+	b.post("/staff/sign-in", "key", key).want(303)
 	return b
 }
 
-// withHTMX returns a copy of the browser that sends requests as htmx does. The copy and the original share
-// their cookies.
-func (b *browser) withHTMX() *browser {
+// with returns a copy of the browser that sends one more header. It shares its cookies with the original.
+func (b *browser) with(name, value string) *browser {
 	other := *b
-	other.htmx = true
+	other.header = maps.Clone(b.header)
+	other.header.Set(name, value)
 	return &other
 }
 
+// withHTMX returns a copy of the browser that sends requests as htmx does.
+func (b *browser) withHTMX() *browser { return b.with("HX-Request", "true") }
+
 // response is an HTTP response whose body has been read.
 type response struct {
-	status int
-	header http.Header
-	body   string
+	t       testing.TB
+	request string // the method and the path
+	status  int
+	header  http.Header
+	body    string
+}
+
+// nextPage returns the address of the next page, or "" if this is the last one.
+func (r response) nextPage() (address string) {
+	for _, found := range regexp.MustCompile(`href="([^"]*)"[^>]*>More `).FindAllStringSubmatch(r.body, 1) {
+		address = html.UnescapeString(found[1])
+	}
+	return address
 }
 
 // text returns the visible text of the page, with tags removed and spaces collapsed.
@@ -106,9 +132,7 @@ func (r response) text() string {
 
 func (b *browser) do(r *http.Request) response {
 	b.t.Helper()
-	if b.htmx {
-		r.Header.Set("HX-Request", "true")
-	}
+	maps.Copy(r.Header, b.header)
 	got, err := b.client.Do(r)
 	if err != nil {
 		b.t.Fatal(err)
@@ -118,7 +142,7 @@ func (b *browser) do(r *http.Request) response {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return response{got.StatusCode, got.Header, string(body)}
+	return response{b.t, r.Method + " " + r.URL.Path, got.StatusCode, got.Header, string(body)}
 }
 
 func (b *browser) request(method, path string, fields ...string) *http.Request {
@@ -137,45 +161,57 @@ func (b *browser) request(method, path string, fields ...string) *http.Request {
 	return r
 }
 
-func (b *browser) get(path string) response {
+func (b *browser) send(method, path string, fields ...string) response {
 	b.t.Helper()
-	return b.do(b.request("GET", path))
+	return b.do(b.request(method, path, fields...))
 }
 
-// mustGet gets a page and fails the test unless its status is 200.
-func (b *browser) mustGet(path string) response {
-	b.t.Helper()
-	got := b.get(path)
-	if got.status != http.StatusOK {
-		b.t.Fatalf("%s returned %d: %s", path, got.status, got.text())
-	}
-	return got
-}
-
+func (b *browser) get(path string) response { return b.send("GET", path) }
 func (b *browser) post(path string, fields ...string) response {
+	return b.send("POST", path, fields...)
+}
+
+// mustGet gets a page, which must have the status 200 and contain each of the texts.
+func (b *browser) mustGet(path string, texts ...string) response {
 	b.t.Helper()
-	return b.do(b.request("POST", path, fields...))
+	return b.get(path).want(200, texts...)
 }
 
 // want checks that the response has the given status and that its text or its flash message contains each of
 // the texts.
-func (r response) want(t *testing.T, status int, texts ...string) response {
-	t.Helper()
+func (r response) want(status int, texts ...string) response {
+	r.t.Helper()
 	if r.status != status {
-		t.Errorf("got %d, want %d: %s", r.status, status, r.text())
+		r.t.Fatalf("%s: got %d, want %d: %s", r.request, r.status, status, r.text())
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.text()+r.header.Get("HX-Trigger"), text) {
-			t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
+			r.t.Errorf("%s: the response lacks %q: %s %s", r.request, text, r.header.Get("HX-Trigger"), r.text())
+		}
+	}
+	return r
+}
+
+// contains checks that the source of the page contains each of the parts.
+func (r response) contains(parts ...string) response { return r.compareSource(true, parts) }
+
+// lacks checks that the source of the page contains none of the parts.
+func (r response) lacks(parts ...string) response { return r.compareSource(false, parts) }
+
+func (r response) compareSource(want bool, parts []string) response {
+	r.t.Helper()
+	for _, part := range parts {
+		if strings.Contains(r.body, part) != want {
+			r.t.Errorf("%s: the page contains %q: %v, want %v: %s", r.request, part, !want, want, r.body)
 		}
 	}
 	return r
 }
 
 // wantRedirect checks that the response redirects to the target.
-func (r response) wantRedirect(t *testing.T, target string) {
-	t.Helper()
+func (r response) wantRedirect(target string) {
+	r.t.Helper()
 	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {
-		t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
+		r.t.Errorf("%s: got %d with a redirect to %q, want %q: %s", r.request, r.status, got, target, r.text())
 	}
 }

@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,12 +10,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderActions returns the labels of the buttons that change an order's status.
-func (r response) orderActions() (steps []string) {
+// wantActions checks the labels of the buttons that change an order's status.
+func (r response) wantActions(want ...string) response {
+	r.t.Helper()
+	var got []string
 	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(r.body, -1) {
-		steps = append(steps, found[1])
+		got = append(got, found[1])
 	}
-	return steps
+	if !slices.Equal(got, want) {
+		r.t.Errorf("the page offers %q, want %q", got, want)
+	}
+	return r
 }
 
 func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
@@ -24,75 +28,153 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	s := newShop(t)
 	key := s.Key(t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead)
 	b := s.signedIn(key.Secret)
-	b.post("/staff/categories", "name", "Dogs").wantRedirect(t, "/staff/categories")
+	b.post("/staff/categories", "name", "Dogs").wantRedirect("/staff/categories")
 	b.post("/staff/pets", "name", "Rex", "category", "1", "status", "available")
-	b.mustGet("/staff/pets/1").want(t, 200, "Rex Available", "No orders yet", "Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
-	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect(t, "/staff/pets/1")
-	b.post("/staff/pets/1/orders").want(t, http.StatusConflict, "not available")
-	b.withHTMX().post("/staff/pets/1/orders").want(t, 200, "not available", "Mrs Novák")
-	page := b.mustGet("/staff/pets/1").want(t, 200, "Rex Pending", "1 Placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
-	if got := page.orderActions(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Mark as available") {
-		t.Errorf("the page offers %v", got)
-	}
-	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect(t, "/staff/orders")
-	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "Someone else has changed this order")
-	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "Someone else has changed this order", "Approved")
-	if got := b.mustGet("/staff/orders").want(t, 200, "1 Rex Approved Mrs Novák").orderActions(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
-		t.Errorf("the page offers %v", got)
-	}
-	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect(t, "/staff/pets/1")
-	b.mustGet("/staff/pets/1").want(t, 200, "Rex Sold", "Delivered", "Mark as returned")
-	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect(t, "/staff/pets/1")
+	b.mustGet("/staff/pets/1", "Rex Available", "No orders yet",
+		"Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
+	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect("/staff/pets/1")
+	b.post("/staff/pets/1/orders").want(409, "not available")
+	b.withHTMX().post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
+	b.mustGet("/staff/pets/1", "Rex Pending", "1 Placed 2 days 2", "Mrs Novák",
+		"Žofie <at the till> changed status: status available → pending").wantActions("Approve", "Cancel").lacks("Mark as available")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect("/staff/orders")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(412, "Someone else has changed this order")
+	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").
+		want(200, "Someone else has changed this order", "Approved")
+	b.mustGet("/staff/orders", "1 Rex Approved Mrs Novák").wantActions("Hand over", "Cancel")
+	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect("/staff/pets/1")
+	b.mustGet("/staff/pets/1", "Rex Sold", "Delivered", "Mark as returned")
+	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect("/staff/pets/1")
 	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.signedIn(configuredKey).mustGet("/staff/pets/1").want(t, 200, "Key 1 (revoked) changed status: status sold → available")
+	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Key 1 (revoked) changed status: status sold → available")
 }
 
 func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Bella", 1, shop.Available)
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
-	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
-	b.mustGet("/").want(t, 200, "No reservations expire in the next 24 hours")
+	b.mustGet("/staff/orders", "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
+	b.mustGet("/", "No reservations expire in the next 24 hours")
 	s.Clock.Forward(71*time.Hour + 30*time.Minute) // also ends the session
 	b = s.signedIn(configuredKey)
-	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2")
-	b.mustGet("/").want(t, 200, "Time left 1 Rex 2", "2 Bella 2")
+	b.mustGet("/staff/orders", "2 Bella Placed 2")
+	b.mustGet("/", "Time left 1 Rex 2", "2 Bella 2")
 	s.Clock.Forward(time.Hour)
-	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex Expired")
-	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "No orders match").orderActions(); len(got) > 0 {
-		t.Errorf("expired orders offer %v", got)
-	}
-	b.mustGet("/staff/orders?status=x").want(t, 200, "The status must be one of")
-	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order 99")
+	b.mustGet("/staff/orders?status=expired", "1 Rex Expired")
+	b.mustGet("/staff/orders?status=placed", "No orders match").wantActions()
+	b.mustGet("/staff/orders?status=x", "The status must be one of")
+	b.withHTMX().get("/staff/orders/99/row").want(200, "no order 99")
 	if err := s.DeletePet(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.mustGet("/staff/orders").want(t, 200, "1 Animal 1 (removed) Expired")
+	b.mustGet("/staff/orders", "1 Animal 1 (removed) Expired")
 }
 
 func TestOrdersArePaged(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	for range pageSize + 2 {
-		pet := s.AddPet(t, "Rex", 1, shop.Available)
-		if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
-			t.Fatal(err)
-		}
+		s.addOrderedPet("Rex")
 	}
-	next := regexp.MustCompile(`href="([^"]*)"[^>]*>More orders`).FindStringSubmatch(b.mustGet("/staff/orders?status=placed").body)
-	if next == nil {
-		t.Fatal("the first page has no link to the next")
+	next := b.mustGet("/staff/orders?status=placed").nextPage()
+	rows := b.withHTMX().mustGet(next).lacks("<html")
+	if n := strings.Count(rows.body, `<tr id="order-`); n != 2 {
+		t.Errorf("the next page has %d orders, want 2", n)
 	}
-	rows := b.withHTMX().mustGet(strings.ReplaceAll(next[1], "&amp;", "&"))
-	if got := regexp.MustCompile(`<tr id="(order-\d+)"`).FindAllString(rows.body, -1); len(got) != 2 || strings.Contains(rows.body, "<html") {
-		t.Errorf("the next page has %v", got)
+}
+
+func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	b.mustGet("/", "0 Available 0 Pending 0 Sold 0 No status 0 Total", "No animals yet")
+	for i := range 3 {
+		s.AddPet(t, "Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}
+	b.post("/staff/pets/1/orders")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
+	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale through an order
+	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // a sale without an order
+	page := b.mustGet("/", "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
+	day := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
+	rows := day.FindAllStringSubmatch(page.body, -1)
+	if len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
+		t.Errorf("the table of days has %v, want 30 rows ending in 3 arrivals and 2 sales", rows)
+	}
+	s.AddPet(t, "Max", 1, "")
+	b.mustGet("/").contains(`<td class="number">4</td><td class="number">2</td></tr>`) // the animal is counted once
+	// A user without pets:read and orders:read gets an empty dashboard.
+	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/")
+}
+
+func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	b.post("/staff/categories", "name", "").want(422, "Name must have")
+	b.post("/staff/categories", "name", "Dogs").wantRedirect("/staff/categories")
+	s.AddPet(t, "Rex", 1, shop.Available)
+	s.AddPet(t, "Max", 1, shop.Sold)
+	s.AddPet(t, "Momo", 7, "")
+	b.mustGet("/staff/categories", "1 Save 2 1 0 1", "7 Save 1 0 0 0")
+	b.post("/staff/categories/7", "was-name", "", "name", "Rabbits").wantRedirect("/staff/categories")
+	b.post("/staff/categories/7", "was-name", "", "name", "Hares").
+		want(409, "Someone else has renamed category 7 to “Rabbits”; your change to “Hares” was not saved")
+	b.post("/staff/categories/7/delete").want(409, "Category 7 still has animals")
+	if err := s.DeletePet(t.Context(), 3, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.post("/staff/categories/7/delete").wantRedirect("/staff/categories")
+	b.mustGet("/staff/categories").lacks("Rabbits")
+}
+
+func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.signedIn(s.Key(t, shop.Admin).Secret)
+	b.post("/staff/keys", "name", "", "scope", "pets:read").want(422, "Name must")
+	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "soon").want(422, "expiry date must look like")
+	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2001-01-01").want(422, "The expiry date must")
+	secret := regexp.MustCompile(`ask_live_\w+`)
+	made := b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2099-12-31").
+		want(200, "till was created", "it won’t be shown again", "Never 1 Jan 2100, 00:00 UTC")
+	first := secret.FindString(made.body)
+	till := s.signedIn(first)
+	b.mustGet("/staff/keys", "till pets:read").lacks(first)
+	b.post("/staff/keys/2/rotate", "overlap", "x").want(422, "how many hours")
+	b.post("/staff/keys/2/rotate", "overlap", "721").want(422, "must be from 0 to")
+	rotated := b.post("/staff/keys/2/rotate", "overlap", "1").want(200, "till has a new secret")
+	if second := secret.FindString(rotated.body); second == first || second == "" {
+		t.Errorf("the new secret is %q", second)
+	}
+	till.mustGet("/staff/pets")
+	b.post("/staff/keys/2/revoke").wantRedirect("/staff/keys")
+	b.post("/staff/keys/1/revoke").want(409, "last admin key")
+	b.post("/staff/keys/2/revoke").want(404, "no key with the id 2")
+}
+
+func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
+	t.Parallel()
+	_, b := signIn(t)
+	b.post("/staff/webhooks", "url", "ftp://x").want(422, "The URL must be")
+	b.post("/staff/webhooks", "url", "https://example.com/hook", "type", "pet.created", "type", "pet.deleted").
+		want(200, "https://example.com/hook Active", "it won’t be shown again", "whsec_")
+	b.mustGet("/staff/webhooks", "https://example.com/hook Active pet.created pet.deleted")
+	b.mustGet("/staff/webhooks/1").lacks("whsec_")
+	b.post("/staff/webhooks/1/rotate", "overlap", "24").want(200, "it won’t be shown again")
+	b.post("/staff/webhooks/1/test").wantRedirect("/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1", "1 webhook.test Pending 0")
+	b.post("/staff/webhooks/1/deliveries/1").wantRedirect("/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1?status=pending", "2 webhook.test Pending 0", "1 webhook.test Pending 0")
+	b.mustGet("/staff/webhooks/1?status=failed", "No deliveries match")
+	b.post("/staff/webhooks/1/deliveries/99").want(404, "no delivery")
+	b.post("/staff/webhooks/1", "url", "https://example.com/other").wantRedirect("/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1", "https://example.com/other Disabled")
+	b.post("/staff/webhooks/1", "url", "x", "enabled", "on").want(422, "The URL must")
+	b.post("/staff/webhooks/1/delete").wantRedirect("/staff/webhooks")
+	b.get("/staff/webhooks/1").want(404)
 }

@@ -1,7 +1,9 @@
 package staff
 
 import (
+	"bytes"
 	"fmt"
+	"mime/multipart"
 	"net/http"
 	"regexp"
 	"slices"
@@ -10,6 +12,15 @@ import (
 
 	"animalstore/internal/shop"
 )
+
+// wantPets checks the names of the animals on the page.
+func (r response) wantPets(want ...string) response {
+	r.t.Helper()
+	if got := r.petNames(); !slices.Equal(got, want) {
+		r.t.Errorf("got the animals %q, want %q", got, want)
+	}
+	return r
+}
 
 // petNames returns the names of the animals on the page, in order.
 func (r response) petNames() (names []string) {
@@ -23,23 +34,18 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
-	b.mustGet("/staff/pets").want(t, 200, "No animals yet")
+	b.mustGet("/staff/pets", "No animals yet")
 	for i := range 2*pageSize + 5 {
 		s.AddPet(t, fmt.Sprintf("Rex %d", i), int64(1+i%2), []shop.Status{shop.Available, shop.Sold}[i%3/2])
 	}
 	s.AddPet(t, "Žofka", 3, shop.Pending)
 	var walked []string
-	more := regexp.MustCompile(`<a role="button" class="quiet" href="([^"]*)"[^>]*>More animals`)
 	for next := "/staff/pets"; next != ""; {
-		page := b.mustGet(next)
-		walked = append(walked, page.petNames()...)
-		found := more.FindStringSubmatch(page.body)
-		if next = ""; found != nil {
-			next = strings.ReplaceAll(found[1], "&amp;", "&")
-			if rows := b.withHTMX().mustGet(next); strings.Contains(rows.body, "<html") || len(rows.petNames()) == 0 {
-				t.Errorf("htmx got %s", rows.body)
-			}
+		if len(walked) > 0 {
+			b.withHTMX().mustGet(next).contains("<tr").lacks("<html")
 		}
+		page := b.mustGet(next)
+		walked, next = append(walked, page.petNames()...), page.nextPage()
 	}
 	if len(walked) != 2*pageSize+6 || walked[0] != "Žofka" || walked[len(walked)-1] != "Rex 0" {
 		t.Errorf("the pages have %d animals: %v", len(walked), walked)
@@ -53,144 +59,113 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 		"name=&status=&category=":    walked[:pageSize],
 		"name=%20&status=&category=": walked[:pageSize],
 	} {
-		if got := b.mustGet("/staff/pets?" + query).petNames(); !slices.Equal(got, want) {
-			t.Errorf("%s found %v, want %v", query, got, want)
-		}
+		b.mustGet("/staff/pets?" + query).wantPets(want...)
 	}
-	for query, want := range map[string]string{"status=gone": "The status must be", "category=x": "The category must be", "name=%00": "The name must"} {
-		b.mustGet("/staff/pets?"+query).want(t, 200, want)
-	}
+	b.mustGet("/staff/pets?status=gone", "The status must be")
+	b.mustGet("/staff/pets?category=x", "The category must be")
+	b.mustGet("/staff/pets?name=%00", "The name must")
 }
 
 func TestNewPetsMatchTheFilters(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey).withHTMX()
+	s, b := signIn(t)
+	b = b.withHTMX()
 	rex := s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Bella", 1, shop.Sold)
 	s.AddPet(t, "Coco", 2, shop.Sold)
-	got := b.mustGet(fmt.Sprintf("/staff/pets/fresh?newest=%d&status=sold&name=&category=", rex.ID))
-	if !slices.Equal(got.petNames(), []string{"Coco", "Bella"}) || !strings.Contains(got.body, `id="newest" name="newest" value="3"`) {
-		t.Errorf("the new rows are %v: %s", got.petNames(), got.body)
-	}
-	if got := b.mustGet("/staff/pets/fresh?newest=3"); len(got.petNames()) > 0 {
-		t.Errorf("rows without new animals: %v", got.petNames())
-	}
+	b.mustGet(fmt.Sprintf("/staff/pets/fresh?newest=%d&status=sold&name=&category=", rex.ID)).wantPets("Coco", "Bella").
+		contains(`id="newest" name="newest" value="3"`)
+	b.mustGet("/staff/pets/fresh?newest=3").wantPets()
 	for range pageSize + 1 {
 		s.AddPet(t, "many", 1, "")
 	}
-	if got := b.mustGet("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Show new animals"); len(got.petNames()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
-		t.Errorf("more new animals than a page gave %s", got.body)
-	}
+	b.mustGet("/staff/pets/fresh?newest=3&status=&name=m", "Show new animals").wantPets().
+		contains(`value="54"`, `href="/staff/pets?name=m"`)
 }
 
 func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
-	b.post("/staff/pets", "name", " Rex ", "category", "7", "status", "available").wantRedirect(t, "/staff/pets")
+	s, b := signIn(t)
+	b.post("/staff/pets", "name", " Rex ", "category", "7", "status", "available").wantRedirect("/staff/pets")
 	for _, c := range []struct{ name, category, status, want string }{
 		{"", "7", "", "Name must have 1 to 200"}, {"x", "", "", "Select a category"}, {"x", "7", "gone", "Status must be one of"},
 	} {
-		b.post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusUnprocessableEntity, c.want)
-		got := b.withHTMX().post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusOK, c.want)
-		if !strings.HasPrefix(got.body, `<form id="add"`) {
-			t.Errorf("htmx got %s", got.body)
-		}
+		form := []string{"name", c.name, "category", c.category, "status", c.status}
+		b.post("/staff/pets", form...).want(422, c.want)
+		b.withHTMX().post("/staff/pets", form...).want(200, c.want).contains(`<form id="add"`).lacks("<html")
 	}
-	b.withHTMX().post("/staff/pets", "name", "Žofka 🐈", "category", "7").want(t, 200, `"flash":"\u017dofka \ud83d\udc08 was added as number 2."`)
-	b.mustGet("/staff/pets/1/edit").want(t, 200, "Edit Rex")
-	if got := b.withHTMX().mustGet("/staff/pets/1/edit"); !strings.HasPrefix(got.body, `<tr id="pet-1" class="editing">`) {
-		t.Errorf("htmx got %s", got.body)
-	}
+	b.withHTMX().post("/staff/pets", "name", "Žofka 🐈", "category", "7").
+		want(200, `"flash":"\u017dofka \ud83d\udc08 was added as number 2."`)
+	b.mustGet("/staff/pets/1/edit", "Edit Rex")
+	b.withHTMX().mustGet("/staff/pets/1/edit").contains(`<tr id="pet-1" class="editing">`).lacks("<html")
 	was := []string{"was-name", "Rex", "was-category", "7", "was-status", "available"}
-	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(t, http.StatusUnprocessableEntity, "Name must")
-	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect(t, "/staff/pets/1")
-	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(t, http.StatusNotFound, "no animal")
+	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(422, "Name must")
+	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect("/staff/pets/1")
+	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(404, "no animal")
 	// A form that was opened before that change shows both the current values and the user's values.
-	conflict := b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
-		want(t, http.StatusConflict, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine")
-	for _, want := range []string{`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`} {
-		if !strings.Contains(conflict.body, want) {
-			t.Errorf("the form lacks %s", want)
-		}
-	}
-	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(t, http.StatusOK, "Someone else changed this animal")
+	b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
+		want(409, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine").
+		contains(`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`)
+	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(200, "Someone else changed this animal")
 	pet, err := s.Pet(t.Context(), 1)
 	if err != nil || pet.Name != "Rexo" {
 		t.Errorf("the animal is %v (error %v), want the name Rexo", pet, err)
 	}
-	got := b.withHTMX().post("/staff/pets/1", "was-name", "Rexo", "was-category", "8", "was-status", "available", "name", "Max", "category", "7").want(t, 200, "Max was saved")
-	if !strings.HasPrefix(got.body, `<tr id="pet-1"`) || !slices.Equal(got.petNames(), []string{"Max"}) {
-		t.Errorf("htmx got %s", got.body)
-	}
+	was = []string{"was-name", "Rexo", "was-category", "8", "was-status", "available"}
+	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(200, "Max was saved").
+		wantPets("Max").contains(`<tr id="pet-1"`).lacks("<html")
 }
 
 // A table row offers exactly the statuses that the service accepts.
 func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
-	offers := regexp.MustCompile(`name="to" value="(\w+)"`)
+	s, b := signIn(t)
 	for _, from := range append(shop.Statuses(), "") {
 		for _, to := range shop.Statuses() {
 			pet := s.AddPet(t, "Rex", 1, from)
 			row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", pet.ID))
-			var offered []string
-			for _, offer := range offers.FindAllStringSubmatch(row.body, -1) {
-				offered = append(offered, offer[1])
-			}
+			offered := strings.Contains(row.body, fmt.Sprintf(`name="to" value=%q`, to))
 			_, err := s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &to}, nil)
-			if possible := err == nil && from != to; possible != slices.Contains(offered, string(to)) {
-				t.Errorf("from %q to %q is possible: %v, but the row offers %v", from, to, possible, offered)
+			if possible := err == nil && from != to; possible != offered {
+				t.Errorf("from %q to %q is possible: %v, but offered: %v", from, to, possible, offered)
 			}
 		}
 	}
 	pet := s.AddPet(t, "Luna", 1, shop.Available)
 	status := fmt.Sprintf("/staff/pets/%d/status", pet.ID)
-	b.post(status, "was", "available", "to", "pending", "back", "list").wantRedirect(t, "/staff/pets")
-	b.post(status, "was", "available", "to", "sold").want(t, http.StatusPreconditionFailed, "Someone else has changed its status")
-	b.withHTMX().post(status, "was", "available", "to", "sold").want(t, 200, "Someone else has changed its status", "Pending")
-	b.withHTMX().post(status, "was", "pending", "to", "sold").want(t, 200, "Luna is now sold", "Sold")
-	b.withHTMX().post(status, "was", "sold", "to", "pending").want(t, 200, "cannot become pending", "Sold")
-	held := s.AddPet(t, "Held", 1, shop.Available)
-	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}); err != nil {
-		t.Fatal(err)
-	}
-	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "Reserved · order 1")
-	if offers.MatchString(row.body) || strings.Contains(row.body, "/delete") {
-		t.Errorf("a reserved animal offers %s", row.body)
-	}
-	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/status", held.ID), "was", "pending", "to", "sold").want(t, 200, "Order 1 holds this animal")
+	b.post(status, "was", "available", "to", "pending", "back", "list").wantRedirect("/staff/pets")
+	b.post(status, "was", "available", "to", "sold").want(412, "Someone else has changed its status")
+	b.withHTMX().post(status, "was", "available", "to", "sold").want(200, "Someone else has changed its status", "Pending")
+	b.withHTMX().post(status, "was", "pending", "to", "sold").want(200, "Luna is now sold", "Sold")
+	b.withHTMX().post(status, "was", "sold", "to", "pending").want(200, "cannot become pending", "Sold")
+	held := s.addOrderedPet("Held")
+	path := fmt.Sprint("/staff/pets/", held.ID)
+	b.withHTMX().mustGet(path+"/row", "Reserved · order 1").lacks(`name="to"`, "/delete")
+	b.withHTMX().post(path+"/status", "was", "pending", "to", "sold").want(200, "Order 1 holds this animal")
 }
 
 func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(configuredKey)
+	s, b := signIn(t)
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
-	b.mustGet("/staff/pets/1/delete").want(t, 200, "Remove Rex?")
-	removing := b.withHTMX().mustGet("/staff/pets/1/delete").want(t, 200, "Rex will be removed in", "Undo")
-	if !strings.Contains(removing.body, "load delay:8s") {
-		t.Errorf("the row does not delay the removal: %s", removing.body)
-	}
+	b.mustGet("/staff/pets/1/delete", "Remove Rex?")
+	b.withHTMX().mustGet("/staff/pets/1/delete", "Rex will be removed in", "Undo").contains("load delay:8s")
 	if _, err := s.Pet(t.Context(), pet.ID); err != nil {
 		t.Errorf("the animal was removed before the delay: %v", err)
 	}
-	name := "Rexo"
-	if _, err := s.UpdatePet(t.Context(), 1, shop.PetChange{Name: &name}, nil); err != nil {
+	if _, err := s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Rexo")}, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.post("/staff/pets/1/delete", was...).want(t, http.StatusPreconditionFailed, "so it was not removed")
-	b.withHTMX().post("/staff/pets/1/delete", was...).want(t, 200, "so it was not removed", "Rexo")
+	b.post("/staff/pets/1/delete", was...).want(412, "so it was not removed")
+	b.withHTMX().post("/staff/pets/1/delete", was...).want(200, "so it was not removed", "Rexo")
 	was[1] = "Rexo"
-	if got := b.withHTMX().post("/staff/pets/1/delete", was...).want(t, 200, "Rexo was removed"); got.body != "" {
+	if got := b.withHTMX().post("/staff/pets/1/delete", was...).want(200, "Rexo was removed"); got.body != "" {
 		t.Errorf("the row was replaced by %s", got.body)
 	}
-	b.withHTMX().mustGet("/staff/pets/1/row").want(t, 200, "This animal was removed")
-	b.get("/staff/pets/1").want(t, http.StatusNotFound)
-	b.post("/staff/pets/1/delete", was...).want(t, http.StatusNotFound)
+	b.withHTMX().mustGet("/staff/pets/1/row", "This animal was removed")
+	b.get("/staff/pets/1").want(404)
+	b.post("/staff/pets/1/delete", was...).want(404)
 }
 
 func TestNamesAreEscaped(t *testing.T) {
@@ -198,22 +173,110 @@ func TestNamesAreEscaped(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
-	pet := s.AddPet(t, evil, 1, shop.Available)
+	s.addOrderedPet(evil)
 	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: evil}); err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit", "/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
+	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit",
+		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
 		for _, b := range []*browser{b, b.withHTMX()} {
-			got := b.mustGet(page)
-			if strings.Contains(got.body, "<img") || strings.Contains(got.body, "<at the till>") {
-				t.Errorf("%s contains the unescaped name", page)
-			}
+			got := b.mustGet(page).lacks("<img", "<at the till>")
 			if page != "/staff/keys" && page != "/" && !strings.Contains(got.text()+got.body, "img src=x") {
 				t.Errorf("%s does not contain the name", page)
 			}
 		}
 	}
+}
+
+// upload sends a file in the same way as the import form.
+func (b *browser) upload(path, content string, fields ...string) response {
+	b.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.WriteField(fields[i], fields[i+1])
+	}
+	file, err := form.CreateFormFile("file", "animals.csv")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	file.Write([]byte(content))
+	form.Close()
+	r, err := http.NewRequestWithContext(b.t.Context(), "POST", b.url+path, &body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	return b.do(r)
+}
+
+// importFields returns the values of the hidden form fields in a preview.
+func (r response) importFields() (sum, once string) {
+	r.t.Helper()
+	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(r.body)
+	if found == nil {
+		r.t.Fatalf("the page has no import button: %s", r.text())
+	}
+	return found[1], found[2]
+}
+
+func (s *testShop) wantPetCount(n int64) {
+	s.t.Helper()
+	if got, err := s.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
+		s.t.Errorf("the inventory is %+v (error %v), want %d animals", got, err, n)
+	}
+}
+
+func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	b.mustGet("/staff/import", "up to 10 000 animals")
+	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(200,
+		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
+	s.wantPetCount(0)
+	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
+	previewed := b.upload("/staff/import", file).
+		want(200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
+	s.wantPetCount(0)
+	sum, once := previewed.importFields()
+	// A different file gets its own preview first.
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(200, "3 animals ready to import")
+	s.wantPetCount(0)
+	for range 2 { // sending the form twice imports the animals only once
+		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(200, "2 animals added")
+		s.wantPetCount(2)
+	}
+	sum, once = b.upload("/staff/import", file).importFields()
+	// A new preview allows a second import.
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "2 animals added")
+	s.wantPetCount(4)
+
+	b.upload("/staff/import", "").want(422, "The file is empty")
+	b.upload("/staff/import", "name,categoryId\n").want(200, "This file contains no animals")
+	b.upload("/staff/import", "\xff\xfea").want(422, "UTF-16")
+	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(413, "at most 10000")
+	b.upload("/staff/import", strings.Repeat("x", maxImportBytes+maxFormBytes)).want(413, "8 MiB")
+	b.post("/staff/import", "sum", "x").want(422, "could not be read")
+	b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).
+		want(200, "Invalid rows: 500 of 500", "Only the first 100 are shown").lacks("<html")
+}
+
+func TestExportContainsEveryPet(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
+	if got := b.mustGet("/staff/export/animals.csv"); strings.TrimSpace(got.body) != "id,name,categoryId,status" {
+		t.Errorf("an empty shop exports %q", got.body)
+	}
+	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}}}, 2500)
+	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	s.AddPet(t, "=1+1", 2, "")
+	got := b.mustGet("/staff/export/animals.csv").contains("\n1,Rex,1,available", "\n2500,Rex,1,available")
+	disposition := got.header.Get("Content-Disposition")
+	if n := strings.Count(got.body, "\n"); n != 2502 || disposition != `attachment; filename="animals.csv"` {
+		t.Errorf("got %d lines with the Content-Disposition %s, want 2502 in animals.csv", n, disposition)
+	}
+	b.mustGet("/staff/import").lacks(`type="file"`) // the import form needs pets:write
 }

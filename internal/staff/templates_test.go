@@ -1,10 +1,13 @@
 package staff
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
-	"maps"
+	"io/fs"
 	"reflect"
-	"slices"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,8 +15,7 @@ import (
 )
 
 // Templates refer to fields by name, which the compiler does not check. This test executes every template
-// with empty data, with one element in every list, and with a value in every field, so that both branches of
-// every condition are reached.
+// with empty and with filled data, so that both branches of every condition are reached.
 func TestEveryTemplateMatchesItsData(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -21,100 +23,112 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(Config{Service: s.Service, Log: s.log()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	data := map[string]any{
-		"categories":   categoriesPage{},
-		"dashboard":    dashboardPage{},
-		"error":        shop.Error{},
-		"import":       importPage{},
-		"keys":         keysPage{},
-		"orders":       ordersPage{},
-		"pet-add":      petForm{},
-		"pet-delete":   shop.PetView{},
-		"pet-detail":   petDetail{},
-		"pet-edit":     petForm{},
-		"pets":         petsPage{},
-		"sign-in":      signInForm{},
-		"webhook":      webhookPage{},
-		"webhooks":     webhooksPage{},
-		"new-pets":     petsPage{},     // rendered as a fragment
-		"pet-removed":  int64(0),       // rendered as a fragment
-		"pet-removing": shop.PetView{}, // rendered as a fragment
+		"categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
+		"orders": ordersPage{}, "pet-add": petForm{}, "pet-delete": shop.PetView{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
+		"pets": petsPage{}, "sign-in": signInForm{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
+		// These are rendered as fragments only.
+		"new-pets": petsPage{}, "pet-removed": int64(0), "pet-removing": shop.PetView{},
 	}
-	for _, name := range slices.Sorted(maps.Keys(pages.templates.pages)) {
+	for name := range s.pages.templates.pages {
 		if data[name] == nil {
 			t.Errorf("the page %s is not tested", name)
 		}
 	}
 	for name, empty := range data {
-		for _, fill := range []filler{{}, {lists: true}, {lists: true, values: true}} {
+		render := s.pages.templates.fragment
+		if s.pages.templates.pages[name] != nil {
+			render = s.pages.templates.page
+		}
+		for level := range 3 {
 			value := reflect.New(reflect.TypeOf(empty)).Elem()
-			fill.fill(value)
-			render := pages.templates.fragment
-			if pages.templates.pages[name] != nil {
-				render = pages.templates.page
-			}
-			if err := render(io.Discard, name, &view{Data: value.Interface(), KeyName: "till", Staging: true, principal: admin}); err != nil {
-				t.Errorf("%s with %+v: %v", name, fill, err)
+			fill(value, level)
+			data := &view{Data: value.Interface(), KeyName: "till", Staging: true, principal: admin}
+			if err := render(io.Discard, name, data); err != nil {
+				t.Errorf("%s, filled at level %d: %v", name, level, err)
 			}
 		}
 	}
 }
 
-// filler sets the fields of a value recursively.
-type filler struct {
-	lists  bool // whether to give every pointer, slice and map an element
-	values bool // whether to set every number, string, bool and time
-}
-
-func (f filler) fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			if f.values {
-				v.Set(reflect.ValueOf(time.Unix(1e9, 0)))
-			}
-			return
+// fill sets the fields of a value recursively. At level 1, every pointer, slice and map gets an element. At level
+// 2, every number, string, bool and time gets a value, too.
+func fill(v reflect.Value, level int) {
+	switch kind := v.Kind(); {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		if level > 1 {
+			v.Set(reflect.ValueOf(time.Unix(1e9, 0)))
 		}
+	case kind == reflect.Struct:
 		for _, field := range v.Fields() {
 			if field.CanSet() {
-				f.fill(field)
+				fill(field, level)
 			}
 		}
-	case reflect.Pointer:
-		if f.lists {
-			v.Set(reflect.New(v.Type().Elem()))
-			f.fill(v.Elem())
-		}
-	case reflect.Slice:
-		if f.lists {
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			f.fill(v.Index(0))
-		}
-	case reflect.Map:
-		if f.lists {
-			key, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			f.fill(key)
-			f.fill(element)
-			v.Set(reflect.MakeMap(v.Type()))
-			v.SetMapIndex(key, element)
-		}
-	case reflect.String:
-		switch {
-		case !f.values:
-		case v.Type() == reflect.TypeFor[shop.OrderStatus]():
-			v.SetString(string(shop.Placed)) // an order with this status can still change its status
-		default:
-			v.SetString("available")
-		}
-	case reflect.Int, reflect.Int64:
-		if f.values {
-			v.SetInt(1)
-		}
-	case reflect.Bool:
-		v.SetBool(f.values)
+	case level > 0 && kind == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), level)
+	case level > 0 && kind == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), level)
+	case level > 0 && kind == reflect.Map:
+		key, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, level)
+		fill(element, level)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, element)
+	case level < 2:
+	case v.Type() == reflect.TypeFor[shop.OrderStatus]():
+		v.SetString(string(shop.Placed)) // an order with this status can still change its status
+	case kind == reflect.String:
+		v.SetString("available")
+	case v.CanInt():
+		v.SetInt(1)
+	case kind == reflect.Bool:
+		v.SetBool(true)
 	}
+}
+
+// Third-party files are unmodified, and the licence for each is in the same directory.
+func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
+	t.Parallel()
+	sums, err := static.ReadFile("static/vendor/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		known[name] = sum
+	}
+	paths, err := fs.Glob(static, "static/vendor/*")
+	if err != nil || len(paths) != len(known)+2 { // SHA256SUMS and README.md have no checksum
+		t.Errorf("got the files %q, %v, want %d with a checksum", paths, err, len(known))
+	}
+	for name, sum := range known {
+		content, err := static.ReadFile("static/vendor/" + name)
+		if got := fmt.Sprintf("%x", sha256.Sum256(content)); err != nil || got != sum {
+			t.Errorf("%s has the checksum %s, %v, want %s", name, got, err, sum)
+		}
+		if licence, _, _ := strings.Cut(name, "."); known[licence+".LICENSE"] == "" {
+			t.Errorf("%s has no licence", name)
+		}
+	}
+}
+
+func TestStaticFilesAreCachedForever(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.browser()
+	found := regexp.MustCompile(`(?:href|src)="(/staff/static/[^"]+)"`).FindAllStringSubmatch(b.mustGet("/staff/sign-in").body, -1)
+	if len(found) < 5 {
+		t.Fatalf("the page loads %v", found)
+	}
+	for _, file := range found {
+		got := b.mustGet(file[1])
+		if !strings.Contains(got.header.Get("Cache-Control"), "immutable") || got.body == "" {
+			t.Errorf("%s: %v", file[1], got.header)
+		}
+	}
+	b.get("/staff/static/0000000000000000/staff.css").want(404)
 }

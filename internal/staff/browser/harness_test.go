@@ -3,7 +3,6 @@ package browser
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -23,10 +22,6 @@ import (
 	"animalstore/internal/staff"
 )
 
-// screenshots is the directory where TestScreenshots saves its images. If it is empty, the images are
-// discarded.
-var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
-
 // testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
@@ -43,11 +38,9 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 	}
 	server := shoptest.Serve(t, pages)
 	var working sync.WaitGroup
+	t.Cleanup(working.Wait)
+	t.Cleanup(pages.Stopping)
 	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log("work:", err) }) })
-	t.Cleanup(func() {
-		pages.Stopping()
-		working.Wait()
-	})
 	return &testShop{s, t, server.URL}
 }
 
@@ -61,18 +54,18 @@ func (s *testShop) fillDemo() int {
 	return n
 }
 
-// addPet adds an animal directly through the service, without the staff pages.
-func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
-	s.t.Helper()
-	return s.AddPet(s.t, name, 1, status)
-}
-
 // updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
 	if _, err := s.UpdatePet(s.t.Context(), id, change, nil); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// clerk signs a user in who may do everything except administration.
+func (s *testShop) clerk(width int) *user {
+	s.t.Helper()
+	return s.signIn(width, s.Key(s.t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead).Secret)
 }
 
 // user is a browser page in which a user is signed in.
@@ -83,12 +76,9 @@ type user struct {
 	width int
 }
 
-const (
-	desktop = 1280
-	phone   = 360
-)
+const desktop, phone = 1280, 360 // widths of a page
 
-// holdTimers makes a page hold every timer of six seconds or more until the test calls elapse. Otherwise, a
+// holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, a
 // message could vanish before a busy machine has looked at it.
 const holdTimers = `(() => {
 	const set = window.setTimeout, clear = window.clearTimeout, held = new Map();
@@ -117,12 +107,6 @@ func (s *testShop) signIn(width int, key string) *user {
 	return p
 }
 
-// elapse lets the time pass for which the page's long timers wait.
-func (p *user) elapse() {
-	p.t.Helper()
-	p.Run(chromedp.Evaluate("elapse()", nil))
-}
-
 func (p *user) resize(width int) {
 	p.t.Helper()
 	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
@@ -138,9 +122,13 @@ func (p *user) accessible(what string) {
 	p.resize(p.width)
 }
 
-func (p *user) open(path string) {
+// open opens a page and waits until the given elements are visible.
+func (p *user) open(path string, selectors ...string) {
 	p.t.Helper()
 	p.Run(chromedp.Navigate(p.shop.url + path))
+	for _, selector := range selectors {
+		p.waitVisible(selector)
+	}
 }
 
 // click waits until an element is visible and clicks it. It tries again if a live update replaces the element
@@ -161,19 +149,14 @@ func (p *user) click(selector string) {
 func (p *user) fill(selector, text string) {
 	p.t.Helper()
 	p.waitVisible(selector)
-	p.Run(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector), nil), chromedp.KeyEvent(text))
+	focus := fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector)
+	p.Run(chromedp.Evaluate(focus, nil), chromedp.KeyEvent(text))
 }
 
 // waitVisible waits until an element is visible.
 func (p *user) waitVisible(selector string) {
 	p.t.Helper()
 	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
-}
-
-// waitVisibleNoScript is like waitVisible, but for a page on which scripts are disabled.
-func (p *user) waitVisibleNoScript(selector string) {
-	p.t.Helper()
-	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
 // waitFor waits until a JavaScript expression is true, even if the page is reloaded in the meantime.
@@ -191,7 +174,7 @@ func (p *user) waitFor(expression string, args ...any) {
 			}
 		}
 		var body string
-		chromedp.Evaluate("location + ' ' + document.activeElement.outerHTML.slice(0, 300) + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
+		chromedp.Evaluate("location + ' ' + document.activeElement.id + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
 		return fmt.Errorf("timed out waiting for %s; the page says %s", expression, body)
 	}))
 }
@@ -205,11 +188,6 @@ func (p *user) waitText(selector, text string) {
 // text returns the text in an element, with spaces collapsed, or "" if there is no such element.
 func (p *user) text(selector string) string {
 	p.t.Helper()
-	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
-}
-
-// has reports whether an element that matches the selector exists at this moment.
-func (p *user) has(selector string) bool {
-	p.t.Helper()
-	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))
+	text := `(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`
+	return browsertest.Eval[string](p.Page, fmt.Sprintf(text, selector))
 }

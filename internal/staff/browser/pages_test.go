@@ -1,14 +1,18 @@
 package browser
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -19,31 +23,184 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-func TestPetIsReservedSoldAndReturned(t *testing.T) {
+func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Staging)
+	if _, err := s.CreateCategory(t.Context(), "Dogs"); err != nil {
+		t.Fatal(err)
+	}
+	p := s.clerk(desktop)
+	p.waitText(".staging", "This is test data")
+	p.open("/staff/pets")
+	p.accessible("an empty catalogue")
+
+	// Add two animals using only the keyboard.
+	p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
+	p.waitFor(`document.activeElement.id === "add-name"`)
+	p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
+	p.waitText("#pet-1 .name", "Rex")
+	p.waitText("#flashes", "Rex was added as number 1.")
+	p.fill("#add-name", "Bella <b>"+kb.Enter)
+	p.waitText("#pet-2 .name", "Bella <b>")
+	p.accessible("a catalogue")
+
+	// Edit an animal in the table, then edit it again and cancel.
+	p.click("#pet-1-edit")
+	p.waitFor(`document.activeElement.id === "edit-1-name"`)
+	p.accessible("a row being edited")
+	p.fill("#edit-1-name", "Rexo"+kb.Enter)
+	p.waitText("#pet-1-name", "Rexo")
+	p.click("#pet-1-edit")
+	p.waitFor(`document.activeElement.id === "edit-1-name"`)
+	p.Run(chromedp.KeyEvent("other" + kb.Escape))
+	p.waitText("#pet-1-name", "Rexo")
+
+	p.click("#pet-1-to-sold")
+	p.waitText("#pet-1 .badge", "Sold")
+
+	// Filters survive a reload.
+	p.fill("#filter-name", "BELL")
+	p.waitFor(`!document.querySelector("#pet-1") && !!document.querySelector("#pet-2") && location.search.includes("name=BELL")`)
+	p.Run(chromedp.Reload())
+	p.waitVisible("#pet-2")
+	if p.text("#pet-1") != "" {
+		t.Error("the filter is lost")
+	}
+}
+
+func TestRemovalCanBeUndone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	s.addPet("Rex", shop.Available)
-	p := s.clerk(phone)
-	p.open("/staff/pets/1")
-	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
-	p.waitText("#order-1", "Placed")
-	p.waitText("#order-1", "2 days 23 h")
-	p.accessible("an animal with an order")
-	p.click("#order-1-approved")
-	p.waitText("#order-1 .badge", "Approved")
-	p.click("#order-1-delivered")
-	p.waitText(".page-head .badge", "Sold")
-	p.click("#to-available")
-	p.waitText(".page-head .badge", "Available")
-	p.fill("#reserve-reference", kb.Enter)
-	p.waitText("#order-2", "Placed")
-	p.click("#order-2-cancelled")
-	p.waitText("#order-2 .badge", "Cancelled")
-	p.waitText(".page-head .badge", "Available")
-	if history := p.text(".history"); strings.Count(history, "Žofie <at the till> changed") != 5 || !strings.Contains(history, "sold → available") {
-		t.Errorf("the history is %s", history)
+	rex, bella := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Bella", 1, shop.Available)
+	p := s.clerk(desktop)
+	p.open("/staff/pets")
+	p.click("#pet-1-delete")
+	p.waitText("#pet-1", "Rex will be removed")
+	p.accessible("an animal that is about to be removed")
+	p.click("#pet-1-undo")
+	p.waitText("#pet-1-name", "Rex")
+	p.Run(chromedp.Evaluate("elapse()", nil))
+	p.click("#pet-2-delete")
+	p.waitText("#pet-2", "Bella will be removed")
+	p.Run(chromedp.Evaluate("elapse()", nil))
+	p.waitFor(`!document.querySelector("#pet-2")`)
+	p.waitText("#flashes", "Bella was removed.")
+	if _, err := s.Pet(t.Context(), bella.ID); err == nil {
+		t.Error("the removed animal still exists")
 	}
-	p.accessible("an animal with a history")
+	p.click("#pet-1-delete")
+	p.waitText("#pet-1", "Rex will be removed")
+	p.open("/staff/pets") // leaving the page cancels the removal
+	p.waitText("#pet-1-name", "Rex")
+	if _, err := s.Pet(t.Context(), rex.ID); err != nil {
+		t.Errorf("the animal whose removal was undone: %v", err)
+	}
+}
+
+func TestScrollingLoadsEveryPetOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 120 {
+		s.AddPet(t, fmt.Sprint("Rex ", i), 1, shop.Available)
+	}
+	p := s.signIn(desktop, s.Key(t, shop.PetsRead).Secret)
+	p.open("/staff/pets", "#pet-120")
+	p.waitFor(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
+	if n := browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll("tr[id^=pet-]")].map(r => r.id)).size`); n != 120 {
+		t.Errorf("the page has %d animals, want 120", n)
+	}
+}
+
+// Users see each other's changes, and the second of two conflicting edits is refused.
+func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	one, two := s.clerk(desktop), s.clerk(phone)
+	for _, p := range []*user{one, two} {
+		p.open("/staff/pets", "#pet-1")
+	}
+	one.click("#pet-1-to-pending")
+	two.waitText("#pet-1 .badge", "Pending")
+	s.AddPet(t, "Bella", 1, shop.Available)
+	for _, p := range []*user{one, two} { // both users see the new animal and edit the old one
+		p.waitText("#pet-2-name", "Bella")
+		p.click("#pet-1-edit")
+		p.waitVisible("#edit-1-name")
+	}
+	one.fill("#edit-1-name", "Rexo"+kb.Enter)
+	one.waitText("#pet-1-name", "Rexo")
+	two.fill("#edit-1-name", "Max"+kb.Enter)
+	two.waitText("#pet-1 .conflict", "Someone else changed this animal")
+	two.waitText("#pet-1 .conflict table", "Rexo")
+	two.waitText("#pet-1 .conflict table", "Max")
+	two.accessible("a conflict")
+	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // overwrites the other user's change
+	one.waitText("#pet-1-name", "Max")
+
+	// A removed animal is marked as removed on open pages.
+	if err := s.DeletePet(t.Context(), 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	one.waitText("#pet-2", "This animal was removed.")
+
+	// A live update does not replace a field that is being edited.
+	s.updatePet(1, shop.PetChange{Status: new(shop.Available)})
+	two.open("/staff/pets/1", "#reserve-reference")
+	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
+	s.updatePet(1, shop.PetChange{Name: new("Renamed")})
+	two.waitText("#flashes", "changed this while you were typing")
+	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
+		t.Errorf("the field has become %q", text)
+	}
+}
+
+func TestHTMLInNamesNeverRuns(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
+	pet := s.AddPet(t, evil, 1, shop.Available)
+	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := s.signIn(desktop, s.Key(t, shop.Admin).Secret)
+	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/categories"} {
+		p.open(page, "main")
+		if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("main img")`) {
+			t.Errorf("the script in the name ran on %s", page)
+		}
+	}
+	p.open("/staff/pets")
+	p.click("#pet-1-to-pending") // shows a flash message and a new row, both with the animal's name
+	p.waitText("#flashes", evil+" is now pending.")
+	s.updatePet(pet.ID, shop.PetChange{Name: new(evil + "!")})
+	p.waitText("#pet-1-name", evil+"!")
+	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {
+		t.Error("the script in the name ran in a fragment")
+	}
+}
+
+func TestPagesWorkWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(desktop)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	p.open("/staff/pets")
+	p.click("#pet-1-to-pending")
+	wait("#pet-1 .status-pending.badge")
+	p.click("#pet-1-edit")
+	wait(`form.stack [name="name"]`)
+	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
+	p.click("form.stack button.primary")
+	wait("#pet-detail")
+	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
+		t.Errorf("the animal is %v (error %v), want it pending and renamed", pet, err)
+	}
+	p.click(`a[href="/staff/pets/1/delete"]`)
+	p.click("button.danger")
+	wait(".empty")
 }
 
 func TestDashboardAndOrdersUpdateLive(t *testing.T) {
@@ -53,11 +210,10 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.open("/staff/orders")
 	p.waitText("#orders", "No orders yet")
 	n := s.fillDemo()
-	p.open("/")
-	p.waitVisible(".chart canvas")
+	p.open("/", ".chart canvas")
 	p.waitText(".tiles", fmt.Sprint(n, " Total"))
 	p.accessible("the dashboard")
-	rex := s.addPet("Rex", shop.Available)
+	rex := s.AddPet(t, "Rex", 1, shop.Available)
 	p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // the total changes without a reload
 	p.waitVisible(".chart canvas")
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
@@ -80,12 +236,24 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	}
 	p.waitText(row+" .badge", "Cancelled")
 
+	// Reserve, sell and return the animal.
+	p.open(fmt.Sprint("/staff/pets/", rex.ID))
+	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
+	row = fmt.Sprint("#order-", order.ID+1)
+	p.waitText(row, "2 days 23 h")
+	p.click(row + "-approved")
+	p.click(row + "-delivered")
+	p.waitText(".page-head .badge", "Sold")
+	p.click("#to-available")
+	p.waitText(".page-head .badge", "Available")
+	p.waitText(".history", "sold → available")
+	p.accessible("an animal with orders and a history in dark mode")
+
 	p.open("/staff/categories")
 	p.accessible("the categories in dark mode")
 	p.fill(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
 	p.waitFor(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
-	p.open("/staff/pets")
-	p.waitVisible(fmt.Sprint("#pet-", rex.ID))
+	p.open("/staff/pets", fmt.Sprint("#pet-", rex.ID))
 	p.accessible("the catalogue in dark mode")
 }
 
@@ -104,9 +272,8 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	p.accessible("a new key")
 	secret := p.text("#secret")
 	till := s.signIn(phone, secret)
-	till.open("/staff/pets")
-	till.waitVisible("#catalogue")
-	if till.has(`a[href="/staff/keys"]`) {
+	till.open("/staff/pets", "#catalogue")
+	if till.text(`a[href="/staff/keys"]`) != "" {
 		t.Error("the link to the keys is shown without the scope admin")
 	}
 	p.click("#key-2 details.menu:nth-of-type(1) summary")
@@ -119,7 +286,11 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	p.accessible("revoking a key")
 	p.click("#key-2 details.menu:nth-of-type(2) button")
 	p.waitFor(`document.readyState === "complete" && !document.querySelector("#key-2")`)
-	till.waitVisible(`[name="key"]`)
+	till.waitVisible(`[name="key"]`) // the sign-in form appears without a reload
+	if next := browsertest.Eval[string](till.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
+		t.Errorf("sign-in would return to %q, want /staff/pets", next)
+	}
+	till.accessible("signing in")
 
 	p.open("/staff/webhooks")
 	p.click("details.add-panel summary")
@@ -154,13 +325,14 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 	p.waitText("#import-result", "Invalid rows: 1 of 2")
 	p.waitText("#import-result", "must be one of available, pending, sold")
 	p.accessible("a file with an invalid row")
-	if p.has("#import-now") {
+	if p.text("#import-now") != "" {
 		t.Error("a file with an invalid row can be imported")
 	}
 	choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
 	p.waitText("#import-result", "9000 animals ready to import")
 	p.accessible("a good file")
-	p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
+	p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).
+		observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
 	p.click("#import-now")
 	p.waitText("#import-result", "9000 animals added")
 	if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
@@ -168,4 +340,55 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 	}
 	p.open("/staff/pets")
 	p.waitText("#pet-9000", "Rex <b>")
+}
+
+var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
+
+// TestScreenshots takes the screenshots for the documentation. Run it with `make screenshots`.
+func TestScreenshots(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.fillDemo()
+	folder := t.TempDir()
+	if *screenshots != "" {
+		folder = *screenshots
+	}
+	anna, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.Admin}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(p *user, name, path, ready string) {
+		p.open(path, ready)
+		var picture []byte
+		p.Run(chromedp.CaptureScreenshot(&picture))
+		if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if len(picture) < 5000 {
+			t.Errorf("the screenshot %s is nearly empty", name)
+		}
+	}
+	p := s.signIn(desktop, anna.Secret)
+	take(p, "staff", "/staff/pets", ".pets .name")
+	take(p, "staff-today", "/", ".chart canvas")
+	take(p, "staff-animal", fmt.Sprint("/staff/pets/", s.mostOrderedPet()), ".history li")
+	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+	p.Run(emulation.SetDeviceMetricsOverride(phone, 740, 2, true))
+	take(p, "staff-phone", "/staff/pets", ".pets .name")
+}
+
+// mostOrderedPet returns the id of the reserved animal with the most orders.
+func (s *testShop) mostOrderedPet() (id int64) {
+	s.t.Helper()
+	orders, err := s.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	times := map[int64]int{}
+	for _, order := range slices.Backward(orders.Items) { // oldest first, so that the open order is an animal's last
+		if times[order.PetID]++; order.Status == shop.Placed && times[order.PetID] > times[id] {
+			id = order.PetID
+		}
+	}
+	return id
 }

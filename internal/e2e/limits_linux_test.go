@@ -6,9 +6,11 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -61,7 +63,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 			if !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
 			}
-			programtest.ExpectRefusal(t, f.Run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
+			r := f.Run("backup", "--database", "disk/animalstore.db", "disk/backup.db")
+			programtest.ExpectRefusal(t, r, 1, "cannot write the backup", "full")
 			if left, err := filepath.Glob(f.Path("disk/*backup*")); err != nil || len(left) > 0 {
 				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
@@ -78,7 +81,20 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 	p.DatabaseMayFail = true
 	partner := f.CreateKey("--name", "partner", "--database", database)
 	wanted, _ := p.Create(programtest.Pet{Name: "wanted", Status: "available"})
-	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)
+	order := func() programtest.Response {
+		a := p.Send("POST", "/v1/store/orders", partner, fmt.Sprintf(`{"petId":%d}`, wanted.ID))
+		if a.Status == 201 { // make the animal available again
+			path := fmt.Sprint("/v1/store/orders/", programtest.Decode[programtest.Pet](t, a.Body).ID)
+			programtest.ExpectStatus(t, p.Send("PATCH", path, partner, `{"status":"cancelled"}`), 200)
+		}
+		return a
+	}
+	expectAnimals := func(p *programtest.Program, want int) {
+		t.Helper()
+		if got := len(p.Walk()); got != want {
+			t.Errorf("animals: got %d, want the %d acknowledged ones", got, want)
+		}
+	}
 	acknowledged := len(p.Walk())
 	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", partner, ""), 200)
 	for round := range 2 {
@@ -86,56 +102,40 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 		refused := 0
 		for i := 0; refused < 5; i++ {
 			name := fmt.Sprintf("round %d, animal %d", round, i)
-			a := p.Send("POST", "/v1/pets", partner, programtest.Pet{Name: name, CategoryID: int64(1000 + i)}.JSON(), "Content-Type: application/json",
-				"Idempotency-Key: "+strings.ReplaceAll(name, " ", "-"))
-			switch a.Status {
-			case http.StatusCreated:
+			pet := programtest.Pet{Name: name, CategoryID: int64(1000 + i)}.JSON()
+			if a := p.Send("POST", "/v1/pets", partner, pet, "Idempotency-Key: "+name); a.Status == http.StatusCreated {
 				acknowledged++
-			case http.StatusServiceUnavailable:
+			} else {
 				programtest.ExpectError(t, a, 503, "unavailable")
 				if a.Header.Get("Retry-After") == "" {
 					t.Error("503 without Retry-After")
 				}
 				refused++
-			default:
-				t.Fatalf("POST /v1/pets on a full disk: got %v, want status 201 or 503", a)
 			}
 			// The query is different each time, so the response cannot come from a cache.
 			if a := p.Send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.Status != 200 {
 				t.Fatalf("read on a full disk: got %v, want status 200", a)
 			}
 		}
-		if a := p.Send("POST", "/v1/store/orders", partner, order); a.Status == 201 {
-			programtest.ExpectStatus(t, p.Send("PATCH", "/v1/store/orders/"+fmt.Sprint(programtest.Decode[programtest.Pet](t, a.Body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
-		} else {
+		if a := order(); a.Status != 201 {
 			programtest.ExpectError(t, a, 503, "unavailable")
 			if a := p.Get(fmt.Sprint("/v1/store/orders?petId=", wanted.ID)); round == 0 && a.Body != "[]\n" {
 				t.Errorf("orders after a refused order: got %v, want none", a)
 			}
 		}
-		if got := len(p.Walk()); got != acknowledged {
-			t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
-		}
+		expectAnimals(p, acknowledged)
 		programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), 200)
 		free()
 		// The first write after disk space becomes free must succeed, without a restart.
 		p.Create(programtest.Pet{Name: fmt.Sprint("after round ", round)})
 		acknowledged++
-		a := p.Send("POST", "/v1/store/orders", partner, order)
-		programtest.ExpectStatus(t, a, 201)
-		programtest.ExpectStatus(t, p.Send("PATCH", "/v1/store/orders/"+fmt.Sprint(programtest.Decode[programtest.Pet](t, a.Body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+		programtest.ExpectStatus(t, order(), 201)
 		f.MustRun("check", "--database", database)
 	}
-	if got := len(p.Walk()); got != acknowledged {
-		t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
-	}
+	expectAnimals(p, acknowledged)
 	p.Stop()
 	f.MustRun("check", "--database", database)
-	q := f.Serve("--database", database)
-	if got := len(q.Walk()); got != acknowledged {
-		t.Errorf("animals after a restart: got %d, want %d", got, acknowledged)
-	}
-	q.Stop()
+	expectAnimals(f.Serve("--database", database), acknowledged)
 }
 
 // TestBackupOnFullDiskLeavesNoFiles simulates a full disk with a limit on the file size, which requires no
@@ -146,14 +146,69 @@ func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	f.Serve("--demo").Stop()
 	f.MustRun("backup", "whole.db")
 	before := f.Names()
-	r := f.Shell("ulimit -f 64; animalstore backup b.db")
-	programtest.ExpectRefusal(t, r, 1, "cannot write the backup")
-	r = f.Shell("ulimit -f 64; animalstore restore --force whole.db")
-	programtest.ExpectRefusal(t, r, 1, "whole.db")
+	programtest.ExpectRefusal(t, f.Shell("ulimit -f 64; animalstore backup b.db"), 1, "cannot write the backup")
+	programtest.ExpectRefusal(t, f.Shell("ulimit -f 64; animalstore restore --force whole.db"), 1, "whole.db")
 	for _, name := range f.Names() {
 		if !slices.Contains(before, name) && !strings.HasPrefix(name, "animalstore.db-") {
 			t.Errorf("%s was left behind", name)
 		}
 	}
 	f.MustRun("check")
+}
+
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The
+// service must lower its connection limit and continue to serve clients, even if it must open database files
+// first.
+func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	const limit, clients = 100, 8
+	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
+	command.Env = []string{"GOMAXPROCS=2"} // determines the number of database connections
+	p := f.Launch(command)
+	p.AwaitReady()
+	if !strings.Contains(p.Output.String(), "connection limit lowered") {
+		t.Error("the log does not report the lowered connection limit")
+	}
+	if got := p.Metric("animalstore_connections_limit"); got != limit/4*3 {
+		t.Errorf("connection limit: got %v, want %d", got, limit/4*3)
+	}
+	served := make([]*programtest.Program, clients)
+	for i := range served { // each client has one connection, which has not used the database yet
+		own := *p
+		own.Client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: programtest.WaitTimeout}
+		t.Cleanup(own.Client.CloseIdleConnections)
+		programtest.ExpectStatus(t, own.Send("GET", "/livez", "", ""), 200)
+		served[i] = &own
+	}
+	var working sync.WaitGroup
+	for i, p := range served {
+		working.Go(func() {
+			// The service may drop a connection that is waiting for its next request. The client then retries.
+			request := func(want int, method, path, body string) {
+				a, err := programtest.Response{}, error(nil)
+				programtest.Await(t, "a response", func() bool {
+					a, err = p.Try(method, path, programtest.AdminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))
+					return err == nil
+				})
+				if a.Status != want || !strings.Contains(a.Body, `"name"`) {
+					t.Errorf("%s %s: got %v, want status %d and the animal", method, path, a, want)
+				}
+			}
+			for n := range 5 {
+				request(201, "POST", "/v1/pets", programtest.Pet{Name: fmt.Sprintf("%d of %d", n, i)}.JSON())
+				request(200, "GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), "")
+			}
+		})
+	}
+	for range 2 * limit { // these connections stay idle, so the service may drop some of them
+		openConnection(p, "")
+	}
+	working.Wait()
+	p.Client.CloseIdleConnections()
+	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", programtest.AdminKey, ""), 200)
+	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
+		t.Errorf("open descriptors: got %d, %v, want fewer than %d", len(entries), err, limit)
+	}
+	p.Stop()
 }
