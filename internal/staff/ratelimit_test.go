@@ -15,7 +15,7 @@ func TestPagesCountTowardsTheRateLimit(t *testing.T) {
 	limiter := web.NewRateLimiter(2)
 	now := time.Now()
 	limiter.Now = func() time.Time { return now }
-	s := newShop(t, func(c *Config) { c.RateLimiter = limiter })
+	s := newShop(t, Config{RateLimiter: limiter})
 	b, other := s.signedIn(configuredKey), s.signedIn(s.Key(t, shop.Admin).Secret)
 	for i := range 4 { // the burst is twice the rate
 		if got := b.get("/staff/pets"); got.status != http.StatusOK {
