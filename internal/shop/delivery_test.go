@@ -48,7 +48,7 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 			}
 		}
 		h.wantDisabled("attempt since " + first.Format(time.RFC3339) + " has failed; in the last one, the response was 503 Service Unavailable.")
-		time.Sleep(100 * 24 * time.Hour)
+		time.Sleep(100 * day)
 		h.claim(0)
 	})
 }
@@ -61,7 +61,7 @@ func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Hour, time.Hour, time.Hour},
-			{100 * 24 * time.Hour, 24 * time.Hour, 24 * time.Hour},
+			{100 * day, day, day},
 		} {
 			h.addAndFanOut(1)
 			claim := h.claim(1)[0]
@@ -89,12 +89,10 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 		time.Sleep(time.Second)
 		// This attempt was in flight when the webhook was disabled, so its result changes nothing.
 		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry)
-		if again := h.current(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
-			h.t.Errorf("the webhook was disabled at %s and again at %s", disabled.UpdatedAt, again.UpdatedAt)
-		}
+		equal(h.t, "the time of the change", h.current().UpdatedAt, disabled.UpdatedAt)
 		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // this attempt was also in flight
 		h.addAndFanOut(2)                                  // these messages are not delivered until the webhook is enabled
-		time.Sleep(10 * 24 * time.Hour)
+		time.Sleep(10 * day)
 		h.claim(0)
 		h.enable(true)
 		h.fanOut()
@@ -113,9 +111,8 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 		h.addAndFanOut(3)
 		claims := h.claim(3)
 		h.finish(claims[0], 500, 0, shop.OutcomeRetry)
-		hook, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{URL: new("https://example.com/new")}, nil)
-		if err != nil || !hook.FailingSince.IsZero() {
-			h.t.Fatalf("after the change the webhook is %+v, %v", hook, err)
+		if hook := h.update(shop.WebhookChange{URL: new("https://example.com/new")}); !hook.FailingSince.IsZero() {
+			h.t.Errorf("after the change the webhook is %+v", hook)
 		}
 		if d := h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
 			h.t.Errorf("unexpected delivery %+v", d)
@@ -126,9 +123,7 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, claim := range h.claim(3) {
-			if claim.URL != "https://example.com/new" {
-				h.t.Errorf("the message goes to %s", claim.URL)
-			}
+			equal(h.t, "the URL", claim.URL, "https://example.com/new")
 		}
 	})
 }
@@ -141,9 +136,8 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 		h.finish(both[0], 500, 0, shop.OutcomeRetry)
 		failing := h.current().FailingSince
 		h.finish(both[1], 500, 0, shop.OutcomeRetry)
-		if now := h.current().FailingSince; failing.IsZero() || !now.Equal(failing) {
-			h.t.Errorf("failing since %v, then since %v", failing, now)
-		}
+		equal(h.t, "whether it failed", failing.IsZero(), false)
+		equal(h.t, "the time since when it fails", h.current().FailingSince, failing)
 		for i, wait := range schedule {
 			time.Sleep(wait * 11 / 10)
 			due := 2
@@ -156,9 +150,7 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 					h.finish(claim, 500, 0, shop.OutcomeFailed)
 				case claim.ID == both[1].ID && i == 3:
 					h.finish(claim, 200, 0, shop.OutcomeSucceeded)
-					if since := h.current().FailingSince; !since.IsZero() {
-						h.t.Errorf("failing since %v although it accepted a message", since)
-					}
+					equal(h.t, "failing since, although it accepted a message", h.current().FailingSince, time.Time{})
 				default:
 					h.finish(claim, 500, 0, shop.OutcomeRetry)
 				}
@@ -186,17 +178,14 @@ func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 		h.fanOut()
 		sent := map[string]int{}
 		for len(sent) < 153 {
-			claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
-			if err != nil || len(claims) == 0 {
-				h.t.Fatalf("only %d messages were sent: %v", len(sent), err)
+			claims := must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100))(h.t)
+			if len(claims) == 0 {
+				h.t.Fatalf("only %d messages were sent", len(sent))
 			}
 			for _, claim := range claims {
-				if sent[claim.MessageID]++; sent[claim.MessageID] > 1 {
-					h.t.Errorf("%s is sent twice", claim.MessageID)
-				}
-				if outcome, err := h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
-					h.t.Fatal(outcome, err)
-				}
+				sent[claim.MessageID]++
+				equal(h.t, "how often "+claim.MessageID+" is sent", sent[claim.MessageID], 1)
+				must(h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0))(h.t)
 			}
 		}
 		h.claim(0)
@@ -212,13 +201,8 @@ func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 		h.enable(false)
 		h.addPets(3)
 		time.Sleep(2 * time.Hour)
-		removing, err := h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour})
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if err := removing.RemoveEvents(h.t.Context()); err != nil {
-			h.t.Fatal(err)
-		}
+		removing := must(h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour}))(h.t)
+		check(h.t, removing.RemoveEvents(h.t.Context()))
 		h.addPets(2)
 		h.enable(true)
 		h.fanOut()
@@ -236,9 +220,9 @@ func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 		time.Sleep(shop.ClaimDuration - time.Microsecond)
 		h.claim(0)
 		time.Sleep(time.Microsecond)
-		second, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1)
-		if err != nil || len(second) != 1 || second[0].ID != slow[0].ID {
-			h.t.Fatalf("%+v %v", second, err)
+		second := must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1))(h.t)
+		if len(second) != 1 || second[0].ID != slow[0].ID {
+			h.t.Fatalf("claimed %+v, want only %d", second, slow[0].ID)
 		}
 		if d := h.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
 			h.t.Errorf("the result of a lost claim was stored: %+v", d)
@@ -257,9 +241,9 @@ func TestRedeliver(t *testing.T) {
 		claim := h.claim(1)[0]
 		h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		h.enable(false)
-		again, err := h.Redeliver(h.t.Context(), h.hook.ID, claim.ID)
-		if err != nil || again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
-			h.t.Fatalf("%+v %v", again, err)
+		again := must(h.Redeliver(h.t.Context(), h.hook.ID, claim.ID))(h.t)
+		if again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
+			h.t.Fatalf("%+v is redelivered as %+v", claim, again)
 		}
 		repeat := h.claim(1)[0]
 		if string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
@@ -270,11 +254,9 @@ func TestRedeliver(t *testing.T) {
 		h.claim(0) // the retry waits until the webhook is enabled
 		h.enable(true)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		if _, err := h.Redeliver(h.t.Context(), h.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {
-			h.t.Error(err)
-		}
-		if _, err := h.Redeliver(h.t.Context(), 999, claim.ID); shop.AsError(err).Code != shop.NotFound {
-			h.t.Error(err)
+		for _, unknown := range [][2]int64{{h.hook.ID, 999}, {999, claim.ID}} {
+			_, err := h.Redeliver(h.t.Context(), unknown[0], unknown[1])
+			wantCode(h.t, err, shop.NotFound)
 		}
 	})
 }
@@ -283,28 +265,20 @@ func TestRedeliver(t *testing.T) {
 func TestTestMessageIsSentOnce(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		for _, enabled := range []bool{true, false} {
-			if !enabled {
-				h.enable(false)
-			}
-			before := h.current()
-			for _, status := range []int{0, 500, http.StatusGone, 200} {
-				made, err := h.TestWebhook(h.t.Context(), h.hook.ID)
-				if err != nil || made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") {
-					h.t.Fatalf("%+v %v", made, err)
-				}
-				want := shop.OutcomeFailed
-				if status == 200 {
-					want = shop.OutcomeSucceeded
-				}
+			h.enable(enabled)
+			for status, want := range map[int]shop.Outcome{
+				0: shop.OutcomeFailed, 500: shop.OutcomeFailed, http.StatusGone: shop.OutcomeFailed, 200: shop.OutcomeSucceeded,
+			} {
+				made := must(h.TestWebhook(h.t.Context(), h.hook.ID))(h.t)
 				claim := h.claim(1)[0]
-				if strings.Contains(string(claim.Body), h.hook.Secret) {
-					h.t.Errorf("the message contains the secret: %s", claim.Body)
+				if made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") || strings.Contains(string(claim.Body), h.hook.Secret) {
+					h.t.Errorf("the message %+v is %s", made, claim.Body)
 				}
 				h.finish(claim, status, time.Hour, want)
 				time.Sleep(48 * time.Hour)
 				h.claim(0)
 			}
-			if after := h.current(); after.Enabled != before.Enabled || !after.FailingSince.IsZero() {
+			if after := h.current(); after.Enabled != enabled || !after.FailingSince.IsZero() {
 				h.t.Errorf("unexpected webhook %+v", after)
 			}
 		}
@@ -316,9 +290,10 @@ func TestOldDeliveriesAreRemoved(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		time.Sleep(29 * 24 * time.Hour)
-		h.wantLeftAfterRemoval(1)
-		time.Sleep(2 * 24 * time.Hour)
-		h.wantLeftAfterRemoval(0)
+		for i, wait := range []time.Duration{29 * day, 2 * day} {
+			time.Sleep(wait)
+			check(h.t, h.RemoveDeliveries(h.t.Context()))
+			equal(h.t, "deliveries that are left", len(h.deliveries()), 1-i)
+		}
 	})
 }

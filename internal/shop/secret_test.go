@@ -9,10 +9,8 @@ import (
 func TestNewSecretsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for environment, form := range map[Environment]*regexp.Regexp{
-		Production: regexp.MustCompile(`^ask_live_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
-		Staging:    regexp.MustCompile(`^ask_test_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
-	} {
+	for environment, word := range map[Environment]string{Production: "live", Staging: "test"} {
+		form := regexp.MustCompile(`^ask_` + word + `_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`)
 		for range 1000 {
 			secret := newSecret(environment)
 			if !form.MatchString(secret) || seen[secret] || !wellFormed(secret, environment) {
@@ -62,4 +60,23 @@ func TestSecretsAreUniform(t *testing.T) {
 			t.Errorf("%q occurs %d times in %d", c, counts[c], n)
 		}
 	}
+}
+
+// FuzzSecret checks that every well-formed secret is redacted and belongs to only one environment.
+func FuzzSecret(f *testing.F) {
+	secret := newSecret(Production)
+	for _, text := range []string{"", "ask_live_", secret, newSecret(Staging), secret + "x", secret[:40] + "000000"} {
+		f.Add(text)
+	}
+	s := &Service{configuredText: "the-operators-own-key"}
+	f.Fuzz(func(t *testing.T, text string) {
+		live, test := wellFormed(text, Production), wellFormed(text, Staging)
+		if live && test {
+			t.Fatalf("%q is a secret of both environments", text)
+		}
+		shown := s.Redact("before " + text + " after the-operators-own-key.")
+		if live && strings.Contains(shown, text[9:39]) || strings.Contains(shown, "the-operators-own-key") {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+	})
 }

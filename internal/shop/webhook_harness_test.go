@@ -1,7 +1,6 @@
 package shop_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,10 +29,8 @@ func withWebhook(t *testing.T, test func(*webhookHarness)) {
 // subscribe creates the webhook.
 func (h *webhookHarness) subscribe() {
 	h.t.Helper()
-	var err error
-	if h.hook, err = h.CreateWebhook(h.t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
-		h.t.Fatal(err)
-	}
+	hook := shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}
+	h.hook = must(h.CreateWebhook(h.t.Context(), hook))(h.t)
 }
 
 // addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
@@ -54,26 +51,15 @@ func (h *webhookHarness) addPets(animals int) {
 // fanOut turns all new events that the webhook subscribes to into deliveries.
 func (h *webhookHarness) fanOut() {
 	h.t.Helper()
-	for reached := int64(-1); ; {
-		now, err := h.FanOut(h.t.Context(), h.current(), reached)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if now == reached {
-			return
-		}
-		reached = now
+	for before, reached := int64(-2), int64(-1); reached != before; {
+		before, reached = reached, must(h.FanOut(h.t.Context(), h.current(), reached))(h.t)
 	}
 }
 
 // current returns the webhook as it is stored now.
 func (h *webhookHarness) current() shop.Webhook {
 	h.t.Helper()
-	hook, err := h.Webhook(h.t.Context(), h.hook.ID)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return hook
+	return must(h.Webhook(h.t.Context(), h.hook.ID))(h.t)
 }
 
 // claim claims all deliveries that are due and checks how many there are.
@@ -94,38 +80,31 @@ func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Du
 	if status == 0 {
 		attempt.Error = "the connection was refused"
 	}
-	outcome, err := h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter)
-	if err != nil || outcome != want {
-		h.t.Fatalf("the outcome is %s, %v; want %s", outcome, err, want)
+	equal(h.t, "the outcome", must(h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter))(h.t), want)
+	for _, delivery := range h.deliveries() {
+		if delivery.ID == claim.ID {
+			return delivery
+		}
 	}
-	return h.delivery(claim.ID)
+	h.t.Fatalf("there is no delivery %d", claim.ID)
+	return shop.Delivery{}
 }
 
 func (h *webhookHarness) deliveries() []shop.Delivery {
 	h.t.Helper()
-	page, err := h.ListDeliveries(h.t.Context(), shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return page.Items
+	list := shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}}
+	return must(h.ListDeliveries(h.t.Context(), list))(h.t).Items
 }
 
-func (h *webhookHarness) delivery(id int64) shop.Delivery {
+func (h *webhookHarness) update(change shop.WebhookChange) shop.Webhook {
 	h.t.Helper()
-	for _, delivery := range h.deliveries() {
-		if delivery.ID == id {
-			return delivery
-		}
-	}
-	h.t.Fatalf("there is no delivery %d", id)
-	return shop.Delivery{}
+	return must(h.UpdateWebhook(h.t.Context(), h.hook.ID, change, nil))(h.t)
 }
 
-func (h *webhookHarness) enable(enabled bool) {
-	h.t.Helper()
-	if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
-		h.t.Fatal(err)
-	}
+func (h *webhookHarness) enable(enabled bool) { h.update(shop.WebhookChange{Enabled: &enabled}) }
+
+func (h *webhookHarness) setTypes(types ...shop.EventType) {
+	h.update(shop.WebhookChange{Types: &types})
 }
 
 // wantDisabled checks that the shop has disabled the webhook for the given reason and has recorded an event
@@ -136,22 +115,11 @@ func (h *webhookHarness) wantDisabled(reason string) {
 	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
 		h.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
 	}
-	page, err := h.ListEvents(h.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.PageRequest{Limit: 100})
-	if err != nil || len(page.Items) == 0 {
-		h.t.Fatalf("there is no event: %v", err)
+	filter, newest := shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}, Newest: true}, "none"
+	for _, e := range must(h.ListEvents(h.t.Context(), filter, shop.PageRequest{Limit: 1}))(h.t).Items {
+		newest = fmt.Sprintf("%s by %s: %s", e.Subject, e.Actor, e.Data)
 	}
-	event := page.Items[len(page.Items)-1]
-	if event.Actor != "system" || event.Subject != fmt.Sprint("webhooks/", hook.ID) || !strings.Contains(string(event.Data), reason) {
-		h.t.Errorf("the event is %+v, %s", event, event.Data)
-	}
-}
-
-func (h *webhookHarness) wantLeftAfterRemoval(left int) {
-	h.t.Helper()
-	if err := h.RemoveDeliveries(context.Background()); err != nil {
-		h.t.Fatal(err)
-	}
-	if n := len(h.deliveries()); n != left {
-		h.t.Errorf("%d deliveries are left, want %d", n, left)
+	if !strings.HasPrefix(newest, fmt.Sprintf("webhooks/%d by system: ", hook.ID)) || !strings.Contains(newest, reason) {
+		h.t.Errorf("the newest event is %s, want one of the system: %s", newest, reason)
 	}
 }
