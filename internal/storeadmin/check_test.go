@@ -16,33 +16,16 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// findings runs Check and returns its findings.
-func findings(t *testing.T, database string) []string {
-	t.Helper()
-	found := []string{}
-	n, err := Check(t.Context(), database, func(finding string) { found = append(found, finding) })
-	if err != nil || n.All != len(found) {
-		t.Errorf("%+v, %v: %q", n, err, found)
-	}
-	return found
-}
-
 func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	t.Parallel()
-	expectSound := func(database string) {
-		t.Helper()
-		if found := findings(t, database); len(found) > 0 {
-			t.Errorf("%q", found)
-		}
-	}
-	expectSound(soundShop(t, "server"))
+	expectSound(t, soundShop(t, "server"))
 	file := soundShop(t, "file")
-	expectSound(file)
+	expectSound(t, file)
 	with(t, file, func(tx shop.WriteTx) error {
 		_, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
 		return err
 	})
-	expectSound(file)
+	expectSound(t, file)
 }
 
 func TestCheckFindsEveryDamage(t *testing.T) {
@@ -63,7 +46,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 					t.Errorf("%s: found %q, %v; want %q", what, found, err, d.want)
 				}
 			}
-			if found, err := c.checkDamaged(damage{}); err != nil || len(found) > 0 {
+			if found, err := c.checkDamaged(damage{statements: "SELECT 1"}); err != nil || len(found) > 0 {
 				t.Errorf("after all damage was undone: found %q, %v", found, err)
 			}
 		})
@@ -92,37 +75,23 @@ func openToDamage(t *testing.T, database string) *damageable {
 	t.Helper()
 	d := &damageable{t: t, engine: &postgres}
 	if sqlstore.IsURL(database) {
-		store := open(t, database, sqlstore.Options{})
-		conn, err := store.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Conn = conn
+		d.Conn = must(open(t, database, sqlstore.Options{}).Conn(t.Context()))(t)
 	} else {
 		d.Conn, d.engine = sqlstore.OpenFile(database), knowingTheSchema(t)
 	}
 	t.Cleanup(d.Close)
-	steps, err := sqlstore.Migrations(d.Engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Version = len(steps)
+	d.Version = len(must(sqlstore.Migrations(d.Engine))(t))
 	return d
 }
 
 // checkDamaged returns what a check finds in a damaged shop.
 func (c *damageable) checkDamaged(d damage) (found []string, err error) {
+	if c.Engine == sqlstore.SQLite {
+		d.statements = strings.ReplaceAll(d.statements, `'\x0102'`, "x'0102'")
+	}
 	statements := strings.Split(d.statements, "; ")
 	if strings.Contains(d.statements, "TRIGGER") {
 		statements = []string{d.statements}
-	}
-	if c.Engine == sqlstore.SQLite {
-		for i, statement := range statements {
-			statements[i] = strings.ReplaceAll(statement, `'\x0102'`, "x'0102'")
-		}
-	}
-	if d.statements == "" {
-		statements = nil
 	}
 	checker := &checker{Conn: c.Conn, engine: c.engine, report: func(finding string) { found = append(found, finding) }}
 	ctx := c.t.Context()
@@ -141,19 +110,9 @@ func (c *damageable) checkDamaged(d damage) (found []string, err error) {
 // once.
 func knowingTheSchema(t *testing.T) *engine {
 	t.Helper()
-	steps, err := sqlstore.Migrations(sqlstore.SQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := sqlstore.OpenEmpty(t.Context(), len(steps))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := must(sqlstore.OpenEmpty(t.Context(), len(must(sqlstore.Migrations(sqlstore.SQLite))(t))))(t)
 	defer fresh.Close()
-	want, err := sqliteSchema(t.Context(), fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(sqliteSchema(t.Context(), fresh))(t)
 	e := sqlite
 	e.schema = func(ctx context.Context, c *checker) (usable bool, err error) {
 		got, err := sqliteSchema(ctx, c.Conn)
@@ -171,13 +130,8 @@ func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	for _, rule := range rowRules(&sqlite) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
 		words, _, _ = strings.Cut(words, "%s")
-		broken := false
-		for _, all := range []map[string]damage{damages, onFile} {
-			for _, d := range all {
-				broken = broken || strings.Contains(d.want, words)
-			}
-		}
-		if !broken {
+		breaks := func(d damage) bool { return strings.Contains(d.want, words) }
+		if !slices.ContainsFunc(slices.AppendSeq(slices.Collect(maps.Values(damages)), maps.Values(onFile)), breaks) {
 			t.Errorf("nothing breaks the rule %q", rule.says)
 		}
 	}
@@ -199,34 +153,24 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 // Check finds a damaged page anywhere in the file.
 func TestCheckFindsDamageInEveryPage(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(soundShop(t, "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := knowingTheSchema(t)
+	content, engine := must(os.ReadFile(soundShop(t, "file")))(t), knowingTheSchema(t)
 	const page = 4096
-	silent := []int{}
 	for n := range len(content) / page {
 		broken := slices.Clone(content)
 		for i := n * page; i < n*page+page; i++ {
 			broken[i] ^= 0x5a
 		}
-		path := filepath.Join(t.TempDir(), "broken.db")
-		if err := os.WriteFile(path, broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := engines["file"](t)
+		noError(t, os.WriteFile(path, broken, 0o600))
 		conn, err := openSnapshot(t.Context(), path)
 		if err != nil {
 			continue // the damage is so bad that the store cannot be opened
 		}
 		c := &checker{Conn: conn, engine: engine, report: func(string) {}}
 		if err := c.check(t.Context()); err == nil && c.found.Damage == 0 {
-			silent = append(silent, n)
+			t.Errorf("damage in page %d is not found", n)
 		}
 		conn.Close()
-	}
-	if len(silent) > 0 {
-		t.Errorf("of %d pages, damage in these is not found: %v", len(content)/page, silent)
 	}
 }
 
@@ -235,9 +179,7 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	stranger := filepath.Join(dir, "songs.db")
@@ -266,27 +208,20 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 // Check does not apply this version's rules to a store with an older schema.
 func TestCheckSkipsRulesOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "old.db")
-	steps, err := sqlstore.Migrations(sqlstore.SQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	execFile(t, path, steps[0]+fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
-	if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All > 0 {
-		t.Errorf("%+v, %v", found, err)
-	}
-	execFile(t, path, "DROP INDEX orders_open")
-	if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All != 1 {
-		t.Errorf("%+v, %v", found, err)
+	path := oldStore(t)
+	for want, change := range []string{"", "DROP INDEX orders_open"} {
+		execFile(t, path, change)
+		if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All != want {
+			t.Errorf("after %q: %+v, %v; want %d findings", change, found, err, want)
+		}
 	}
 }
 
 func TestCancelledCheckEnds(t *testing.T) {
 	t.Parallel()
-	path := soundShop(t, "file")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Check(ctx, path, func(string) {}); err == nil {
+	if _, err := Check(ctx, soundShop(t, "file"), func(string) {}); err == nil {
 		t.Error("it went on")
 	}
 }

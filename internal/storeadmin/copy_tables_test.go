@@ -35,36 +35,29 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(postgres.own, "schema_version", "event_turn")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := []string{}
+			line := func(table, column, columnType string, key int, counts bool) string {
+				return fmt.Sprintf("%s.%s %s, in the key: %d, counts: %v", table, column, columnType, key, counts)
+			}
+			var want, got []string
 			for _, table := range copiedTables {
 				for i, column := range table.columns {
 					key := i + 1
 					if key > table.key {
 						key = 0
 					}
-					want = append(want, schemaLine(table.name, column.name, c.kinds[column.kind], key, table.hasSequence))
+					want = append(want, line(table.name, column.name, c.kinds[column.kind], key, table.hasSequence))
 				}
 			}
-			got := []string{}
-			e, err := openEndpoint(t.Context(), engines[name](t), sqlstore.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must(openEndpoint(t.Context(), engines[name](t), sqlstore.Options{}))(t)
 			defer e.close()
-			rows, err := e.Query(t.Context(), c.query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must(e.Query(t.Context(), c.query))(t)
 			defer rows.Close()
 			for rows.Next() {
 				var table, column, columnType string
-				var key int
-				var counts int
-				if err := rows.Scan(&table, &column, &columnType, &key, &counts); err != nil {
-					t.Fatal(err)
-				}
+				var key, counts int
+				noError(t, rows.Scan(&table, &column, &columnType, &key, &counts))
 				if !slices.Contains(c.own, table) {
-					got = append(got, schemaLine(table, column, columnType, key, counts == 1))
+					got = append(got, line(table, column, columnType, key, counts == 1))
 				}
 			}
 			slices.Sort(got)
@@ -74,8 +67,4 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 			}
 		})
 	}
-}
-
-func schemaLine(table, column, columnType string, key int, counts bool) string {
-	return fmt.Sprintf("%s.%s %s, in the key: %d, counts: %v", table, column, columnType, key, counts)
 }

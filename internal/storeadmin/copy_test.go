@@ -18,11 +18,14 @@ func silent(CopyProgress) {}
 
 func mustCopy(t *testing.T, from, to string) []Copied {
 	t.Helper()
-	copied, err := Copy(t.Context(), from, to, silent)
-	if err != nil {
-		t.Fatal(err)
+	return must(Copy(t.Context(), from, to, silent))(t)
+}
+
+func expectRefused(t *testing.T, from, to, want string) {
+	t.Helper()
+	if _, err := Copy(t.Context(), from, to, silent); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
-	return copied
 }
 
 // betweenEngines runs a test with a filled source and an empty target for each of the given ways, such as
@@ -44,12 +47,7 @@ func TestCopyRoundTrip(t *testing.T) {
 	betweenEngines(t, func(t *testing.T, from, to string) {
 		want := storeContents(t, from)
 		copied := mustCopy(t, from, to)
-		var back string
-		if sqlstore.IsURL(from) {
-			back = engines["server"](t)
-		} else {
-			back = engines["file"](t)
-		}
+		back := engines[map[bool]string{true: "server", false: "file"}[sqlstore.IsURL(from)]](t)
 		if diff := cmp.Diff(copied, mustCopy(t, to, back)); diff != "" {
 			t.Errorf("the way back copied something else:\n%s", diff)
 		}
@@ -120,50 +118,37 @@ func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 func TestCopyRefusesUnfitDatabases(t *testing.T) {
 	t.Parallel()
 	betweenEngines(t, func(t *testing.T, from, to string) {
-		expect := func(from, to, want string) {
-			t.Helper()
-			if _, err := Copy(t.Context(), from, to, silent); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %q", err, want)
-			}
-		}
-		expect(from, from, "the same database")
-		expect(to, from, map[bool]string{true: "no store in it", false: "no such file"}[sqlstore.IsURL(to)])
-		for table, change := range map[string][2]string{
-			"settings":   {"INSERT INTO settings (name, value) VALUES ('x', 'y')", "DELETE FROM settings"},
-			"categories": {"INSERT INTO categories (id) VALUES (5)", "DELETE FROM categories"},
-			"inventory":  {"UPDATE inventory SET n = 1 WHERE status = 'sold'", "UPDATE inventory SET n = 0"},
-			"keys":       {"INSERT INTO keys (name, scopes, hint, created_at) VALUES ('', '', '', 0)", "DELETE FROM keys"},
-		} {
-			execOn(t, to, change[0])
-			expect(from, to, "not empty: there are rows in "+table)
-			execOn(t, to, change[1])
+		expectRefused(t, from, from, "the same database")
+		expectRefused(t, to, from, map[bool]string{true: "no store in it", false: "no such file"}[sqlstore.IsURL(to)])
+		changes := map[string][2]string{
+			"settings":  {"INSERT INTO settings (name, value) VALUES ('x', 'y')", "DELETE FROM settings"},
+			"inventory": {"UPDATE inventory SET n = 1 WHERE status = 'sold'", "UPDATE inventory SET n = 0"},
+			"keys":      {"INSERT INTO keys (name, scopes, hint, created_at) VALUES ('', '', '', 0)", "DELETE FROM keys"},
 		}
 		if sqlstore.IsURL(to) {
-			execOn(t, to, "INSERT INTO inventory_changes (status, n) VALUES ('sold', 1)")
-			expect(from, to, "not empty: there are rows in inventory_changes")
-			execOn(t, to, "DELETE FROM inventory_changes")
+			changes["inventory_changes"] = [2]string{"INSERT INTO inventory_changes (status, n) VALUES ('sold', 1)", "DELETE FROM inventory_changes"}
+		}
+		for table, change := range changes {
+			execOn(t, to, change[0])
+			expectRefused(t, from, to, "not empty: there are rows in "+table)
+			execOn(t, to, change[1])
 		}
 		for name, served := range map[string]string{"source": from, "target": to} {
 			if !sqlstore.IsURL(served) {
 				store := open(t, served, sqlstore.Options{Exclusive: true})
-				expect(from, to, "the "+name+": cannot lock the database")
+				expectRefused(t, from, to, "the "+name+": cannot lock the database")
 				store.Close()
 			}
 		}
 		mustCopy(t, from, to)
-		expect(from, to, "not empty")
+		expectRefused(t, from, to, "not empty")
 	}, "file to file", "server to server")
 	t.Run("other names of the same", func(t *testing.T) {
 		t.Parallel()
 		file, server := everyRow(t, "file"), everyRow(t, "server")
-		if err := os.Symlink(file, file+".link"); err != nil {
-			t.Fatal(err)
-		}
-		for from, to := range map[string]string{file: file + ".link", server: server + "&application_name=x"} {
-			if _, err := Copy(t.Context(), from, to, silent); !errors.Is(err, errSameDatabase) {
-				t.Errorf("%v", err)
-			}
-		}
+		noError(t, os.Symlink(file, file+".link"))
+		expectRefused(t, file, file+".link", errSameDatabase.Error())
+		expectRefused(t, server, server+"&application_name=x", errSameDatabase.Error())
 	})
 }
 
@@ -197,14 +182,9 @@ func TestInterruptedCopyLeavesNothing(t *testing.T) {
 
 func expectEmpty(t *testing.T, database string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)
 	defer e.close()
-	if err := e.beginWrite(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, e.beginWrite(t.Context()))
 	for _, table := range copiedTables {
 		if last, err := e.lastID(t.Context(), &table); err != nil || last != 0 {
 			t.Errorf("%s would go on after %d, %v", table.name, last, err)
@@ -224,9 +204,7 @@ func TestCopyDetectsADifferentTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			to := engines[name](t)
 			execOn(t, to, trigger...)
-			if _, err := Copy(t.Context(), from, to, silent); err == nil || !strings.Contains(err.Error(), "the target would have keys 2 rows") {
-				t.Errorf("got %v", err)
-			}
+			expectRefused(t, from, to, "the target would have keys 2 rows")
 			expectEmpty(t, to)
 		})
 	}
