@@ -34,19 +34,22 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := soundShop(t, name)
+			c := sqlstore.OpenFile(database)
 			if name == "server" {
 				with(t, database, func(shop.WriteTx) error { return nil }) // this call publishes all events
+				c = must(open(t, database, sqlstore.Options{}).Conn(t.Context()))(t)
 			}
-			c := openToDamage(t, database)
+			defer c.Close()
+			c.Version = len(must(sqlstore.Migrations(c.Engine))(t))
 			all := maps.Clone(damages)
 			maps.Copy(all, only)
 			for what, d := range all {
-				found, err := c.checkDamaged(d)
+				found, err := checkDamaged(t.Context(), c, d)
 				if err != nil || !slices.ContainsFunc(found, func(finding string) bool { return strings.Contains(finding, d.want) }) {
 					t.Errorf("%s: found %q, %v; want %q", what, found, err, d.want)
 				}
 			}
-			if found, err := c.checkDamaged(damage{statements: "SELECT 1"}); err != nil || len(found) > 0 {
+			if found, err := checkDamaged(t.Context(), c, damage{statements: "SELECT 1"}); err != nil || len(found) > 0 {
 				t.Errorf("after all damage was undone: found %q, %v", found, err)
 			}
 		})
@@ -64,28 +67,8 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	})
 }
 
-// damageable is a shop that a test damages and checks in one transaction, which is then rolled back.
-type damageable struct {
-	*sqlstore.Conn
-	t      *testing.T
-	engine *engine
-}
-
-func openToDamage(t *testing.T, database string) *damageable {
-	t.Helper()
-	d := &damageable{t: t, engine: &postgres}
-	if sqlstore.IsURL(database) {
-		d.Conn = must(open(t, database, sqlstore.Options{}).Conn(t.Context()))(t)
-	} else {
-		d.Conn, d.engine = sqlstore.OpenFile(database), knowingTheSchema(t)
-	}
-	t.Cleanup(d.Close)
-	d.Version = len(must(sqlstore.Migrations(d.Engine))(t))
-	return d
-}
-
-// checkDamaged returns what a check finds in a damaged shop.
-func (c *damageable) checkDamaged(d damage) (found []string, err error) {
+// checkDamaged damages and checks a shop in one transaction, which is then rolled back.
+func checkDamaged(ctx context.Context, c *sqlstore.Conn, d damage) (found []string, err error) {
 	if c.Engine == sqlstore.SQLite {
 		d.statements = strings.ReplaceAll(d.statements, `'\x0102'`, "x'0102'")
 	}
@@ -93,9 +76,8 @@ func (c *damageable) checkDamaged(d damage) (found []string, err error) {
 	if strings.Contains(d.statements, "TRIGGER") {
 		statements = []string{d.statements}
 	}
-	checker := &checker{Conn: c.Conn, engine: c.engine, report: func(finding string) { found = append(found, finding) }}
-	ctx := c.t.Context()
-	err = errors.Join(c.Exec(ctx, "BEGIN"), execAll(ctx, c.Conn, statements...))
+	checker := &checker{Conn: c, engine: engineOf(c), report: func(finding string) { found = append(found, finding) }}
+	err = errors.Join(c.Exec(ctx, "BEGIN"), execAll(ctx, c, statements...))
 	if err == nil {
 		err = checker.check(ctx)
 	}
@@ -104,24 +86,6 @@ func (c *damageable) checkDamaged(d damage) (found []string, err error) {
 		err = errors.Join(err, c.Exec(ctx, "PRAGMA ignore_check_constraints = 0"))
 	}
 	return found, err
-}
-
-// knowingTheSchema returns the engine for SQLite files, which here creates the schema to compare with only
-// once.
-func knowingTheSchema(t *testing.T) *engine {
-	t.Helper()
-	fresh := must(sqlstore.OpenEmpty(t.Context(), len(must(sqlstore.Migrations(sqlstore.SQLite))(t))))(t)
-	defer fresh.Close()
-	want := must(sqliteSchema(t.Context(), fresh))(t)
-	e := sqlite
-	e.schema = func(ctx context.Context, c *checker) (usable bool, err error) {
-		got, err := sqliteSchema(ctx, c.Conn)
-		if err != nil {
-			return false, c.tolerateDamage(err)
-		}
-		return c.compareSchemas(want, got), nil
-	}
-	return &e
 }
 
 // At least one entry in damages or onFile must break each rule in rowRules.
@@ -144,8 +108,7 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	execFile(t, database, `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 5000)
 		INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex', 'rex', 0 FROM counted`)
-	found := findings(t, database)
-	if len(found) > 2*maxFindings || !slices.Contains(found, "there are more like these") {
+	if found := findings(t, database); len(found) > 2*maxFindings || !slices.Contains(found, "there are more like these") {
 		t.Errorf("%d findings: %q", len(found), found)
 	}
 }
@@ -153,24 +116,18 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 // Check finds a damaged page anywhere in the file.
 func TestCheckFindsDamageInEveryPage(t *testing.T) {
 	t.Parallel()
-	content, engine := must(os.ReadFile(soundShop(t, "file")))(t), knowingTheSchema(t)
+	content, path := must(os.ReadFile(soundShop(t, "file")))(t), engines["file"](t)
 	const page = 4096
 	for n := range len(content) / page {
 		broken := slices.Clone(content)
 		for i := n * page; i < n*page+page; i++ {
 			broken[i] ^= 0x5a
 		}
-		path := engines["file"](t)
 		noError(t, os.WriteFile(path, broken, 0o600))
-		conn, err := openSnapshot(t.Context(), path)
-		if err != nil {
-			continue // the damage is so bad that the store cannot be opened
-		}
-		c := &checker{Conn: conn, engine: engine, report: func(string) {}}
-		if err := c.check(t.Context()); err == nil && c.found.Damage == 0 {
+		if found, err := Check(t.Context(), path, func(string) {}); err == nil && found.Damage == 0 {
 			t.Errorf("damage in page %d is not found", n)
 		}
-		conn.Close()
+		noError(t, removeDatabase(path))
 	}
 }
 
@@ -182,10 +139,8 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
-	stranger := filepath.Join(dir, "songs.db")
+	stranger, newer := engines["file"](t), soundShop(t, "file")
 	execFile(t, stranger, "CREATE TABLE songs (title TEXT)")
-	newer := filepath.Join(dir, "newer.db")
-	open(t, newer, sqlstore.Options{}).Close()
 	execFile(t, newer, "PRAGMA user_version = 1000")
 	for database, want := range map[string]string{
 		filepath.Join(dir, "missing.db"): "no such file",

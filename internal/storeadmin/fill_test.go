@@ -10,10 +10,7 @@ import (
 )
 
 // soundShop returns the address of a new database with a shop that has every kind of row and event.
-func soundShop(t *testing.T, engine string) string {
-	t.Helper()
-	return filled(t, engine, "sound_shop", fillShop)
-}
+func soundShop(t *testing.T, engine string) string { return filled(t, engine, "sound_shop", fillShop) }
 
 // fillShop calls the shop to create every kind of row and event.
 func fillShop(t *testing.T, database string) {
@@ -37,8 +34,8 @@ func fillShop(t *testing.T, database string) {
 		}
 	}
 	for _, name := range []string{"admin", "partner", "lost"} {
-		scopes := []shop.Scope{shop.Admin, shop.PetsRead}
-		must(s.CreateKey(ctx, shop.NewKey{Name: name, Scopes: scopes, ExpiresAt: time.Now().Add(time.Hour)}))(t)
+		key := shop.NewKey{Name: name, Scopes: []shop.Scope{shop.Admin, shop.PetsRead}, ExpiresAt: time.Now().Add(time.Hour)}
+		must(s.CreateKey(ctx, key))(t)
 	}
 	must(s.RotateKey(ctx, 2, time.Hour))(t)
 	noError(t, s.RevokeKey(ctx, 3))
@@ -57,10 +54,7 @@ func fillShop(t *testing.T, database string) {
 }
 
 // everyRow returns the address of a new database with every kind of row, including unusual values.
-func everyRow(t *testing.T, engine string) string {
-	t.Helper()
-	return filled(t, engine, "every_row", fillStore)
-}
+func everyRow(t *testing.T, engine string) string { return filled(t, engine, "every_row", fillStore) }
 
 var (
 	copyNow    = time.Date(2030, 1, 2, 3, 4, 5, 678901000, time.UTC)
@@ -182,11 +176,10 @@ func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
 		pet := must(tx.InsertPets(shop.NewPet{Name: "next"}))(t)[0].ID
-		next = [6]int64{
-			pet, must(tx.InsertOrder(shop.Order{PetID: pet, Status: shop.Cancelled}))(t).ID, must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID,
-			must(tx.AssignCategoryID())(t), must(tx.InsertWebhook(shop.Webhook{}))(t).ID,
-			must(tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending}))(t).ID,
-		}
+		order := must(tx.InsertOrder(shop.Order{PetID: pet, Status: shop.Cancelled}))(t).ID
+		key, category := must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID, must(tx.AssignCategoryID())(t)
+		hook := must(tx.InsertWebhook(shop.Webhook{}))(t).ID
+		next = [6]int64{pet, order, key, category, hook, must(tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending}))(t).ID}
 		return nil
 	})
 	return next

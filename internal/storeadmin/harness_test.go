@@ -1,7 +1,6 @@
 package storeadmin
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -53,33 +52,24 @@ func filled(t *testing.T, engine, name string, fill func(t *testing.T, database 
 	if engine == "server" {
 		return pgtest.Shared(t).NewDatabaseFrom(t, name, func(url string) error { fill(t, url); return nil })
 	}
-	filledFiles.Lock()
-	defer filledFiles.Unlock()
+	content, _ := filledFiles.LoadOrStore(name, sync.OnceValue(func() []byte {
+		original := engines[engine](t)
+		fill(t, original)
+		return must(os.ReadFile(original))(t)
+	}))
 	path := engines[engine](t)
-	if content, found := filledFiles.contents[name]; found {
-		noError(t, os.WriteFile(path, content, 0o600))
-		return path
-	}
-	fill(t, path)
-	filledFiles.contents[name] = must(os.ReadFile(path))(t)
+	noError(t, os.WriteFile(path, content.(func() []byte)(), 0o600))
 	return path
 }
 
-var filledFiles = struct {
-	sync.Mutex
-	contents map[string][]byte
-}{contents: map[string][]byte{}}
+var filledFiles sync.Map // functions that return the content of a file, by name
 
 // open opens a store with a retry budget that is sufficient on a busy machine.
 func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
-	o.RetryBudget = cmp.Or(o.RetryBudget, time.Minute)
+	o.RetryBudget = time.Minute
 	store := must(sqlstore.Open(t.Context(), path, o))(t)
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noError(t, store.Close()) })
 	return store
 }
 
@@ -131,7 +121,6 @@ func findings(t *testing.T, database string) []string {
 	return found
 }
 
-// expectSound checks that Check finds nothing.
 func expectSound(t *testing.T, database string) {
 	t.Helper()
 	if found := findings(t, database); len(found) > 0 {

@@ -4,26 +4,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
 
-// place is a folder that contains a store and its backups.
+// place has a store and its backups.
 type place struct {
-	t         *testing.T
-	dir, path string
+	t    *testing.T
+	path string
 }
 
-func newPlace(t *testing.T) *place {
-	path := soundShop(t, "file")
-	return &place{t, filepath.Dir(path), path}
-}
+func newPlace(t *testing.T) *place { return &place{t, soundShop(t, "file")} }
 
 func (p *place) backup(name string) string {
 	p.t.Helper()
-	file := filepath.Join(p.dir, name)
+	file := filepath.Join(filepath.Dir(p.path), name)
 	must(Backup(p.t.Context(), p.path, file, false, func(finding string) { p.t.Error(finding) }))(p.t)
 	return file
 }
@@ -44,7 +46,6 @@ func (p *place) add(n int) (pet, event int64) {
 	return pet, must(s.LastEvent(p.t.Context()))(p.t)
 }
 
-// expectUndone checks which events the restores have undone.
 func (p *place) expectUndone(want string) {
 	p.t.Helper()
 	c := must(openSnapshot(p.t.Context(), p.path))(p.t)
@@ -143,14 +144,57 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 // Restoring a backup with an older schema migrates the restored copy but not the backup itself.
 func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
-	old, path, ignore := oldStore(t), engines["file"](t), func(string) {}
+	old, path := oldStore(t), engines["file"](t)
 	execFile(t, old, "INSERT INTO settings VALUES ('environment', 'production')")
-	backup := old + ".backup"
-	must(Backup(t.Context(), old, backup, false, ignore))(t)
+	backup := (&place{t, old}).backup("backup.db")
 	before := must(os.ReadFile(backup))(t)
 	must(Restore(t.Context(), backup, path, false, func(finding string) { t.Error(finding) }))(t)
 	expectSound(t, path)
 	if after := must(os.ReadFile(backup))(t); string(after) != string(before) {
 		t.Error("the backup was changed")
 	}
+}
+
+// TestRestoredDumpReusesNoIDs runs the SQL statements that the manual recommends after restoring a PostgreSQL
+// dump. Afterwards, no ID may be reused, and clients that read the event feed must learn that events were
+// lost.
+func TestRestoredDumpReusesNoIDs(t *testing.T) {
+	t.Parallel()
+	manual := must(os.ReadFile("../../docs/operating.md"))(t)
+	found := regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```").FindSubmatch(manual)
+	if found == nil {
+		t.Fatal("docs/operating.md has no SQL transaction for a restored dump")
+	}
+	database := engines["server"](t)
+	s := openShop(t, database)
+	rex := s.AddPet(t, "Rex", 0, shop.Available)
+	last := must(s.LastEvent(t.Context()))(t)
+	s.Store.Close()
+	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may be slightly behind
+	for range 2 {                                      // running the statements twice does no harm
+		conn := must(pgx.Connect(t.Context(), database))(t)
+		must(conn.Exec(t.Context(), string(found[1])))(t)
+		conn.Close(t.Context())
+	}
+	expectSound(t, database)
+	s = openShop(t, database)
+	defer s.Store.Close()
+	for what, id := range map[string]int64{
+		"animal":   must(s.CreatePet(t.Context(), shop.NewPet{Name: "Mia"}))(t).ID,
+		"order":    must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID}))(t).ID,
+		"category": must(s.CreateCategory(t.Context(), "Cats"))(t).ID,
+		"key":      must(s.CreateKey(t.Context(), shop.NewKey{Name: "n", Scopes: []shop.Scope{shop.Admin}}))(t).ID,
+		"event":    must(s.LastEvent(t.Context()))(t),
+	} {
+		if id <= before {
+			t.Errorf("next %s: got the ID %d, want more than %d", what, id, before)
+		}
+	}
+	for after, want := range map[int64]shop.Code{last: "", last + 1: shop.EventsExpired} { // the latter was lost
+		_, err := s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &after})
+		if err == nil && want != "" || err != nil && shop.AsError(err).Code != want {
+			t.Errorf("events after %d: got %v, want the error code %q", after, err, want)
+		}
+	}
+	expectSound(t, database)
 }

@@ -17,7 +17,7 @@ func TestRestoreKeepsTheOwner(t *testing.T) {
 	want := os.Geteuid()
 	if want == 0 {
 		want = 65534
-		for _, path := range []string{p.path, p.dir} {
+		for _, path := range []string{p.path, filepath.Dir(p.path)} {
 			noError(t, os.Chown(path, want, want))
 		}
 	}
