@@ -116,3 +116,21 @@ func placeHold(t *testing.T, s *shoptest.Shop) shop.Order {
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	return must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
 }
+
+// hookedStore is a store that calls functions after each read and before each publication.
+type hookedStore struct {
+	shop.Store
+	afterRead, beforePublish func()
+}
+
+func hook(store shop.Store) *hookedStore { return &hookedStore{store, func() {}, func() {}} }
+
+func (s *hookedStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+	defer func() { s.afterRead() }()
+	return s.Store.Read(ctx, fn)
+}
+
+func (s *hookedStore) Publish(ctx context.Context) error {
+	s.beforePublish()
+	return s.Store.Publish(ctx)
+}

@@ -190,22 +190,19 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		check(t, addOnce(t, s.Service, "k", 2))
 
-		const records = 2500 // more than one batch can contain
+		keys := []string{"k"}
 		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
-			for i := range records {
+			for i := range 2500 { // more than one batch can contain
+				keys = append(keys, fmt.Sprint(i))
 				record := shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}
-				err = errors.Join(err, tx.PutIdempotencyRecord(1, fmt.Sprint(i), record))
+				err = errors.Join(err, tx.PutIdempotencyRecord(1, keys[i+1], record))
 			}
 			return err
 		}))
 		time.Sleep(25 * time.Hour)
 		runJobs(t, s.Service)() // every job runs once more when the jobs end
 		check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) error {
-			for i := range records + 1 {
-				key := fmt.Sprint(i)
-				if i == records {
-					key = "k"
-				}
+			for _, key := range keys {
 				if _, found, err := tx.IdempotencyRecord(1, key); err != nil || found {
 					t.Fatalf("record %s was not removed: %v %v", key, found, err)
 				}

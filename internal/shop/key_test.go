@@ -1,7 +1,6 @@
 package shop_test
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,26 +12,14 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// slowStore is a store whose reads take a while to return what they have read.
-type slowStore struct {
-	shop.Store
-	delay time.Duration
-}
-
-func (s *slowStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	err := s.Store.Read(ctx, fn)
-	time.Sleep(s.delay)
-	return err
-}
-
 // A key that is revoked on another node is refused within a second of its revocation, even if this node read
 // the key just before and was slow to do so.
 func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
-		slow := &slowStore{Store: s.Store}
+		slow := hook(s.Store)
 		node := must(shop.Open(t.Context(), slow, shop.Options{}))(t)
 		key := s.Key(t, shop.PetsRead)
-		slow.delay = 900 * time.Millisecond
+		slow.afterRead = func() { time.Sleep(900 * time.Millisecond) }
 		read := make(chan error)
 		go func() {
 			_, err := node.Authenticate(t.Context(), key.Secret)
@@ -44,7 +31,7 @@ func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 		if err := <-read; err != nil {
 			t.Fatalf("a key that was read before its revocation: %v", err)
 		}
-		slow.delay = 0
+		slow.afterRead = func() {}
 		time.Sleep(time.Second - time.Since(revoked))
 		_, err := node.Authenticate(t.Context(), key.Secret)
 		wantCode(t, err, shop.InvalidAPIKey)
@@ -96,27 +83,24 @@ func TestKeysUseTheConfiguredClock(t *testing.T) {
 
 // A session ends when its owner signs out, when its time is over, and when its key is revoked.
 func TestSessionEnds(t *testing.T) {
-	for how, end := range map[string]func(t *testing.T, s *shoptest.Shop, key shop.IssuedKey, token string){
-		"with the sign-out": func(t *testing.T, s *shoptest.Shop, _ shop.IssuedKey, token string) {
-			check(t, s.SignOut(t.Context(), token))
-		},
-		"with its lifetime": func(*testing.T, *shoptest.Shop, shop.IssuedKey, string) { time.Sleep(shop.SessionLifetime) },
-		"with its key": func(t *testing.T, s *shoptest.Shop, key shop.IssuedKey, _ string) {
-			check(t, s.RevokeKey(t.Context(), key.ID))
-			time.Sleep(time.Second) // a revoked key may work for less than a second
-		},
-	} {
-		t.Run(how, func(t *testing.T) {
-			inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
-				key := s.Key(t, shop.PetsRead)
-				token := must(s.SignIn(t.Context(), key.Secret))(t)
-				equal(t, "the owner of the session", must(s.SessionPrincipal(t.Context(), token))(t).Actor(), "keys/1")
-				end(t, s, key, token)
-				_, err := s.SessionPrincipal(t.Context(), token)
-				wantCode(t, err, shop.InvalidAPIKey)
-			})
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		key := s.Key(t, shop.PetsRead)
+		wantEnd := func(how string, end func(token string) error) {
+			t.Helper()
+			token := must(s.SignIn(t.Context(), key.Secret))(t)
+			equal(t, "the owner of the session", must(s.SessionPrincipal(t.Context(), token))(t).Actor(), "keys/1")
+			check(t, end(token))
+			if _, err := s.SessionPrincipal(t.Context(), token); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
+				t.Errorf("%s: got %v, want invalid_api_key", how, err)
+			}
+		}
+		wantEnd("after the sign-out", func(token string) error { return s.SignOut(t.Context(), token) })
+		wantEnd("after its lifetime", func(string) error { time.Sleep(shop.SessionLifetime); return nil })
+		wantEnd("after the end of its key", func(string) error {
+			defer time.Sleep(time.Second) // a revoked key may work for less than a second
+			return s.RevokeKey(t.Context(), key.ID)
 		})
-	}
+	})
 }
 
 // A store keeps the environment with which it was created, production by default, and cannot be opened with a
