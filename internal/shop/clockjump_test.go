@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// After the clock is set forward, nothing counts as older than it is. Setting the clock back is reported only
-// once.
+// After the clock is set forward, nothing counts as older than it is. Setting the clock back is reported once.
 func TestClockGuardMeasuresRealAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

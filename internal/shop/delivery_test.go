@@ -96,9 +96,7 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 		h.enable(true)
 		h.fanOut()
 		h.sendAll(4)
-		if hook := h.current(); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.wantHealth(true, false)
 	})
 }
 
@@ -108,16 +106,13 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 		h.addAndFanOut(3)
 		claims := h.claim(3)
 		h.finish(claims[0], 500, 0, shop.OutcomeRetry)
-		if hook := h.update(shop.WebhookChange{URL: new("https://example.com/new")}); !hook.FailingSince.IsZero() {
-			h.t.Errorf("after the change the webhook is %+v", hook)
-		}
+		h.update(shop.WebhookChange{URL: new("https://example.com/new")})
+		h.wantHealth(true, false)
 		if d := h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
 			h.t.Errorf("unexpected delivery %+v", d)
 		}
 		h.finish(claims[2], 500, 0, shop.OutcomeRetry)
-		if hook := h.current(); !hook.Enabled || !hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.wantHealth(true, false)
 		time.Sleep(time.Minute)
 		for _, claim := range h.claim(3) {
 			equal(h.t, "the URL", claim.URL, "https://example.com/new")
@@ -147,16 +142,14 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 				both = h.claim(2)
 				h.finish(both[0], 500, 0, shop.OutcomeRetry)
 				h.finish(both[1], 200, 0, shop.OutcomeSucceeded)
-				equal(h.t, "failing since, although it accepted a message", h.current().FailingSince, time.Time{})
+				h.wantHealth(true, false)
 			case i < len(schedule)-1:
 				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeRetry)
 			default:
 				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeFailed)
 			}
 		}
-		if hook := h.current(); !hook.Enabled || hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.wantHealth(true, true)
 	})
 }
 
@@ -178,8 +171,7 @@ func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	})
 }
 
-// A webhook that was disabled for longer than the event retention continues with the oldest event that is
-// left.
+// A webhook that was disabled for longer than the event retention continues with the oldest event that is left.
 func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -264,9 +256,7 @@ func TestTestMessageIsSentOnce(t *testing.T) {
 				time.Sleep(48 * time.Hour)
 				h.claim(0)
 			}
-			if after := h.current(); after.Enabled != enabled || !after.FailingSince.IsZero() {
-				h.t.Errorf("unexpected webhook %+v", after)
-			}
+			h.wantHealth(enabled, false)
 		}
 	})
 }

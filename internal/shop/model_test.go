@@ -14,9 +14,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// TestServiceFollowsTheModel runs random sequences of all operations on animals, categories and orders.
-// The service must always agree with a small model of the rules, the inventory must add up, and no animal
-// may have two open orders.
+// TestServiceFollowsTheModel runs random sequences of all operations on animals, categories and orders. The
+// service must always agree with a small model of the rules, in which no animal has two open orders.
 func TestServiceFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	dir, n := shoptest.TempDir(t), 0
@@ -63,7 +62,7 @@ func (m *model) somePet(t *rapid.T) int64 {
 }
 
 func (m *model) someOrder(t *rapid.T) int64 {
-	return someID(t, m.lastOrder, func(id int64) bool { return isOpen(*m.orders[id]) })
+	return someID(t, m.lastOrder, func(id int64) bool { return isOpen(m.orders[id]) })
 }
 
 // someID draws one of the ids used so far or the next id, which does not exist yet. It prefers some of them,
@@ -78,7 +77,7 @@ func someID(t *rapid.T, last int64, prefer func(id int64) bool) int64 {
 	return draw(t, "id", ids...)
 }
 
-func isOpen(order shop.Order) bool {
+func isOpen(order *shop.Order) bool {
 	return order.Status == shop.Placed || order.Status == shop.Approved
 }
 
@@ -95,7 +94,7 @@ func (m *model) advance(order *shop.Order, to shop.OrderStatus) {
 
 func (m *model) held(pet int64) bool {
 	for _, order := range m.orders {
-		if order.PetID == pet && isOpen(*order) {
+		if order.PetID == pet && isOpen(order) {
 			return true
 		}
 	}
@@ -290,13 +289,7 @@ func (m *model) compare(t *rapid.T) {
 		wantOrders = append(wantOrders, *order)
 	}
 	orders := must(m.s.ListOrders(t.Context(), shop.OrderList{PageRequest: all}))(t)
-	open := map[int64]int{}
 	for i, order := range orders.Items {
-		if isOpen(order) {
-			if open[order.PetID]++; open[order.PetID] > 1 {
-				t.Fatalf("the animal %d has two open orders", order.PetID)
-			}
-		}
 		orders.Items[i].UpdatedAt = order.CreatedAt // the model does not know when an order was changed
 	}
 	compareAll(t, "orders", orders.Items, wantOrders, func(o shop.Order) int64 { return -o.ID })

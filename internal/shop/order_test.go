@@ -131,8 +131,7 @@ func TestEveryChangeRecordsItsEvents(t *testing.T) {
 	})
 }
 
-// If only known categories are allowed, an animal of an unknown category is refused, and no category is
-// created.
+// If only known categories are allowed, an animal of an unknown category is refused, and no category is created.
 func TestUnknownCategoriesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{KnownCategories: true}})

@@ -126,8 +126,7 @@ func TestKeyCacheForgetsWithinASecond(t *testing.T) {
 	})
 }
 
-// Uses that could not be saved are requeued, unless a later use of the same key has been recorded in the
-// meantime.
+// Uses that could not be saved are requeued, unless a later use of the same key has been recorded meanwhile.
 func TestUnsavedUsesAreRequeued(t *testing.T) {
 	t.Parallel()
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
