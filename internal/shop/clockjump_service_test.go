@@ -12,16 +12,12 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-const (
-	day  = 24 * time.Hour
-	year = 365 * day
-)
+const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 
 // The clock of a running service jumps back, or forward and then back. All jobs run after each jump.
 func TestServiceSurvivesClockJumps(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string][]time.Duration{
-		"an hour back":             {-time.Hour},
 		"a day back":               {-day},
 		"a day back and forth":     {-day, day},
 		"a day forward and back":   {day + time.Hour, -day - time.Hour},

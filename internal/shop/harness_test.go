@@ -39,7 +39,6 @@ func wantCode(t rapid.TB, err error, want shop.Code) {
 	}
 }
 
-// equal checks a value.
 func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {
@@ -115,6 +114,18 @@ func placeHold(t *testing.T, s *shoptest.Shop) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	return must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
+}
+
+// failWrites makes all writes fail except for the first ones.
+func failWrites(s *shoptest.Shop, except int) {
+	s.Store.FailWith(func(write bool) error {
+		if write {
+			if except--; except < 0 {
+				return shop.UnavailableError(errors.New("read-only"))
+			}
+		}
+		return nil
+	})
 }
 
 // hookedStore is a store that calls functions after each read and before each publication.

@@ -14,16 +14,7 @@ import (
 func TestResponseIsStoredTogetherWithItsWrite(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	writes := 0
-	s.Store.FailWith(func(write bool) error {
-		if write {
-			writes++
-		}
-		if writes > 1 {
-			return shop.UnavailableError(errors.New("the store fails after the first write"))
-		}
-		return nil
-	})
+	failWrites(s, 1)
 	wantReplay(t, s.Service, "k", false)
 	s.Store.FailWith(nil)
 	wantReplay(t, s.Service, "k", true)

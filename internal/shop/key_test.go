@@ -43,7 +43,7 @@ func TestLastAdminKeyCannotBeRevoked(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	boss, reader, deputy := s.Key(t, shop.Admin), s.Key(t, shop.PetsRead), s.Key(t, shop.PetsRead, shop.Admin)
-	guest := must(s.CreateKey(t.Context(), shop.NewKey{Name: "guest", Scopes: boss.Scopes, ExpiresAt: s.Clock.Now().Add(time.Hour)}))(t)
+	guest := must(s.CreateKey(t.Context(), shop.NewKey{Name: "guest", Scopes: boss.Scopes, ExpiresAt: s.Clock.Now().Add(day)}))(t)
 	for _, c := range []struct {
 		key  shop.IssuedKey
 		want shop.Code
@@ -108,7 +108,8 @@ func TestSessionEnds(t *testing.T) {
 func TestStoreKeepsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ first, want, other shop.Environment }{
-		{"", shop.Production, shop.Staging}, {shop.Production, shop.Production, shop.Staging}, {shop.Staging, shop.Staging, shop.Production},
+		{"", shop.Production, shop.Staging}, {shop.Production, shop.Production, shop.Staging},
+		{shop.Staging, shop.Staging, shop.Production},
 	} {
 		store := must(sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{}))(t)
 		defer store.Close()

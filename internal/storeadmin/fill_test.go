@@ -90,7 +90,7 @@ func fillStore(t *testing.T, database string) {
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)
 		for i, status := range []shop.OrderStatus{shop.Approved, shop.Delivered, shop.Cancelled, shop.Expired} {
-			must(tx.InsertOrder(shop.Order{PetID: int64(i) + math.MaxInt64 - 10, Status: status, CreatedAt: copyNow, UpdatedAt: copyNow}))(t)
+			must(tx.InsertOrder(shop.Order{PetID: math.MaxInt64 - int64(i), Status: status, CreatedAt: copyNow, UpdatedAt: copyNow}))(t)
 		}
 		for _, key := range []shop.Key{
 			{Name: "rotated", Scopes: []shop.Scope{shop.Admin, shop.PetsRead}, Hint: "wxyz", CreatedAt: copyNow},
@@ -118,14 +118,14 @@ func fillStore(t *testing.T, database string) {
 			do(tx.InsertEvents(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: data}))
 		}
 		for _, types := range [][]shop.EventType{nil, {shop.PetCreated, shop.OrderPlaced}} {
-			hook := must(tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil, CreatedAt: copyNow,
-				UpdatedAt: copyNow, Position: 1, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow}))(t)
+			hook := must(tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil,
+				CreatedAt: copyNow, UpdatedAt: copyNow, Position: 1, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow}))(t)
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_old", copyNow))
 			do(tx.ExpireWebhookSecrets(hook.ID, copyNow, copyNow.Add(time.Hour)))
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_new", copyNow.Add(time.Second)))
 			must(tx.InsertDelivery(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
-				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute), Body: []byte("{}"),
-				Attempts: []shop.Attempt{{At: copyNow, Status: 500, Response: "ä\x00"}}}))(t)
+				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute),
+				Body: []byte("{}"), Attempts: []shop.Attempt{{At: copyNow, Status: 500, Response: "ä\x00"}}}))(t)
 		}
 		return nil
 	})
