@@ -173,7 +173,6 @@ func (j *jumpingShop) wantEnds(t *testing.T) {
 	j.Clock.Forward(shop.SessionLifetime + 2*time.Minute)
 	_, err := j.SessionPrincipal(t.Context(), j.session)
 	wantCode(t, err, shop.InvalidAPIKey)
-
 	j.Clock.Forward(day - shop.SessionLifetime)
 	runAllJobs(t, must(j.Node(t.Context(), jumpingOptions))(t))
 	wantReplay(t, j.Service, "once", false)

@@ -173,7 +173,6 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		wantCode(t, addOnce(t, s.Service, "k", 2), shop.IdempotencyKeyReused)
 		time.Sleep(2 * time.Second)
 		check(t, addOnce(t, s.Service, "k", 2))
-
 		keys := []string{"k"}
 		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
 			for i := range 2500 { // more than one batch can contain
