@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// After the clock is set forward, nothing counts as older than it is. Setting the clock back is reported only
-// once.
+// After the clock is set forward, nothing counts as older than it is. Setting the clock back is reported once.
 func TestClockGuardMeasuresRealAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -16,51 +15,49 @@ func TestClockGuardMeasuresRealAge(t *testing.T) {
 		start := now()
 		g := newClockGuard(start)
 		const age = 24 * time.Hour
-		old := func(stamp time.Time) bool { return stamp.Before(g.cutoff(now(), age)) }
-		if !g.takeSetBack() || g.takeSetBack() {
-			t.Error("a new guard must report one possible jump back from before the start")
-		}
-		for range 25 {
-			if old(start) {
-				t.Fatalf("a stamp counts as old after %v, want %v", now().Sub(start), age)
+		wantOld := func(what string, stamp time.Time, want bool) {
+			t.Helper()
+			if old := stamp.Before(g.cutoff(now(), age)); old != want {
+				t.Fatalf("a stamp from %s counts as old: %v, want %v", what, old, want)
 			}
+		}
+		wantSetBack := func(what string, want bool) {
+			t.Helper()
+			if got := g.takeSetBack(); got != want {
+				t.Errorf("%s, a jump back is reported: %v, want %v", what, got, want)
+			}
+		}
+		wantSetBack("at the start, when the clock may have been set back before", true)
+		wantSetBack("the second time", false)
+		for range 25 {
+			wantOld("the start", start, false)
 			time.Sleep(time.Hour)
 		}
-		if !old(start) {
-			t.Error("a stamp does not count as old after a day")
-		}
+		wantOld("the start", start, true)
 
 		young := now()
 		set += 100 * age
 		for range 24 {
-			if old(young) {
-				t.Fatal("a stamp from before the jump forward counts as old too early")
-			}
+			wantOld("before the jump forward", young, false)
 			time.Sleep(time.Hour)
 		}
 		after := now()
-		if time.Sleep(time.Minute); !old(young) {
-			t.Error("a stamp from before the jump forward does not count as old a day later")
-		}
-		if time.Sleep(age); !old(after) {
-			t.Error("a stamp from after the jump forward does not count as old a day later")
-		}
+		time.Sleep(time.Minute)
+		wantOld("before the jump forward", young, true)
+		time.Sleep(age)
+		wantOld("after the jump forward", after, true)
 
 		young = now()
 		set += 100 * age
 		g.observe(now())
 		set -= 100 * age // the clock was set forward by mistake and is corrected
-		if g.observe(now()); !g.takeSetBack() || old(young) {
-			t.Error("the jump back was not noticed")
-		}
-		if time.Sleep(age + time.Minute); !old(young) {
-			t.Error("a stamp does not count as old a day later because of a jump that was corrected")
-		}
-		if g.takeSetBack() {
-			t.Error("the same jump back was reported twice")
-		}
-		if g.requeueSetBack(); !g.takeSetBack() {
-			t.Error("a requeued jump back was not reported again")
-		}
+		g.observe(now())
+		wantSetBack("after the correction", true)
+		wantOld("before a jump that was corrected", young, false)
+		time.Sleep(age + time.Minute)
+		wantOld("before a jump that was corrected", young, true)
+		wantSetBack("after it was reported", false)
+		g.requeueSetBack()
+		wantSetBack("after it was requeued", true)
 	})
 }

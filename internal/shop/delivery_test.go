@@ -1,7 +1,6 @@
 package shop_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,8 @@ import (
 )
 
 var schedule = []time.Duration{
-	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 // A delivery that always fails is retried according to the schedule, with a jitter of up to a tenth. After
@@ -19,11 +19,10 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const messages = 12 // enough messages to see the jitter
 		h.addAndFanOut(messages)
-		first := time.Now().UTC()
+		first := time.Now().UTC().Format(time.RFC3339)
 		for i, wait := range schedule {
-			claims := h.claim(messages)
 			waits := map[time.Duration]bool{}
-			for _, claim := range claims {
+			for _, claim := range h.claim(messages) {
 				delivery := h.finish(claim, []int{0, 500, 302, 404, 199}[i%5], 0, shop.OutcomeRetry)
 				got := time.Until(delivery.NextAttemptAt)
 				if got < wait*9/10 || got > wait*11/10 || delivery.Status != shop.DeliveryPending || len(delivery.Attempts) != i+1 {
@@ -47,8 +46,8 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 				h.t.Errorf("after the last attempt: %+v", delivery)
 			}
 		}
-		h.wantDisabled("attempt since " + first.Format(time.RFC3339) + " has failed; in the last one, the response was 503 Service Unavailable.")
-		time.Sleep(100 * 24 * time.Hour)
+		h.wantDisabled("attempt since " + first + " has failed; in the last one, the response was 503 Service Unavailable.")
+		time.Sleep(100 * day)
 		h.claim(0)
 	})
 }
@@ -61,7 +60,7 @@ func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Hour, time.Hour, time.Hour},
-			{100 * 24 * time.Hour, 24 * time.Hour, 24 * time.Hour},
+			{100 * day, day, day},
 		} {
 			h.addAndFanOut(1)
 			claim := h.claim(1)[0]
@@ -81,29 +80,23 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(3)
 		claims := h.claim(3)
-		if d := h.finish(claims[0], http.StatusGone, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
+		if d := h.finish(claims[0], 410, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
 			h.t.Errorf("unexpected delivery %+v", d)
 		}
 		h.wantDisabled("410 Gone")
 		disabled := h.current()
 		time.Sleep(time.Second)
 		// This attempt was in flight when the webhook was disabled, so its result changes nothing.
-		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry)
-		if again := h.current(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
-			h.t.Errorf("the webhook was disabled at %s and again at %s", disabled.UpdatedAt, again.UpdatedAt)
-		}
+		h.finish(claims[1], 410, 0, shop.OutcomeRetry)
+		equal(h.t, "the time of the change", h.current().UpdatedAt, disabled.UpdatedAt)
 		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // this attempt was also in flight
 		h.addAndFanOut(2)                                  // these messages are not delivered until the webhook is enabled
-		time.Sleep(10 * 24 * time.Hour)
+		time.Sleep(10 * day)
 		h.claim(0)
 		h.enable(true)
 		h.fanOut()
-		for _, claim := range h.claim(4) {
-			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
-		}
-		if hook := h.current(); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.sendAll(4)
+		h.wantHealth(true, false)
 	})
 }
 
@@ -113,22 +106,16 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 		h.addAndFanOut(3)
 		claims := h.claim(3)
 		h.finish(claims[0], 500, 0, shop.OutcomeRetry)
-		hook, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{URL: new("https://example.com/new")}, nil)
-		if err != nil || !hook.FailingSince.IsZero() {
-			h.t.Fatalf("after the change the webhook is %+v, %v", hook, err)
-		}
-		if d := h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
+		h.update(shop.WebhookChange{URL: new("https://example.com/new")})
+		h.wantHealth(true, false)
+		if d := h.finish(claims[1], 410, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
 			h.t.Errorf("unexpected delivery %+v", d)
 		}
 		h.finish(claims[2], 500, 0, shop.OutcomeRetry)
-		if hook := h.current(); !hook.Enabled || !hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.wantHealth(true, false)
 		time.Sleep(time.Minute)
 		for _, claim := range h.claim(3) {
-			if claim.URL != "https://example.com/new" {
-				h.t.Errorf("the message goes to %s", claim.URL)
-			}
+			equal(h.t, "the URL", claim.URL, "https://example.com/new")
 		}
 	})
 }
@@ -146,27 +133,23 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 		}
 		for i, wait := range schedule {
 			time.Sleep(wait * 11 / 10)
-			due := 2
-			if i > 3 { // the second message was accepted on the fourth retry
-				due = 1
-			}
-			for _, claim := range h.claim(due) {
-				switch {
-				case claim.ID == both[0].ID && i == len(schedule)-1:
-					h.finish(claim, 500, 0, shop.OutcomeFailed)
-				case claim.ID == both[1].ID && i == 3:
-					h.finish(claim, 200, 0, shop.OutcomeSucceeded)
-					if since := h.current().FailingSince; !since.IsZero() {
-						h.t.Errorf("failing since %v although it accepted a message", since)
-					}
-				default:
+			switch {
+			case i < 3:
+				for _, claim := range h.claim(2) {
 					h.finish(claim, 500, 0, shop.OutcomeRetry)
 				}
+			case i == 3: // the second message is accepted on the fourth retry
+				both = h.claim(2)
+				h.finish(both[0], 500, 0, shop.OutcomeRetry)
+				h.finish(both[1], 200, 0, shop.OutcomeSucceeded)
+				h.wantHealth(true, false)
+			case i < len(schedule)-1:
+				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeRetry)
+			default:
+				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeFailed)
 			}
 		}
-		if hook := h.current(); !hook.Enabled || hook.FailingSince.IsZero() {
-			h.t.Errorf("unexpected webhook %+v", hook)
-		}
+		h.wantHealth(true, true)
 	})
 }
 
@@ -184,27 +167,11 @@ func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 		h.claim(0)
 		h.enable(true)
 		h.fanOut()
-		sent := map[string]int{}
-		for len(sent) < 153 {
-			claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
-			if err != nil || len(claims) == 0 {
-				h.t.Fatalf("only %d messages were sent: %v", len(sent), err)
-			}
-			for _, claim := range claims {
-				if sent[claim.MessageID]++; sent[claim.MessageID] > 1 {
-					h.t.Errorf("%s is sent twice", claim.MessageID)
-				}
-				if outcome, err := h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
-					h.t.Fatal(outcome, err)
-				}
-			}
-		}
-		h.claim(0)
+		h.sendAll(153)
 	})
 }
 
-// A webhook that was disabled for longer than the event retention continues with the oldest event that is
-// left.
+// A webhook that was disabled for longer than the event retention continues with the oldest event that is left.
 func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -212,13 +179,8 @@ func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 		h.enable(false)
 		h.addPets(3)
 		time.Sleep(2 * time.Hour)
-		removing, err := h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour})
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if err := removing.RemoveEvents(h.t.Context()); err != nil {
-			h.t.Fatal(err)
-		}
+		removing := must(h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour}))(h.t)
+		check(h.t, removing.RemoveEvents(h.t.Context()))
 		h.addPets(2)
 		h.enable(true)
 		h.fanOut()
@@ -236,9 +198,9 @@ func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 		time.Sleep(shop.ClaimDuration - time.Microsecond)
 		h.claim(0)
 		time.Sleep(time.Microsecond)
-		second, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1)
-		if err != nil || len(second) != 1 || second[0].ID != slow[0].ID {
-			h.t.Fatalf("%+v %v", second, err)
+		second := must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1))(h.t)
+		if len(second) != 1 || second[0].ID != slow[0].ID {
+			h.t.Fatalf("claimed %+v, want only %d", second, slow[0].ID)
 		}
 		if d := h.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
 			h.t.Errorf("the result of a lost claim was stored: %+v", d)
@@ -257,24 +219,20 @@ func TestRedeliver(t *testing.T) {
 		claim := h.claim(1)[0]
 		h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		h.enable(false)
-		again, err := h.Redeliver(h.t.Context(), h.hook.ID, claim.ID)
-		if err != nil || again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
-			h.t.Fatalf("%+v %v", again, err)
-		}
+		again := must(h.Redeliver(h.t.Context(), h.hook.ID, claim.ID))(h.t)
 		repeat := h.claim(1)[0]
-		if string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
-			h.t.Errorf("%+v is redelivered as %+v", claim, repeat)
+		if again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending ||
+			len(again.Attempts) != 0 || string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
+			h.t.Errorf("%+v is redelivered as %+v, which is sent as %+v", claim, again, repeat)
 		}
 		h.finish(repeat, 500, 0, shop.OutcomeRetry)
 		time.Sleep(time.Hour)
 		h.claim(0) // the retry waits until the webhook is enabled
 		h.enable(true)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		if _, err := h.Redeliver(h.t.Context(), h.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {
-			h.t.Error(err)
-		}
-		if _, err := h.Redeliver(h.t.Context(), 999, claim.ID); shop.AsError(err).Code != shop.NotFound {
-			h.t.Error(err)
+		for _, unknown := range [][2]int64{{h.hook.ID, 999}, {999, claim.ID}} {
+			_, err := h.Redeliver(h.t.Context(), unknown[0], unknown[1])
+			wantCode(h.t, err, shop.NotFound)
 		}
 	})
 }
@@ -283,30 +241,21 @@ func TestRedeliver(t *testing.T) {
 func TestTestMessageIsSentOnce(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		for _, enabled := range []bool{true, false} {
-			if !enabled {
-				h.enable(false)
-			}
-			before := h.current()
-			for _, status := range []int{0, 500, http.StatusGone, 200} {
-				made, err := h.TestWebhook(h.t.Context(), h.hook.ID)
-				if err != nil || made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") {
-					h.t.Fatalf("%+v %v", made, err)
-				}
-				want := shop.OutcomeFailed
-				if status == 200 {
-					want = shop.OutcomeSucceeded
-				}
+			h.enable(enabled)
+			for status, want := range map[int]shop.Outcome{
+				0: shop.OutcomeFailed, 500: shop.OutcomeFailed, 410: shop.OutcomeFailed, 200: shop.OutcomeSucceeded,
+			} {
+				made := must(h.TestWebhook(h.t.Context(), h.hook.ID))(h.t)
 				claim := h.claim(1)[0]
-				if strings.Contains(string(claim.Body), h.hook.Secret) {
-					h.t.Errorf("the message contains the secret: %s", claim.Body)
+				if made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") ||
+					strings.Contains(string(claim.Body), h.hook.Secret) {
+					h.t.Errorf("the message %+v is %s", made, claim.Body)
 				}
 				h.finish(claim, status, time.Hour, want)
 				time.Sleep(48 * time.Hour)
 				h.claim(0)
 			}
-			if after := h.current(); after.Enabled != before.Enabled || !after.FailingSince.IsZero() {
-				h.t.Errorf("unexpected webhook %+v", after)
-			}
+			h.wantHealth(enabled, false)
 		}
 	})
 }
@@ -316,9 +265,10 @@ func TestOldDeliveriesAreRemoved(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		time.Sleep(29 * 24 * time.Hour)
-		h.wantLeftAfterRemoval(1)
-		time.Sleep(2 * 24 * time.Hour)
-		h.wantLeftAfterRemoval(0)
+		for i, wait := range []time.Duration{29 * day, 2 * day} {
+			time.Sleep(wait)
+			check(h.t, h.RemoveDeliveries(h.t.Context()))
+			equal(h.t, "deliveries that are left", len(h.deliveries()), 1-i)
+		}
 	})
 }

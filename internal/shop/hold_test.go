@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -10,170 +11,186 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+// Every operation treats an order as expired as soon as its hold ends, even before the background job has run.
+func TestExpiredHoldReleasesThePet(t *testing.T) {
+	t.Parallel()
+	page := shop.PageRequest{Limit: 10}
+	listed := func(t *testing.T, s *shoptest.Shop, status shop.Status) int {
+		t.Helper()
+		list := shop.PetList{PetFilter: shop.PetFilter{Status: status}, PageRequest: page}
+		return len(must(s.ListPets(t.Context(), list))(t).Items)
+	}
+	update := func(to shop.OrderStatus, want shop.Code) func(*testing.T, *shoptest.Shop) {
+		return func(t *testing.T, s *shoptest.Shop) {
+			_, err := s.UpdateOrder(t.Context(), 1, to, nil)
+			wantCode(t, err, want)
+		}
+	}
+	for name, look := range map[string]func(t *testing.T, s *shoptest.Shop){
+		"list pets": func(t *testing.T, s *shoptest.Shop) {
+			equal(t, "available animals", listed(t, s, shop.Available), 1)
+			equal(t, "pending animals", listed(t, s, shop.Pending), 0)
+		},
+		"get pet": func(t *testing.T, s *shoptest.Shop) {
+			equal(t, "the animal", must(s.Pet(t.Context(), 1))(t).Status, shop.Available)
+		},
+		"inventory": func(t *testing.T, s *shoptest.Shop) {
+			equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1})
+		},
+		"export": func(t *testing.T, s *shoptest.Shop) {
+			check(t, s.ExportPets(t.Context(), func(pets []shop.Pet) error {
+				if len(pets) != 1 || pets[0].Status != shop.Available {
+					t.Errorf("the export has %+v, want one available animal", pets)
+				}
+				return nil
+			}))
+		},
+		"get order": func(t *testing.T, s *shoptest.Shop) {
+			got := must(s.Order(t.Context(), 1))(t)
+			if got.Status != shop.Expired || !got.HoldExpiresAt.IsZero() || !got.UpdatedAt.After(got.CreatedAt) {
+				t.Errorf("the order is %+v, want it expired", got)
+			}
+		},
+		"list orders": func(t *testing.T, s *shoptest.Shop) {
+			placed := must(s.ListOrders(t.Context(), shop.OrderList{Status: shop.Placed, PageRequest: page}))(t)
+			equal(t, "placed orders", len(placed.Items), 0)
+		},
+		"approve": update(shop.Approved, shop.InvalidTransition),
+		"cancel":  update(shop.Cancelled, shop.InvalidTransition),
+		"expire":  update(shop.Expired, ""),
+		"order again": func(t *testing.T, s *shoptest.Shop) {
+			must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1}))(t)
+		},
+		"sell": func(t *testing.T, s *shoptest.Shop) {
+			must(s.UpdatePet(t.Context(), 1, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+		},
+		"remove": func(t *testing.T, s *shoptest.Shop) { check(t, s.DeletePet(t.Context(), 1, nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := shoptest.Open(t, shoptest.Options{})
+			order := placeHold(t, s)
+			s.Clock.Forward(order.HoldExpiresAt.Sub(s.Clock.Now()) - time.Hour)
+			equal(t, "pending animals an hour before the end of the hold", listed(t, s, shop.Pending), 1)
+			s.Clock.Forward(time.Hour)
+			look(t, s)
+			equal(t, "the order", must(s.Order(t.Context(), order.ID))(t).Status, shop.Expired)
+		})
+	}
+}
+
+// Reads succeed even if holds have expired while the store cannot be written. Afterwards, all of these holds are
+// released, even if they are more than one transaction releases.
+func TestReadsSucceedWhileAnExpiredHoldCannotBeReleased(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	const animals = 101
+	for range animals {
+		placeHold(t, s)
+	}
+	s.Clock.Forward(shop.DefaultOrderHold)
+	failWrites(s, 0)
+	must(s.Pet(t.Context(), 1))(t)
+	_, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1})
+	wantCode(t, err, shop.Unavailable)
+	s.Store.FailWith(nil)
+	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: animals})
+}
+
 // A hold expires automatically no later than one second after its end, and never early. It expires only once,
 // although several nodes run the background job.
 func TestHoldExpiresWithinASecond(t *testing.T) {
 	const hold = 4 * time.Second
 	inVirtualTime(t, shop.Options{OrderHold: hold}, func(t *testing.T, s *shoptest.Shop) {
-		nodes, store := []*shop.Service{s.Service}, s.Store
-		for range 2 {
-			node, err := s.Node(t.Context(), shop.Options{OrderHold: hold})
-			if err != nil {
-				t.Fatal(err)
-			}
-			nodes = append(nodes, node)
-		}
+		nodes := nodes(t, s, shop.Options{OrderHold: hold})
 		for _, node := range nodes {
 			defer runJobs(t, node)()
+		}
+		stored := func() (inventory shop.Inventory) { // read through the service, it would expire the holds
+			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
+				inventory, err = tx.Inventory()
+				return err
+			}))
+			return inventory
 		}
 		const animals = 250 // more than one batch can contain
 		for i := range animals {
 			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
 			s.AddPet(t, "Rex", 1, shop.Available)
-			order, err := nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if order.HoldExpiresAt.Sub(order.CreatedAt) != hold {
-				t.Fatalf("the hold is %v", order.HoldExpiresAt.Sub(order.CreatedAt))
-			}
+			order := must(nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)}))(t)
+			equal(t, "the hold", order.HoldExpiresAt.Sub(order.CreatedAt), hold)
 		}
-		if _, err := nodes[1].UpdateOrder(t.Context(), 1, shop.Approved, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(nodes[1].UpdateOrder(t.Context(), 1, shop.Approved, nil))(t)
 		time.Sleep(hold - animals*7*time.Millisecond)
-		wantStoredInventory(t, store, shop.Inventory{Pending: animals})
-		for i := range animals - 1 { // check that each hold expires at most one second after its end
+		equal(t, "the inventory before the end", stored(), shop.Inventory{Pending: animals})
+		time.Sleep(143 * 7 * time.Millisecond)
+		for want := range int64(animals - 144) { // check that each hold expires at most one second after its end
 			time.Sleep(7 * time.Millisecond)
-			if i < 143 {
-				continue
-			}
 			synctest.Wait()
-			if expired := storedInventory(t, store).Available; expired < int64(i-143) {
-				t.Fatalf("%d holds have expired, want at least %d", expired, i-143)
+			if expired := stored().Available; expired < want {
+				t.Fatalf("%d holds have expired, want at least %d", expired, want)
 			}
 		}
 		time.Sleep(time.Second + 7*time.Millisecond)
 		synctest.Wait()
 		// The one pending animal is held by the approved order.
-		wantStoredInventory(t, store, shop.Inventory{Available: animals - 1, Pending: 1})
-		order, err := nodes[2].Order(t.Context(), 2)
-		if err != nil || order.Status != shop.Expired || order.UpdatedAt.Sub(order.CreatedAt) < hold || order.UpdatedAt.Sub(order.CreatedAt) > hold+time.Second {
-			t.Errorf("unexpected order %+v, %v", order, err)
+		equal(t, "the inventory after the end", stored(), shop.Inventory{Available: animals - 1, Pending: 1})
+		order := must(nodes[2].Order(t.Context(), 2))(t)
+		if took := order.UpdatedAt.Sub(order.CreatedAt); order.Status != shop.Expired || took < hold || took > hold+time.Second {
+			t.Errorf("after %v, the order is %+v", took, order)
 		}
 	})
-}
-
-// storedInventory reads the inventory directly from the store, because reading it through the service would
-// expire holds that are due.
-func storedInventory(t *testing.T, store shop.Store) (inventory shop.Inventory) {
-	t.Helper()
-	err := store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
-		inventory, err = tx.Inventory()
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return inventory
-}
-
-func wantStoredInventory(t *testing.T, store shop.Store, want shop.Inventory) {
-	t.Helper()
-	if got := storedInventory(t, store); got != want {
-		t.Errorf("the inventory is %+v, want %+v", got, want)
-	}
 }
 
 // The time when a key was last used is saved within a minute, and again when the jobs end.
 func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
-	inVirtualTime(t, shop.Options{}, func(t *testing.T, service *shoptest.Shop) {
-		key := service.Key(t, shop.Admin)
-		stop := runJobs(t, service.Service)
-		lastUse := func() (at time.Time) {
-			if err := service.Store.Read(t.Context(), func(tx shop.ReadTx) error {
-				key, _, err := tx.Key(key.ID)
-				at = key.LastUsedAt
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		key := s.Key(t, shop.Admin)
+		wantSaved := func(when string, wait func()) {
+			t.Helper()
+			must(s.Authenticate(t.Context(), key.Secret))(t)
+			used := time.Now().UTC()
+			wait()
+			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) error {
+				stored, _, err := tx.Key(key.ID)
+				equal(t, "the last use, read "+when, stored.LastUsedAt, used)
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			return at
+			}))
 		}
-		use := func() time.Time {
-			if _, err := service.Authenticate(t.Context(), key.Secret); err != nil {
-				t.Fatal(err)
-			}
-			return time.Now().UTC()
-		}
-		used := use()
-		time.Sleep(time.Minute)
-		if got := lastUse(); !got.Equal(used) {
-			t.Errorf("the last use is %v a minute later, want %v", got, used)
-		}
-		used = use()
-		stop()
-		if got := lastUse(); !got.Equal(used) {
-			t.Errorf("the last use is %v after the jobs ended, want %v", got, used)
-		}
+		stop := runJobs(t, s.Service)
+		wantSaved("a minute later", func() { time.Sleep(time.Minute) })
+		wantSaved("after the jobs ended", stop)
 	})
 }
 
 // A stored response expires after a day. After that, the idempotency key can be used for another request.
 func TestStoredResponseExpiresAfterADay(t *testing.T) {
-	inVirtualTime(t, shop.Options{}, func(t *testing.T, service *shoptest.Shop) {
-		store := service.Store
-		create := func(fingerprint byte) error {
-			ctx := shop.WithIdempotency(t.Context(), &shop.IdempotentRequest{
-				Principal: 1, Key: "k", Fingerprint: [32]byte{fingerprint},
-				Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte{fingerprint}} },
-			})
-			_, err := service.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
-			return err
-		}
-		if err := create(1); err != nil {
-			t.Fatal(err)
-		}
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		wantReplay(t, s.Service, "k", false)
 		time.Sleep(24*time.Hour - time.Second)
-		if err := service.PruneIdempotencyRecords(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if replay, ok := create(1).(*shop.ReplayError); !ok || replay.Body[0] != 1 {
-			t.Error("the stored response expired too early")
-		}
-		if err := create(2); shop.AsError(err).Code != shop.IdempotencyKeyReused {
-			t.Errorf("another request under the same key: %v", err)
-		}
+		check(t, s.PruneIdempotencyRecords(t.Context()))
+		wantReplay(t, s.Service, "k", true)
+		wantCode(t, addOnce(t, s.Service, "k", 2), shop.IdempotencyKeyReused)
 		time.Sleep(2 * time.Second)
-		if err := create(2); err != nil {
-			t.Errorf("a day later: %v", err)
-		}
-		err := store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch can contain
-			for i := range 2500 {
-				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
-					return err
-				}
+		check(t, addOnce(t, s.Service, "k", 2))
+		keys := []string{"k"}
+		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
+			for i := range 2500 { // more than one batch can contain
+				keys = append(keys, fmt.Sprint(i))
+				record := shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}
+				err = errors.Join(err, tx.PutIdempotencyRecord(1, keys[i+1], record))
 			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+			return err
+		}))
 		time.Sleep(25 * time.Hour)
-		runJobs(t, service.Service)() // every job runs once more when the jobs end
-		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
-			if _, found, err := tx.IdempotencyRecord(1, "k"); err != nil || found {
-				t.Errorf("the record was not removed: %v %v", found, err)
-			}
-			for i := range 2500 {
-				if _, found, err := tx.IdempotencyRecord(2, fmt.Sprint(i)); err != nil || found {
-					t.Fatalf("record %d was not removed: %v %v", i, found, err)
+		runJobs(t, s.Service)() // every job runs once more when the jobs end
+		check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) error {
+			for _, key := range keys {
+				if _, found, err := tx.IdempotencyRecord(1, key); err != nil || found {
+					t.Fatalf("record %s was not removed: %v %v", key, found, err)
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	})
 }

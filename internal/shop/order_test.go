@@ -1,10 +1,8 @@
 package shop_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,37 +13,21 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Of many clients on two nodes that order the same animal at the same time, exactly one gets it.
+// Of many clients on several nodes that order the same animal at the same time, exactly one gets it.
 func TestAnimalIsSoldOnlyOnce(t *testing.T) {
-	t.Parallel()
-	for engine, postgres := range map[string]bool{"sqlite": false, "postgres": true} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := shoptest.Open(t, shoptest.Options{Postgres: postgres})
-			other, err := s.Node(t.Context(), shop.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			pet := s.AddPet(t, "Rex", 1, shop.Available)
-			var placed atomic.Int64
-			var clients sync.WaitGroup
-			for i := range 12 {
-				clients.Go(func() {
-					_, err := []*shop.Service{s.Service, other}[i%2].PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID})
-					switch {
-					case err == nil:
-						placed.Add(1)
-					case shop.AsError(err).Code != shop.PetNotAvailable:
-						t.Errorf("an order was refused with %v, want pet_not_available", err)
-					}
-				})
-			}
-			clients.Wait()
-			if n := placed.Load(); n != 1 {
-				t.Errorf("%d orders were placed for one animal, want 1", n)
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
+		pet := s.AddPet(t, "Rex", 1, shop.Available)
+		var placed atomic.Int64
+		atOnce(12, func(i int) {
+			_, err := nodes[i%len(nodes)].PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID})
+			if err == nil {
+				placed.Add(1)
+			} else if shop.AsError(err).Code != shop.PetNotAvailable {
+				t.Errorf("an order was refused with %v, want pet_not_available", err)
 			}
 		})
-	}
+		equal(t, "orders of one animal", placed.Load(), 1)
+	})
 }
 
 // An order moves its animal with it, and only the documented transitions are possible.
@@ -59,23 +41,18 @@ func TestOrderTransitions(t *testing.T) {
 		shop.Cancelled: {shop.Cancelled: shop.Available},
 	}
 	ways := map[shop.OrderStatus][]shop.OrderStatus{
-		shop.Placed: nil, shop.Approved: {shop.Approved}, shop.Delivered: {shop.Approved, shop.Delivered}, shop.Cancelled: {shop.Cancelled},
+		shop.Placed: nil, shop.Approved: {shop.Approved}, shop.Cancelled: {shop.Cancelled},
+		shop.Delivered: {shop.Approved, shop.Delivered},
 	}
 	for from, way := range ways {
 		for _, to := range shop.OrderStatuses() {
-			pet := s.AddPet(t, "Rex", 1, shop.Available)
-			order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID})
+			order := placeHold(t, s)
 			for _, step := range way {
-				if err == nil {
-					order, err = s.UpdateOrder(t.Context(), order.ID, step, nil)
-				}
+				must(s.UpdateOrder(t.Context(), order.ID, step, nil))(t)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			before, _ := s.Pet(t.Context(), pet.ID)
+			before := must(s.Pet(t.Context(), order.PetID))(t)
 			moved, err := s.UpdateOrder(t.Context(), order.ID, to, nil)
-			after, _ := s.Pet(t.Context(), pet.ID)
+			after := must(s.Pet(t.Context(), order.PetID))(t)
 			want, possible := allowed[from][to]
 			if possible && (err != nil || moved.Status != to || after.Status != want) {
 				t.Errorf("%s to %s: got %s and an animal that is %s, %v; want %s and %s", from, to, moved.Status, after.Status, err, to, want)
@@ -85,70 +62,6 @@ func TestOrderTransitions(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 999}); shop.AsError(err).Code != shop.PetNotFound {
-		t.Errorf("an order for no animal: got %v, want pet_not_found", err)
-	}
-}
-
-// A hold that has ended is never visible, even if no background job has expired it yet.
-func TestOverdueHoldIsNeverVisible(t *testing.T) {
-	t.Parallel()
-	for what, look := range map[string]func(ctx context.Context, s *shop.Service) (string, error){
-		"animal": func(ctx context.Context, s *shop.Service) (string, error) {
-			pet, err := s.Pet(ctx, 1)
-			return string(pet.Status), err
-		},
-		"animals": func(ctx context.Context, s *shop.Service) (string, error) {
-			page, err := s.ListPets(ctx, shop.PetList{PetFilter: shop.PetFilter{Status: shop.Available}, PageRequest: shop.PageRequest{Limit: 1}})
-			return fmt.Sprint(len(page.Items)), err
-		},
-		"order": func(ctx context.Context, s *shop.Service) (string, error) {
-			order, err := s.Order(ctx, 1)
-			return string(order.Status), err
-		},
-		"inventory": func(ctx context.Context, s *shop.Service) (string, error) {
-			inventory, err := s.Inventory(ctx)
-			return fmt.Sprint(inventory.Available), err
-		},
-		"another order": func(ctx context.Context, s *shop.Service) (string, error) {
-			order, err := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1})
-			return string(order.Status), err
-		},
-		"approval": func(ctx context.Context, s *shop.Service) (string, error) {
-			_, err := s.UpdateOrder(ctx, 1, shop.Approved, nil)
-			return string(shop.AsError(err).Code), nil
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			inVirtualTime(t, shop.Options{OrderHold: time.Hour}, func(t *testing.T, s *shoptest.Shop) {
-				pet := s.AddPet(t, "Rex", 1, shop.Available)
-				if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
-					t.Fatal(err)
-				}
-				s.Clock.Forward(time.Hour)
-				want := map[string]string{"animal": "available", "animals": "1", "order": "expired", "inventory": "1",
-					"another order": "placed", "approval": string(shop.InvalidTransition)}[what]
-				if got, err := look(t.Context(), s.Service); err != nil || got != want {
-					t.Errorf("got %s, %v; want %s", got, err, want)
-				}
-			})
-		})
-	}
-}
-
-// afterRead is a store that calls a function once, when its next read has ended.
-type afterRead struct {
-	shop.Store
-	then func()
-}
-
-func (s *afterRead) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	err := s.Store.Read(ctx, fn)
-	if then := s.then; then != nil {
-		s.then = nil
-		then()
-	}
-	return err
 }
 
 // An order may be placed while a reader looks up when the next hold ends. The reader must not keep the result
@@ -157,95 +70,112 @@ func TestHoldThatBeginsDuringAReadIsNoticed(t *testing.T) {
 	const hold = 500 * time.Millisecond // shorter than any result is kept
 	inVirtualTime(t, shop.Options{OrderHold: hold}, func(t *testing.T, s *shoptest.Shop) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
-		store := &afterRead{Store: s.Store}
-		reader, err := shop.Open(t.Context(), store, shop.Options{OrderHold: hold})
-		if err != nil {
-			t.Fatal(err)
+		store := hook(s.Store)
+		reader := must(shop.Open(t.Context(), store, shop.Options{OrderHold: hold}))(t)
+		store.afterRead = func() {
+			store.afterRead = func() {}
+			must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
 		}
-		store.then = func() {
-			if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
-				t.Error(err)
-			}
-		}
-		if _, err := reader.Pet(t.Context(), pet.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(reader.Pet(t.Context(), pet.ID))(t)
 		s.Clock.Forward(hold)
-		if got, err := reader.Pet(t.Context(), pet.ID); err != nil || got.Status != shop.Available {
-			t.Errorf("after the hold, the animal is %s, %v; want available", got.Status, err)
-		}
+		equal(t, "the animal after the hold", must(reader.Pet(t.Context(), pet.ID))(t).Status, shop.Available)
 	})
 }
 
 // Every change records exactly one event for each resource that it changes.
 func TestEveryChangeRecordsItsEvents(t *testing.T) {
 	inVirtualTime(t, shop.Options{OrderHold: time.Hour}, func(t *testing.T, s *shoptest.Shop) {
-		key := s.Key(t, shop.Admin)
-		principal, err := s.Authenticate(t.Context(), key.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, name, admin := shop.WithPrincipal(t.Context(), principal), "Rexa", shop.NewKey{Name: "second", Scopes: []shop.Scope{shop.Admin}}
-		last, err := s.LastEvent(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, step := range []struct {
-			change func() error
-			want   []string
-		}{
-			{func() error {
-				_, err := s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Available})
-				return err
-			},
-				[]string{"category.created categories/7", "pet.created pets/1"}},
-			{func() error { _, err := s.UpdatePet(ctx, 1, shop.PetChange{Name: &name}, nil); return err }, []string{"pet.updated pets/1"}},
-			{func() error { _, err := s.UpdatePet(ctx, 1, shop.PetChange{Name: &name}, nil); return err }, nil}, // changes nothing
-			{func() error { _, err := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}); return err }, []string{"order.placed store/orders/1", "pet.updated pets/1"}},
-			{func() error { _, err := s.UpdateOrder(ctx, 1, shop.Cancelled, nil); return err }, []string{"order.cancelled store/orders/1", "pet.updated pets/1"}},
-			{func() error { _, err := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}); return err }, []string{"order.placed store/orders/2", "pet.updated pets/1"}},
-			{func() error { _, err := s.UpdateOrder(ctx, 2, shop.Approved, nil); return err }, []string{"order.approved store/orders/2"}},
-			{func() error { _, err := s.UpdateOrder(ctx, 2, shop.Delivered, nil); return err }, []string{"order.delivered store/orders/2", "pet.updated pets/1"}},
-			{func() error { return s.DeletePet(ctx, 1, nil) }, []string{"pet.deleted pets/1"}},
-			{func() error {
-				_, err := s.ImportPets(ctx, []shop.ImportRow{{NewPet: shop.NewPet{Name: "Mia", CategoryID: 7}}}, false)
-				return err
-			},
-				[]string{"pet.created pets/2"}},
-			{func() error { _, err := s.CreateCategory(ctx, "Birds"); return err }, []string{"category.created categories/1"}},
-			{func() error { _, err := s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, nil); return err }, []string{"category.updated categories/1"}},
-			{func() error { return s.DeleteCategory(ctx, 1, nil) }, []string{"category.deleted categories/1"}},
-			{func() error { _, err := s.CreateKey(ctx, admin); return err }, []string{"key.created keys/2"}},
-			{func() error { _, err := s.RotateKey(ctx, 2, 0); return err }, []string{"key.rotated keys/2"}},
-			{func() error { return s.RevokeKey(ctx, 2) }, []string{"key.revoked keys/2"}},
-			{func() error { _, err := s.CreateWebhook(ctx, shop.NewWebhook{URL: "https://example.com/"}); return err }, []string{"webhook.created webhooks/1"}},
-			{func() error {
-				_, err := s.UpdateWebhook(ctx, 1, shop.WebhookChange{URL: new("https://example.org/")}, nil)
-				return err
-			},
-				[]string{"webhook.updated webhooks/1"}},
-			{func() error { return s.DeleteWebhook(ctx, 1, nil) }, []string{"webhook.deleted webhooks/1"}},
-		} {
-			if err := step.change(); err != nil {
-				t.Fatalf("%v: %v", step.want, err)
-			}
-			events, reached, err := s.EventsAfter(ctx, shop.EventFilter{}, last)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, e := range events {
-				got = append(got, fmt.Sprint(e.Type, " ", e.Subject))
-				if e.Actor != "keys/1" {
-					t.Errorf("%s has the actor %s, want keys/1", got[len(got)-1], e.Actor)
+		ctx := shop.WithPrincipal(t.Context(), must(s.Authenticate(t.Context(), s.Key(t, shop.Admin).Secret))(t))
+		last := must(s.LastEvent(ctx))(t)
+		want := func(want ...string) func(any, error) {
+			return func(_ any, err error) {
+				t.Helper()
+				check(t, err)
+				events, reached, err := s.EventsAfter(ctx, shop.EventFilter{}, last)
+				check(t, err)
+				last = reached
+				var got []string
+				for _, e := range events {
+					got = append(got, fmt.Sprint(e.Type, " ", e.Subject))
+					equal(t, "the actor of "+e.Subject, e.Actor, "keys/1")
+				}
+				slices.Sort(got)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
 				}
 			}
-			slices.Sort(got)
-			slices.Sort(step.want)
-			if diff := cmp.Diff(step.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			last = reached
 		}
+		rex := shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Available}
+		rename := shop.PetChange{Name: new("Rexa")}
+		want("category.created categories/7", "pet.created pets/1")(s.CreatePet(ctx, rex))
+		want("pet.updated pets/1")(s.UpdatePet(ctx, 1, rename, nil))
+		want()(s.UpdatePet(ctx, 1, rename, nil)) // changes nothing
+		want("order.placed store/orders/1", "pet.updated pets/1")(s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}))
+		want("order.cancelled store/orders/1", "pet.updated pets/1")(s.UpdateOrder(ctx, 1, shop.Cancelled, nil))
+		want("order.placed store/orders/2", "pet.updated pets/1")(s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}))
+		want("order.approved store/orders/2")(s.UpdateOrder(ctx, 2, shop.Approved, nil))
+		want("order.delivered store/orders/2", "pet.updated pets/1")(s.UpdateOrder(ctx, 2, shop.Delivered, nil))
+		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
+		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, false))
+		want("category.created categories/1")(s.CreateCategory(ctx, "Birds"))
+		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, nil))
+		want("category.deleted categories/1")(nil, s.DeleteCategory(ctx, 1, nil))
+		want("key.created keys/2")(s.CreateKey(ctx, shop.NewKey{Name: "second", Scopes: []shop.Scope{shop.Admin}}))
+		want("key.rotated keys/2")(s.RotateKey(ctx, 2, 0))
+		want("key.revoked keys/2")(nil, s.RevokeKey(ctx, 2))
+		want("webhook.created webhooks/1")(s.CreateWebhook(ctx, shop.NewWebhook{URL: "https://example.com/"}))
+		want("webhook.updated webhooks/1")(s.UpdateWebhook(ctx, 1, shop.WebhookChange{URL: new("https://example.org/")}, nil))
+		want("webhook.deleted webhooks/1")(nil, s.DeleteWebhook(ctx, 1, nil))
 	})
+}
+
+// If only known categories are allowed, an animal of an unknown category is refused, and no category is created.
+func TestUnknownCategoriesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{KnownCategories: true}})
+	dogs := must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	const unknown = 99
+	pet := s.AddPet(t, "Rex", dogs.ID, "")
+	_, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Mia", CategoryID: unknown})
+	wantCode(t, err, shop.ValidationFailed)
+	_, err = s.UpdatePet(t.Context(), pet.ID, shop.PetChange{CategoryID: new(int64(unknown))}, nil)
+	wantCode(t, err, shop.ValidationFailed)
+	must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{CategoryID: &dogs.ID, Name: new("Max")}, nil))(t)
+	for _, dryRun := range []bool{false, true} {
+		rows := []shop.ImportRow{
+			{Line: 2, NewPet: shop.NewPet{Name: "Leo", CategoryID: dogs.ID}},
+			{Line: 3, NewPet: shop.NewPet{Name: "Mia", CategoryID: unknown}},
+			{Line: 4, NewPet: shop.NewPet{CategoryID: unknown, Status: "gone"}},
+		}
+		_, err = s.ImportPets(t.Context(), rows, dryRun)
+		wantCode(t, err, shop.ValidationFailed)
+		equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
+			"line 3: categoryId must be the id of an existing category; line 4: name must have 1 to 200 characters, not 0, "+
+			"status must be one of available, pending, sold, categoryId must be the id of an existing category.")
+	}
+	page := shop.PageRequest{Limit: 10}
+	equal(t, "categories", len(must(s.ListCategories(t.Context(), page))(t).Items), 1)
+	equal(t, "animals", len(must(s.ListPets(t.Context(), shop.PetList{PageRequest: page}))(t).Items), 1)
+}
+
+// In a small shop, the counts are always current, and each event is counted once. Only an animal that becomes
+// sold counts as a sale.
+func TestStatsAreCurrentAndCountOnce(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	for n := range int64(3) {
+		days := must(s.DailyStats(t.Context()))(t)
+		equal(t, "days", len(days), 30)
+		arrivals, sales := int64(0), int64(0)
+		for _, day := range days { // add up all days, because midnight may have passed during the test
+			arrivals, sales = arrivals+day.Arrivals, sales+day.Sales
+		}
+		equal(t, "arrivals", arrivals, 2*n)
+		equal(t, "sales", sales, n)
+		counts := []shop.PetCount{{CategoryID: 7, Status: shop.Sold, N: 2 * n}}[:min(n, 1)] // none in an empty shop
+		equal(t, "the counts", fmt.Sprint(must(s.CountPets(t.Context()))(t)), fmt.Sprint(counts))
+		s.AddPet(t, "sold before it arrived", 7, shop.Sold)
+		pet := s.AddPet(t, "Rex", 7, shop.Available)
+		must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+	}
 }

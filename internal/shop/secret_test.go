@@ -1,18 +1,19 @@
 package shop
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestNewSecretsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for environment, form := range map[Environment]*regexp.Regexp{
-		Production: regexp.MustCompile(`^ask_live_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
-		Staging:    regexp.MustCompile(`^ask_test_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
-	} {
+	for environment, word := range map[Environment]string{Production: "live", Staging: "test"} {
+		form := regexp.MustCompile(`^ask_` + word + `_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`)
 		for range 1000 {
 			secret := newSecret(environment)
 			if !form.MatchString(secret) || seen[secret] || !wellFormed(secret, environment) {
@@ -42,7 +43,7 @@ func TestMistypedSecretsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, wrong := range []string{"", "ask_live_", secret[:45], secret + "0", " " + secret, newSecret(Staging), strings.Repeat("_", 46)} {
+	for _, wrong := range []string{"", secret[:45], secret + "0", " " + secret, newSecret(Staging), strings.Repeat("_", 46)} {
 		if wellFormed(wrong, Production) {
 			t.Errorf("%q passes for a secret", wrong)
 		}
@@ -61,5 +62,89 @@ func TestSecretsAreUniform(t *testing.T) {
 		if counts[c] < 9000 || counts[c] > 11000 { // the limits are ten standard deviations from the mean
 			t.Errorf("%q occurs %d times in %d", c, counts[c], n)
 		}
+	}
+}
+
+// FuzzSecret checks that every well-formed secret is redacted and belongs to only one environment.
+func FuzzSecret(f *testing.F) {
+	secret := newSecret(Production)
+	for _, text := range []string{"", "ask_live_", secret, newSecret(Staging), secret + "x", secret[:40] + "000000"} {
+		f.Add(text)
+	}
+	s := &Service{configuredText: "the-operators-own-key"}
+	f.Fuzz(func(t *testing.T, text string) {
+		live, test := wellFormed(text, Production), wellFormed(text, Staging)
+		if live && test {
+			t.Fatalf("%q is a secret of both environments", text)
+		}
+		shown := s.Redact("before " + text + " after the-operators-own-key.")
+		if live && strings.Contains(shown, text[9:39]) || strings.Contains(shown, "the-operators-own-key") {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+	})
+}
+
+// A known key is cached for less than a second. An unknown key is never cached.
+func TestKeyCacheForgetsWithinASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache := newKeyCache()
+		hash := HashSecret("secret")
+		var stored, known, broken = Credential{Key: Key{ID: 7}}, false, false
+		lookUps := 0
+		find := func() (Credential, bool, error) {
+			return cache.find(hash, func() (Credential, bool, error) {
+				lookUps++
+				if broken {
+					return Credential{}, false, errors.New("unavailable")
+				}
+				return stored, known, nil
+			})
+		}
+		want := func(what string, wantFound bool, wantLookUps int) {
+			t.Helper()
+			_, found, err := find()
+			if err != nil || found != wantFound || lookUps != wantLookUps {
+				t.Errorf("%s: found %v after %d look-ups (%v), want %v after %d", what, found, lookUps, err, wantFound, wantLookUps)
+			}
+		}
+		want("an unknown key", false, 1)
+		known = true
+		want("a new key", true, 2)
+		want("a cached key", true, 2)
+		broken = true
+		want("a cached key, while the store is unavailable", true, 2)
+		time.Sleep(time.Second)
+		if _, _, err := find(); err == nil {
+			t.Error("a cached key was used for a second")
+		}
+		broken, known = false, false
+		want("a key revoked a second ago", false, 4)
+		if len(cache.entries) != 0 {
+			t.Error("a revoked key is still cached")
+		}
+	})
+}
+
+// Uses that could not be saved are requeued, unless a later use of the same key has been recorded meanwhile.
+func TestUnsavedUsesAreRequeued(t *testing.T) {
+	t.Parallel()
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	u := newLastUsed()
+	u.record(1, early)
+	u.record(2, early)
+	failed := u.takeUnsaved()
+	u.record(1, late)
+	u.requeue(failed)
+	again := u.takeUnsaved()
+	if !again[1].Equal(late) || !again[2].Equal(early) {
+		t.Errorf("requeued %v", again)
+	}
+	u.record(3, late)
+	u.forget(3)
+	if key := (Key{ID: 3}); len(u.takeUnsaved()) != 0 {
+		t.Error("the use of a revoked key is saved")
+	} else if u.apply(&key); !key.LastUsedAt.IsZero() {
+		t.Error("the use of a revoked key is applied")
 	}
 }

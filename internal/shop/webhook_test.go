@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,22 +12,155 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+// webhookHarness runs a shop with one webhook in virtual time.
+type webhookHarness struct {
+	*shoptest.Shop
+	t    *testing.T
+	hook shop.IssuedWebhook
+}
+
+// withWebhook runs a test with a webhook that subscribes to pet.created.
+func withWebhook(t *testing.T, test func(*webhookHarness)) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		h := &webhookHarness{Shop: s, t: t}
+		h.subscribe()
+		test(h)
+	})
+}
+
+func (h *webhookHarness) subscribe() {
+	h.t.Helper()
+	hook := shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}
+	h.hook = must(h.CreateWebhook(h.t.Context(), hook))(h.t)
+}
+
+// addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
+func (h *webhookHarness) addAndFanOut(animals int) {
+	h.t.Helper()
+	h.addPets(animals)
+	h.fanOut()
+}
+
+// addPets adds animals without turning the resulting events into deliveries.
+func (h *webhookHarness) addPets(animals int) {
+	h.t.Helper()
+	for range animals {
+		h.AddPet(h.t, "Rex", 1, "")
+	}
+}
+
+// fanOut turns all new events that the webhook subscribes to into deliveries.
+func (h *webhookHarness) fanOut() {
+	h.t.Helper()
+	for before, reached := int64(-2), int64(-1); reached != before; {
+		before, reached = reached, must(h.FanOut(h.t.Context(), h.current(), reached))(h.t)
+	}
+}
+
+func (h *webhookHarness) current() shop.Webhook {
+	h.t.Helper()
+	return must(h.Webhook(h.t.Context(), h.hook.ID))(h.t)
+}
+
+// claim claims all deliveries that are due and checks how many there are.
+func (h *webhookHarness) claim(want int) []shop.Claim {
+	h.t.Helper()
+	claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
+	if err != nil || len(claims) != want {
+		h.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
+	}
+	return claims
+}
+
+// finish ends an attempt with the given response status and returns the stored delivery. If the status is 0,
+// the attempt got no response.
+func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Duration, want shop.Outcome) shop.Delivery {
+	h.t.Helper()
+	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
+	if status == 0 {
+		attempt.Error = "the connection was refused"
+	}
+	equal(h.t, "the outcome", must(h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter))(h.t), want)
+	for _, delivery := range h.deliveries() {
+		if delivery.ID == claim.ID {
+			return delivery
+		}
+	}
+	h.t.Fatalf("there is no delivery %d", claim.ID)
+	return shop.Delivery{}
+}
+
+func (h *webhookHarness) deliveries() []shop.Delivery {
+	h.t.Helper()
+	list := shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}}
+	return must(h.ListDeliveries(h.t.Context(), list))(h.t).Items
+}
+
+// sendAll sends all messages that are due and checks that they are as many different ones as expected.
+func (h *webhookHarness) sendAll(want int) {
+	h.t.Helper()
+	sent := map[string]bool{}
+	for more := true; more; {
+		more = false
+		for _, claim := range must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100))(h.t) {
+			equal(h.t, claim.MessageID+" was sent before", sent[claim.MessageID], false)
+			sent[claim.MessageID], more = true, true
+			must(h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0))(h.t)
+		}
+	}
+	equal(h.t, "messages that were sent", len(sent), want)
+}
+
+func (h *webhookHarness) update(change shop.WebhookChange) shop.Webhook {
+	h.t.Helper()
+	return must(h.UpdateWebhook(h.t.Context(), h.hook.ID, change, nil))(h.t)
+}
+
+func (h *webhookHarness) enable(enabled bool) { h.update(shop.WebhookChange{Enabled: &enabled}) }
+
+func (h *webhookHarness) setTypes(types ...shop.EventType) {
+	h.update(shop.WebhookChange{Types: &types})
+}
+
+// wantHealth checks whether the webhook is enabled and whether it fails.
+func (h *webhookHarness) wantHealth(enabled, failing bool) {
+	h.t.Helper()
+	hook := h.current()
+	if hook.Enabled != enabled || hook.FailingSince.IsZero() == failing || enabled && hook.DisabledReason != "" {
+		h.t.Errorf("the webhook is %+v, want it enabled: %v, failing: %v", hook, enabled, failing)
+	}
+}
+
+// wantDisabled checks that the shop has disabled the webhook for the given reason and has recorded an event
+// for this change.
+func (h *webhookHarness) wantDisabled(reason string) {
+	h.t.Helper()
+	hook := h.current()
+	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
+		h.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
+	}
+	filter, newest := shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}, Newest: true}, "none"
+	for _, e := range must(h.ListEvents(h.t.Context(), filter, shop.PageRequest{Limit: 1}))(h.t).Items {
+		newest = fmt.Sprintf("%s by %s: %s", e.Subject, e.Actor, e.Data)
+	}
+	if !strings.HasPrefix(newest, fmt.Sprintf("webhooks/%d by system: ", hook.ID)) || !strings.Contains(newest, reason) {
+		h.t.Errorf("the newest event is %s, want one of the system: %s", newest, reason)
+	}
+}
+
 func TestWebhookURLs(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"https://example.com", "https://example.com/", "http://example.com:8080/hook?a=b%20c&d", "https://[2001:db8::1]:443/", "https://192.0.2.1/%C3%A4",
+		"https://example.com", "http://example.com:8080/hook?a=b%20c&d", "https://[2001:db8::1]:443/", "https://192.0.2.1/%C3%A4",
 		"https://example.com/" + strings.Repeat("a", 1980),
 	} {
-		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err != nil {
-			t.Errorf("%s: %v", url, err)
-		}
+		check(t, (shop.NewWebhook{URL: url}).Problems().Err())
 	}
 	for _, url := range []string{
-		"", "example.com", "//example.com", "ftp://example.com/", "https:example.com", "https://", "https:///hook", "https://me@example.com/",
-		"https://me:pass@example.com/", "https://example.com/#part", "https://example.com/a b", "https://example.com/?a b", "https://example.com/ä",
-		"https://ä.example/", "https://example.com/?ä", "https://example.com:/", "https://example.com:0/", "https://example.com:65536/",
-		"https://example.com:https/", "https://exa<mple.com/", "https://example.com/\n", "https://example.com/%zz",
-		"https://example.com/" + strings.Repeat("a", 1981), "HTTPS://example.com/",
+		"", "example.com", "//example.com", "ftp://example.com/", "https:example.com", "https:///hook", "https://me:pass@example.com/",
+		"https://example.com/#part", "https://example.com/a b", "https://example.com/ä", "https://ä.example/", "https://example.com:/",
+		"https://example.com:0/", "https://example.com:65536/", "https://exa<mple.com/", "https://example.com/%zz",
+		"HTTPS://example.com/", "https://example.com/" + strings.Repeat("a", 1981),
 	} {
 		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err == nil || !strings.Contains(err.Error(), "url") {
 			t.Errorf("%q: %v", url, err)
@@ -40,27 +174,15 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		rename := func(name string) {
-			t.Helper()
-			if _, err := h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, nil); err != nil {
-				h.t.Fatal(err)
-			}
-		}
+		rename := func(name string) { must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, nil))(h.t) }
 		rename("dogs") // the old types do not include this event
 		h.addPets(1)
 		stale := h.current()
-		types := []shop.EventType{shop.CategoryUpdated}
-		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Types: &types}, nil); err != nil {
-			h.t.Fatal(err)
-		}
-		if claim := h.claim(1)[0]; claim.EventType != shop.PetCreated {
-			h.t.Errorf("before the change, %s was sent", claim.EventType)
-		}
+		h.setTypes(shop.CategoryUpdated)
+		equal(h.t, "the message from before the change", h.claim(1)[0].EventType, shop.PetCreated)
 		rename("cats")
 		h.addPets(1)
-		if reached, err := h.FanOut(h.t.Context(), stale, 0); err != nil || reached != stale.Position {
-			h.t.Errorf("a node with the old webhook reached %d from %d: %v", reached, stale.Position, err)
-		}
+		equal(h.t, "what a node with the old webhook reached", must(h.FanOut(h.t.Context(), stale, 0))(h.t), stale.Position)
 		h.fanOut()
 		if claim := h.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
 			h.t.Errorf("after the change, this was sent: %s", claim.Body)
@@ -68,7 +190,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	})
 }
 
-// A node that does not know yet that a webhook was disabled does not skip any events.
+// A node that does not know yet that a webhook was disabled, or that another node was faster, skips and repeats no event.
 func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -76,14 +198,12 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 		stale := h.current()
 		h.enable(false)
 		h.addPets(1)
-		reached, err := h.FanOut(h.t.Context(), stale, 0)
-		if err != nil || reached != stale.Position {
-			h.t.Errorf("FanOut reached %d from %d: %v", reached, stale.Position, err)
-		}
+		equal(h.t, "what the node reached", must(h.FanOut(h.t.Context(), stale, 0))(h.t), stale.Position)
 		h.enable(true)
-		if _, err := h.FanOut(h.t.Context(), stale, reached); err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.FanOut(h.t.Context(), stale, stale.Position))(h.t)
+		h.claim(1)
+		h.addPets(1)
+		must(h.FanOut(h.t.Context(), stale, 0))(h.t) // the first of these two events is a delivery already
 		h.claim(1)
 	})
 }
@@ -91,17 +211,11 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 // If the types of a webhook are changed while it is disabled, it gets no events from before it was disabled.
 func TestTypesChangedWhileDisabled(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		none := []shop.EventType{shop.OrderExpired}
-		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Types: &none}, nil); err != nil {
-			h.t.Fatal(err)
-		}
+		h.setTypes(shop.OrderExpired)
 		h.addAndFanOut(5)
 		h.enable(false)
 		h.addAndFanOut(1)
-		enabled, types := true, []shop.EventType{shop.PetCreated}
-		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Enabled: &enabled, Types: &types}, nil); err != nil {
-			h.t.Fatal(err)
-		}
+		h.update(shop.WebhookChange{Enabled: new(true), Types: &[]shop.EventType{shop.PetCreated}})
 		h.fanOut()
 		h.claim(1)
 	})
@@ -114,133 +228,67 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 			h.t.Helper()
 			h.addAndFanOut(1)
 			claim := h.claim(1)[0]
-			if fmt.Sprint(claim.Secrets) != fmt.Sprint(want) {
-				h.t.Errorf("the message is signed with %q, want %q", claim.Secrets, want)
-			}
+			equal(h.t, "the secrets that sign the message", fmt.Sprint(claim.Secrets), fmt.Sprint(want))
 			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		}
 		wantSecrets(h.hook.Secret)
 		time.Sleep(time.Second)
-		second, err := h.RotateWebhook(h.t.Context(), h.hook.ID, time.Hour)
-		if err != nil || second.Secret == h.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
-			h.t.Fatalf("%+v %v", second, err)
+		second := must(h.RotateWebhook(h.t.Context(), h.hook.ID, time.Hour))(h.t)
+		if second.Secret == h.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
+			h.t.Fatalf("the new secret is %s", second.Secret)
 		}
 		wantSecrets(second.Secret, h.hook.Secret)
 		time.Sleep(time.Hour)
 		wantSecrets(second.Secret)
-		third, err := h.RotateWebhook(h.t.Context(), h.hook.ID, 0)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		wantSecrets(third.Secret)
+		wantSecrets(must(h.RotateWebhook(h.t.Context(), h.hook.ID, 0))(h.t).Secret)
 	})
 }
 
 // If a webhook is deleted while an attempt is in flight, the attempt ends normally and nothing more is sent.
 func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(2)
-		claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1)
-		if err != nil || len(claims) != 1 {
-			h.t.Fatal(claims, err)
-		}
+		h.addAndFanOut(1)
+		claim := h.claim(1)[0]
+		h.addAndFanOut(1)
 		hook := h.current()
-		if err := h.DeleteWebhook(h.t.Context(), h.hook.ID, nil); err != nil {
-			h.t.Fatal(err)
-		}
-		if outcome, err := h.FinishAttempt(h.t.Context(), claims[0], shop.Attempt{Status: 500}, 0); err != nil || outcome != shop.OutcomeRetry {
-			h.t.Error(outcome, err)
-		}
-		if _, err := h.FanOut(h.t.Context(), hook, 0); err != nil {
-			h.t.Error(err)
-		}
+		check(h.t, h.DeleteWebhook(h.t.Context(), h.hook.ID, nil))
+		outcome := must(h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 500}, 0))(h.t)
+		equal(h.t, "the outcome", outcome, shop.OutcomeRetry)
+		must(h.FanOut(h.t.Context(), hook, 0))(h.t)
 		time.Sleep(24 * time.Hour)
 		h.claim(0)
 	})
 }
 
-// If several nodes turn the same events into deliveries and claim these deliveries at the same time, each
-// event is still delivered exactly once.
+// Several nodes that create and claim the same deliveries at the same time send each event exactly once.
 func TestNodesShareDeliveries(t *testing.T) {
-	t.Parallel()
-	for engine, postgres := range map[string]bool{"sqlite": false, "postgres": true} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			first := shoptest.Open(t, shoptest.Options{Postgres: postgres})
-			const nodes, events = 3, 100
-			services := []*shop.Service{first.Service}
-			for len(services) < nodes {
-				service, err := first.Node(t.Context(), shop.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				services = append(services, service)
+	onBothEngines(t, func(t *testing.T, first *shoptest.Shop, nodes []*shop.Service) {
+		const events = 100
+		h := &webhookHarness{Shop: first, t: t}
+		h.subscribe()
+		var sent sync.Map // the ids of all messages
+		var messages atomic.Int64
+		atOnce(len(nodes)+1, func(i int) {
+			if i == len(nodes) { // runs concurrently with the nodes, so that they see different events
+				h.addPets(events)
+				return
 			}
-			hook, err := first.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/", Types: []shop.EventType{shop.PetCreated}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var mu sync.Mutex
-			sent := map[string]int{}
-			sentCount := func() int {
-				mu.Lock()
-				defer mu.Unlock()
-				return len(sent)
-			}
-			var running sync.WaitGroup
-			running.Go(func() { // runs concurrently with the nodes, so that they see different events
-				for range events {
-					first.AddPet(t, "Rex", 1, "")
-				}
-			})
-			for _, service := range services {
-				running.Go(func() {
-					for reached := int64(-1); sentCount() < events && !t.Failed(); {
-						if _, err := service.LastEvent(t.Context()); err != nil { // this call publishes the events
-							t.Error(err)
-						}
-						now, err := deliverOnce(t, service, hook.Webhook, reached, func(id string) {
-							mu.Lock()
-							defer mu.Unlock()
-							sent[id]++
-						})
-						if err != nil {
-							t.Error(err)
-						}
-						reached = now
+			for node, reached := nodes[i], int64(-1); messages.Load() < events && !t.Failed(); {
+				must(node.LastEvent(t.Context()))(t) // this call publishes the events
+				reached = must(node.FanOut(t.Context(), h.hook.Webhook, reached))(t)
+				for _, claim := range must(node.ClaimDeliveries(t.Context(), h.hook.ID, 8))(t) {
+					if _, again := sent.Swap(claim.MessageID, true); again {
+						t.Errorf("%s was sent twice", claim.MessageID)
 					}
-				})
-			}
-			running.Wait()
-			if claims, err := services[0].ClaimDeliveries(t.Context(), hook.ID, 8); err != nil || len(claims) > 0 {
-				t.Errorf("%+v was not claimed: %v", claims, err)
-			}
-			if len(sent) != events {
-				t.Errorf("%d of %d events were sent", len(sent), events)
-			}
-			for id, n := range sent {
-				if n != 1 {
-					t.Errorf("%s was sent %d times", id, n)
+					messages.Add(1)
+					outcome := must(node.FinishAttempt(t.Context(), claim, shop.Attempt{At: time.Now(), Status: 200}, 0))(t)
+					equal(t, "the outcome", outcome, shop.OutcomeSucceeded)
 				}
 			}
 		})
-	}
-}
-
-// deliverOnce turns new events into deliveries, claims one batch of deliveries and finishes their attempts,
-// all on one node.
-func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, send func(messageID string)) (reached int64, err error) {
-	if reached, err = service.FanOut(t.Context(), hook, after); err != nil {
-		return after, err
-	}
-	claims, err := service.ClaimDeliveries(t.Context(), hook.ID, 8)
-	for _, claim := range claims {
-		send(claim.MessageID)
-		if outcome, err := service.FinishAttempt(t.Context(), claim, shop.Attempt{At: time.Now(), Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
-			t.Error(outcome, err)
-		}
-	}
-	return reached, err
+		h.claim(0)
+		equal(t, "messages that were sent", messages.Load(), events)
+	})
 }
 
 // If there are more events than one batch can contain, they are read in several batches, even if the feed has
@@ -251,43 +299,23 @@ func TestFeedReturnsBatches(t *testing.T) {
 		const animals = 250
 		h.addPets(animals)
 		time.Sleep(time.Second)
-		if last, err := h.LastEvent(h.t.Context()); err != nil || last < animals {
-			h.t.Fatal(last, err)
-		} else if events, reached, err := h.EventsAfter(h.t.Context(), shop.EventFilter{}, last-animals); len(events) != 100 || reached != last-animals+100 || err != nil {
-			h.t.Errorf("%d events in one batch, up to %d of %d, %v", len(events), reached, last, err)
-		}
+		last := must(h.LastEvent(h.t.Context()))(h.t)
+		wantEvents(h.t, h.Service, last-animals, 100, last-animals+100)
 		h.fanOut()
-		sent := map[string]bool{}
-		for range 3 {
-			claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
-			if err != nil {
-				h.t.Fatal(err)
-			}
-			for _, claim := range claims {
-				sent[claim.MessageID] = true
-			}
-		}
-		if len(sent) != animals {
-			h.t.Errorf("%d messages of %d", len(sent), animals)
-		}
+		h.sendAll(animals)
 	})
 }
 
-// Events that have not been published yet when a webhook is created, or when its types change, count as
-// earlier events.
+// Events that are not yet published when a webhook is created, or when its types change, count as earlier events.
 func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 	t.Parallel()
 	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}
 	h.addPets(1)
 	h.subscribe()
 	h.addPets(2)
-	if _, err := h.UpdateWebhook(t.Context(), h.hook.ID, shop.WebhookChange{Types: &[]shop.EventType{shop.OrderPlaced}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	h.setTypes(shop.OrderPlaced)
 	h.addPets(4)
-	if _, err := h.LastEvent(t.Context()); err != nil { // this call publishes the events
-		t.Fatal(err)
-	}
+	must(h.LastEvent(t.Context()))(t) // this call publishes the events
 	h.fanOut()
 	h.claim(2)
 }

@@ -16,33 +16,16 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// findings runs Check and returns its findings.
-func findings(t *testing.T, database string) []string {
-	t.Helper()
-	found := []string{}
-	n, err := Check(t.Context(), database, func(finding string) { found = append(found, finding) })
-	if err != nil || n.All != len(found) {
-		t.Errorf("%+v, %v: %q", n, err, found)
-	}
-	return found
-}
-
 func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	t.Parallel()
-	expectSound := func(database string) {
-		t.Helper()
-		if found := findings(t, database); len(found) > 0 {
-			t.Errorf("%q", found)
-		}
-	}
-	expectSound(soundShop(t, "server"))
+	expectSound(t, soundShop(t, "server"))
 	file := soundShop(t, "file")
-	expectSound(file)
+	expectSound(t, file)
 	with(t, file, func(tx shop.WriteTx) error {
 		_, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
 		return err
 	})
-	expectSound(file)
+	expectSound(t, file)
 }
 
 func TestCheckFindsEveryDamage(t *testing.T) {
@@ -51,19 +34,22 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := soundShop(t, name)
+			c := sqlstore.OpenFile(database)
 			if name == "server" {
 				with(t, database, func(shop.WriteTx) error { return nil }) // this call publishes all events
+				c = must(open(t, database, sqlstore.Options{}).Conn(t.Context()))(t)
 			}
-			c := openToDamage(t, database)
+			defer c.Close()
+			c.Version = len(must(sqlstore.Migrations(c.Engine))(t))
 			all := maps.Clone(damages)
 			maps.Copy(all, only)
 			for what, d := range all {
-				found, err := c.checkDamaged(d)
+				found, err := checkDamaged(t.Context(), c, d)
 				if err != nil || !slices.ContainsFunc(found, func(finding string) bool { return strings.Contains(finding, d.want) }) {
 					t.Errorf("%s: found %q, %v; want %q", what, found, err, d.want)
 				}
 			}
-			if found, err := c.checkDamaged(damage{}); err != nil || len(found) > 0 {
+			if found, err := checkDamaged(t.Context(), c, damage{statements: "SELECT 1"}); err != nil || len(found) > 0 {
 				t.Errorf("after all damage was undone: found %q, %v", found, err)
 			}
 		})
@@ -81,52 +67,17 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	})
 }
 
-// damageable is a shop that a test damages and checks in one transaction, which is then rolled back.
-type damageable struct {
-	*sqlstore.Conn
-	t      *testing.T
-	engine *engine
-}
-
-func openToDamage(t *testing.T, database string) *damageable {
-	t.Helper()
-	d := &damageable{t: t, engine: &postgres}
-	if sqlstore.IsURL(database) {
-		store := open(t, database, sqlstore.Options{})
-		conn, err := store.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Conn = conn
-	} else {
-		d.Conn, d.engine = sqlstore.OpenFile(database), knowingTheSchema(t)
+// checkDamaged damages and checks a shop in one transaction, which is then rolled back.
+func checkDamaged(ctx context.Context, c *sqlstore.Conn, d damage) (found []string, err error) {
+	if c.Engine == sqlstore.SQLite {
+		d.statements = strings.ReplaceAll(d.statements, `'\x0102'`, "x'0102'")
 	}
-	t.Cleanup(d.Close)
-	steps, err := sqlstore.Migrations(d.Engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Version = len(steps)
-	return d
-}
-
-// checkDamaged returns what a check finds in a damaged shop.
-func (c *damageable) checkDamaged(d damage) (found []string, err error) {
 	statements := strings.Split(d.statements, "; ")
 	if strings.Contains(d.statements, "TRIGGER") {
 		statements = []string{d.statements}
 	}
-	if c.Engine == sqlstore.SQLite {
-		for i, statement := range statements {
-			statements[i] = strings.ReplaceAll(statement, `'\x0102'`, "x'0102'")
-		}
-	}
-	if d.statements == "" {
-		statements = nil
-	}
-	checker := &checker{Conn: c.Conn, engine: c.engine, report: func(finding string) { found = append(found, finding) }}
-	ctx := c.t.Context()
-	err = errors.Join(c.Exec(ctx, "BEGIN"), execAll(ctx, c.Conn, statements...))
+	checker := &checker{Conn: c, engine: engineOf(c), report: func(finding string) { found = append(found, finding) }}
+	err = errors.Join(c.Exec(ctx, "BEGIN"), execAll(ctx, c, statements...))
 	if err == nil {
 		err = checker.check(ctx)
 	}
@@ -137,47 +88,14 @@ func (c *damageable) checkDamaged(d damage) (found []string, err error) {
 	return found, err
 }
 
-// knowingTheSchema returns the engine for SQLite files, which here creates the schema to compare with only
-// once.
-func knowingTheSchema(t *testing.T) *engine {
-	t.Helper()
-	steps, err := sqlstore.Migrations(sqlstore.SQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := sqlstore.OpenEmpty(t.Context(), len(steps))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fresh.Close()
-	want, err := sqliteSchema(t.Context(), fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := sqlite
-	e.schema = func(ctx context.Context, c *checker) (usable bool, err error) {
-		got, err := sqliteSchema(ctx, c.Conn)
-		if err != nil {
-			return false, c.tolerateDamage(err)
-		}
-		return c.compareSchemas(want, got), nil
-	}
-	return &e
-}
-
 // At least one entry in damages or onFile must break each rule in rowRules.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rowRules(&sqlite) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
 		words, _, _ = strings.Cut(words, "%s")
-		broken := false
-		for _, all := range []map[string]damage{damages, onFile} {
-			for _, d := range all {
-				broken = broken || strings.Contains(d.want, words)
-			}
-		}
-		if !broken {
+		breaks := func(d damage) bool { return strings.Contains(d.want, words) }
+		if !slices.ContainsFunc(slices.AppendSeq(slices.Collect(maps.Values(damages)), maps.Values(onFile)), breaks) {
 			t.Errorf("nothing breaks the rule %q", rule.says)
 		}
 	}
@@ -190,8 +108,7 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	execFile(t, database, `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 5000)
 		INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex', 'rex', 0 FROM counted`)
-	found := findings(t, database)
-	if len(found) > 2*maxFindings || !slices.Contains(found, "there are more like these") {
+	if found := findings(t, database); len(found) > 2*maxFindings || !slices.Contains(found, "there are more like these") {
 		t.Errorf("%d findings: %q", len(found), found)
 	}
 }
@@ -199,34 +116,18 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 // Check finds a damaged page anywhere in the file.
 func TestCheckFindsDamageInEveryPage(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(soundShop(t, "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := knowingTheSchema(t)
+	content, path := must(os.ReadFile(soundShop(t, "file")))(t), engines["file"](t)
 	const page = 4096
-	silent := []int{}
 	for n := range len(content) / page {
 		broken := slices.Clone(content)
 		for i := n * page; i < n*page+page; i++ {
 			broken[i] ^= 0x5a
 		}
-		path := filepath.Join(t.TempDir(), "broken.db")
-		if err := os.WriteFile(path, broken, 0o600); err != nil {
-			t.Fatal(err)
+		noError(t, os.WriteFile(path, broken, 0o600))
+		if found, err := Check(t.Context(), path, func(string) {}); err == nil && found.Damage == 0 {
+			t.Errorf("damage in page %d is not found", n)
 		}
-		conn, err := openSnapshot(t.Context(), path)
-		if err != nil {
-			continue // the damage is so bad that the store cannot be opened
-		}
-		c := &checker{Conn: conn, engine: engine, report: func(string) {}}
-		if err := c.check(t.Context()); err == nil && c.found.Damage == 0 {
-			silent = append(silent, n)
-		}
-		conn.Close()
-	}
-	if len(silent) > 0 {
-		t.Errorf("of %d pages, damage in these is not found: %v", len(content)/page, silent)
+		noError(t, removeDatabase(path))
 	}
 }
 
@@ -235,15 +136,11 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
-	stranger := filepath.Join(dir, "songs.db")
+	stranger, newer := engines["file"](t), soundShop(t, "file")
 	execFile(t, stranger, "CREATE TABLE songs (title TEXT)")
-	newer := filepath.Join(dir, "newer.db")
-	open(t, newer, sqlstore.Options{}).Close()
 	execFile(t, newer, "PRAGMA user_version = 1000")
 	for database, want := range map[string]string{
 		filepath.Join(dir, "missing.db"): "no such file",
@@ -266,27 +163,20 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 // Check does not apply this version's rules to a store with an older schema.
 func TestCheckSkipsRulesOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "old.db")
-	steps, err := sqlstore.Migrations(sqlstore.SQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	execFile(t, path, steps[0]+fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
-	if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All > 0 {
-		t.Errorf("%+v, %v", found, err)
-	}
-	execFile(t, path, "DROP INDEX orders_open")
-	if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All != 1 {
-		t.Errorf("%+v, %v", found, err)
+	path := oldStore(t)
+	for want, change := range []string{"", "DROP INDEX orders_open"} {
+		execFile(t, path, change)
+		if found, err := Check(t.Context(), path, func(string) {}); !errors.Is(err, ErrOlderSchema) || found.All != want {
+			t.Errorf("after %q: %+v, %v; want %d findings", change, found, err, want)
+		}
 	}
 }
 
 func TestCancelledCheckEnds(t *testing.T) {
 	t.Parallel()
-	path := soundShop(t, "file")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Check(ctx, path, func(string) {}); err == nil {
+	if _, err := Check(ctx, soundShop(t, "file"), func(string) {}); err == nil {
 		t.Error("it went on")
 	}
 }

@@ -1,8 +1,8 @@
 package storeadmin
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,10 +15,28 @@ import (
 	"animalstore/internal/leaktest"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// noError ends the test if a call failed.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns the result of a call and ends the test if the call failed.
+func must[T any](result T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		noError(t, err)
+		return result
+	}
+}
 
 // engines has a function for each engine that returns the address of a new, empty database.
 var engines = map[string]func(t *testing.T) string{
@@ -34,81 +52,78 @@ func filled(t *testing.T, engine, name string, fill func(t *testing.T, database 
 	if engine == "server" {
 		return pgtest.Shared(t).NewDatabaseFrom(t, name, func(url string) error { fill(t, url); return nil })
 	}
-	filledFiles.Lock()
-	defer filledFiles.Unlock()
+	content, _ := filledFiles.LoadOrStore(name, sync.OnceValue(func() []byte {
+		original := engines[engine](t)
+		fill(t, original)
+		return must(os.ReadFile(original))(t)
+	}))
 	path := engines[engine](t)
-	if content, found := filledFiles.contents[name]; found {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	fill(t, path)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	filledFiles.contents[name] = content
+	noError(t, os.WriteFile(path, content.(func() []byte)(), 0o600))
 	return path
 }
 
-var filledFiles = struct {
-	sync.Mutex
-	contents map[string][]byte
-}{contents: map[string][]byte{}}
-
-// applicationID is the SQLite application id that marks a file as a store.
-const applicationID = 0x616e6d6c
+var filledFiles sync.Map // functions that return the content of a file, by name
 
 // open opens a store with a retry budget that is sufficient on a busy machine.
 func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
-	o.RetryBudget = cmp.Or(o.RetryBudget, time.Minute)
-	store, err := sqlstore.Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	o.RetryBudget = time.Minute
+	store := must(sqlstore.Open(t.Context(), path, o))(t)
+	t.Cleanup(func() { noError(t, store.Close()) })
 	return store
+}
+
+// oldStore creates a SQLite file with the first version of the schema.
+func oldStore(t *testing.T) string {
+	t.Helper()
+	const applicationID = 0x616e6d6c // marks a file as a store
+	path, steps := engines["file"](t), must(sqlstore.Migrations(sqlstore.SQLite))(t)
+	execFile(t, path, fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = 1", steps[0], applicationID))
+	return path
 }
 
 // execFile executes SQL statements in a SQLite file, without the connection settings that a store uses.
 func execFile(t *testing.T, path, statements string) {
 	t.Helper()
-	conn, err := driver.OpenConn(path, driver.OpenReadWrite|driver.OpenCreate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(driver.OpenConn(path, driver.OpenReadWrite|driver.OpenCreate))(t)
 	defer conn.Close()
-	if err := sqlitex.ExecuteScript(conn, statements, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sqlitex.ExecuteScript(conn, statements, nil))
 }
 
 // with opens a store, publishes its events, runs fn in a write transaction and closes the store.
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(store.Publish(t.Context()), store.Write(t.Context(), fn), store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	store := must(sqlstore.Open(t.Context(), database, sqlstore.Options{}))(t)
+	noError(t, errors.Join(store.Publish(t.Context()), store.Write(t.Context(), fn), store.Close()))
 }
 
 // execOn creates the schema if necessary and then executes statements directly in the database.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
+	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)
+	noError(t, errors.Join(execAll(t.Context(), e.Conn, statements...), e.close()))
+}
+
+// openShop opens the shop in a database. The caller closes its store.
+func openShop(t *testing.T, database string) *shoptest.Shop {
+	t.Helper()
+	return must(shoptest.OpenAt(t.Context(), database, shop.Options{}))(t)
+}
+
+// findings runs Check and returns its findings.
+func findings(t *testing.T, database string) []string {
+	t.Helper()
+	found := []string{}
+	n, err := Check(t.Context(), database, func(finding string) { found = append(found, finding) })
+	if err != nil || n.All != len(found) {
+		t.Errorf("%+v, %v: %q", n, err, found)
 	}
-	if err := errors.Join(execAll(t.Context(), e.Conn, statements...), e.close()); err != nil {
-		t.Fatal(err)
+	return found
+}
+
+func expectSound(t *testing.T, database string) {
+	t.Helper()
+	if found := findings(t, database); len(found) > 0 {
+		t.Errorf("found %q in a sound store", found)
 	}
 }

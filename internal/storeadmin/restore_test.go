@@ -4,94 +4,70 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
 )
 
-// place is a folder that contains a store and its backups.
+// place has a store and its backups.
 type place struct {
 	t    *testing.T
-	dir  string
 	path string
 }
 
-func newPlace(t *testing.T) *place {
-	path := soundShop(t, "file")
-	p := &place{t, filepath.Dir(path), path}
-	return p
-}
+func newPlace(t *testing.T) *place { return &place{t, soundShop(t, "file")} }
 
 func (p *place) backup(name string) string {
 	p.t.Helper()
-	file := filepath.Join(p.dir, name)
-	if found, err := Backup(p.t.Context(), p.path, file, false, func(string) {}); err != nil || found.All > 0 {
-		p.t.Fatalf("%+v, %v", found, err)
-	}
+	file := filepath.Join(filepath.Dir(p.path), name)
+	must(Backup(p.t.Context(), p.path, file, false, func(finding string) { p.t.Error(finding) }))(p.t)
 	return file
 }
 
 func (p *place) restore(file string) Restored {
 	p.t.Helper()
-	done, err := Restore(p.t.Context(), file, p.path, true, func(finding string) { p.t.Error(finding) })
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return done
+	return must(Restore(p.t.Context(), file, p.path, true, func(finding string) { p.t.Error(finding) }))(p.t)
 }
 
 // add adds pets and returns the ids of the last pet and its event.
 func (p *place) add(n int) (pet, event int64) {
 	p.t.Helper()
-	s, err := shoptest.OpenAt(p.t.Context(), p.path, shop.Options{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	s := openShop(p.t, p.path)
 	defer s.Store.Close()
 	for range n {
 		pet = s.AddPet(p.t, "new", 1, "").ID
 	}
-	if event, err = s.LastEvent(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
-	return pet, event
+	return pet, must(s.LastEvent(p.t.Context()))(p.t)
 }
 
-func (p *place) undone() string {
+func (p *place) expectUndone(want string) {
 	p.t.Helper()
-	c, err := openSnapshot(p.t.Context(), p.path)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	c := must(openSnapshot(p.t.Context(), p.path))(p.t)
 	defer c.Close()
-	text := ""
-	if _, err := c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", &text); err != nil {
-		p.t.Fatal(err)
+	got := ""
+	must(c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", &got))(p.t)
+	if got != want {
+		p.t.Errorf("undone %q, want %q", got, want)
 	}
-	return text
 }
 
-// The newest writes of a running service are not in the database file yet, but in its WAL.
-func TestBackupHasTheWritesInTheWAL(t *testing.T) {
+// A write that has not been moved from the WAL to the database file yet is in a backup as well.
+func TestBackupContainsTheWAL(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s, err := shoptest.OpenAt(t.Context(), p.path, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openShop(t, p.path)
 	defer s.Store.Close()
 	s.AddPet(t, "only in the WAL", 1, "")
-	content, err := os.ReadFile(p.path)
-	if err != nil || strings.Contains(string(content), "only in the WAL") {
-		t.Fatalf("the database file has the animal already, %v", err)
+	if content := must(os.ReadFile(p.path))(t); strings.Contains(string(content), "only in the WAL") {
+		t.Fatal("the database file has the animal already")
 	}
-	backup, err := sqlstore.OpenReadOnly(t.Context(), p.backup("backup.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	backup := must(sqlstore.OpenReadOnly(t.Context(), p.backup("backup.db")))(t)
 	defer backup.Close()
 	if n, err := number(t.Context(), backup, "SELECT count(*) FROM pets WHERE name = 'only in the WAL'"); err != nil || n != 1 {
 		t.Errorf("the backup has the animal %d times, want once: %v", n, err)
@@ -104,28 +80,30 @@ func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	p := newPlace(t)
 	pet, event := p.add(1)
 	file := p.backup("backup.db")
-	if done := p.restore(file); done.GoOn != 0 || len(done.Keys) != 0 || p.undone() != "" {
-		t.Errorf("%+v, undone %q", done, p.undone())
+	restore := func() {
+		t.Helper()
+		if done := p.restore(file); done.GoOn != 0 || len(done.Keys) != 0 {
+			t.Errorf("the restore reports %+v", done)
+		}
 	}
-	if gotPet, gotEvent := p.add(3); gotPet != pet+3 || gotEvent != event+3 {
-		t.Errorf("the third are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
+	expectNext := func(n int, wantPet, wantEvent int64) {
+		t.Helper()
+		if gotPet, gotEvent := p.add(n); gotPet != wantPet || gotEvent != wantEvent {
+			t.Errorf("the next are %d and %d, want %d and %d", gotPet, gotEvent, wantPet, wantEvent)
+		}
 	}
-	if done := p.restore(file); done.GoOn != 0 || p.undone() != fmt.Sprintf("%d-%d", event, event+4) {
-		t.Errorf("%+v, undone %q", done, p.undone())
-	}
-	if gotPet, gotEvent := p.add(1); gotPet != pet+4 || gotEvent != event+5 {
-		t.Errorf("the next are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
-	}
+	restore()
+	p.expectUndone("")
+	expectNext(3, pet+3, event+3)
+	restore()
+	p.expectUndone(fmt.Sprintf("%d-%d", event, event+4))
+	expectNext(1, pet+4, event+5)
 	later := p.backup("later.db")
 	p.add(1)
 	p.restore(later)
-	if want := fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7); p.undone() != want {
-		t.Errorf("undone %q, want %q", p.undone(), want)
-	}
-	p.restore(file) // this backup is older than everything that the earlier restores have undone
-	if want := fmt.Sprintf("%d-%d", event, event+8); p.undone() != want {
-		t.Errorf("undone %q, want %q", p.undone(), want)
-	}
+	p.expectUndone(fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7))
+	restore() // this backup is older than everything that the earlier restores have undone
+	p.expectUndone(fmt.Sprintf("%d-%d", event, event+8))
 }
 
 // If the ids that were assigned after the backup are unknown, new ids are greater than any id that can have
@@ -139,21 +117,13 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		"removed":       func() {},
 		"removed again": func() {},
 		"another store": func() {
-			if err := os.Rename(soundShop(t, "file"), p.path); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Rename(soundShop(t, "file"), p.path))
 			execFile(t, p.path, "UPDATE events SET at = at + 1") // its events are not those of the backup
 		},
 		"an empty one": func() { open(t, p.path, sqlstore.Options{}).Close() },
-		"rubbish": func() {
-			if err := os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"rubbish":      func() { noError(t, os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600)) },
 	} {
-		if err := removeDatabase(p.path); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, removeDatabase(p.path))
 		lose()
 		done := p.restore(file)
 		pet, event := p.add(1)
@@ -168,35 +138,63 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	if done := p.restore(kept); done.GoOn <= event {
 		t.Errorf("%+v, after %d", done, event)
 	}
-	if got := findings(t, p.path); len(got) > 0 {
-		t.Errorf("%q", got)
-	}
+	expectSound(t, p.path)
 }
 
 // Restoring a backup with an older schema migrates the restored copy but not the backup itself.
 func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	old, backup, path := filepath.Join(dir, "old.db"), filepath.Join(dir, "backup.db"), filepath.Join(dir, "test.db")
-	steps, err := sqlstore.Migrations(sqlstore.SQLite)
-	if err != nil {
-		t.Fatal(err)
+	old, path := oldStore(t), engines["file"](t)
+	execFile(t, old, "INSERT INTO settings VALUES ('environment', 'production')")
+	backup := (&place{t, old}).backup("backup.db")
+	before := must(os.ReadFile(backup))(t)
+	must(Restore(t.Context(), backup, path, false, func(finding string) { t.Error(finding) }))(t)
+	expectSound(t, path)
+	if after := must(os.ReadFile(backup))(t); string(after) != string(before) {
+		t.Error("the backup was changed")
 	}
-	execFile(t, old, steps[0]+fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = 1; INSERT INTO settings VALUES ('environment', 'production')", applicationID))
-	if _, err := Backup(t.Context(), old, backup, false, func(string) {}); err != nil {
-		t.Fatal(err)
+}
+
+// TestRestoredDumpReusesNoIDs runs the SQL statements that the manual recommends after restoring a PostgreSQL
+// dump. Afterwards, no ID may be reused, and clients that read the event feed must learn that events were
+// lost.
+func TestRestoredDumpReusesNoIDs(t *testing.T) {
+	t.Parallel()
+	manual := must(os.ReadFile("../../docs/operating.md"))(t)
+	found := regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```").FindSubmatch(manual)
+	if found == nil {
+		t.Fatal("docs/operating.md has no SQL transaction for a restored dump")
 	}
-	before, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
+	database := engines["server"](t)
+	s := openShop(t, database)
+	rex := s.AddPet(t, "Rex", 0, shop.Available)
+	last := must(s.LastEvent(t.Context()))(t)
+	s.Store.Close()
+	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may be slightly behind
+	for range 2 {                                      // running the statements twice does no harm
+		conn := must(pgx.Connect(t.Context(), database))(t)
+		must(conn.Exec(t.Context(), string(found[1])))(t)
+		conn.Close(t.Context())
 	}
-	if _, err := Restore(t.Context(), backup, path, false, func(finding string) { t.Error(finding) }); err != nil {
-		t.Fatal(err)
+	expectSound(t, database)
+	s = openShop(t, database)
+	defer s.Store.Close()
+	for what, id := range map[string]int64{
+		"animal":   must(s.CreatePet(t.Context(), shop.NewPet{Name: "Mia"}))(t).ID,
+		"order":    must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID}))(t).ID,
+		"category": must(s.CreateCategory(t.Context(), "Cats"))(t).ID,
+		"key":      must(s.CreateKey(t.Context(), shop.NewKey{Name: "n", Scopes: []shop.Scope{shop.Admin}}))(t).ID,
+		"event":    must(s.LastEvent(t.Context()))(t),
+	} {
+		if id <= before {
+			t.Errorf("next %s: got the ID %d, want more than %d", what, id, before)
+		}
 	}
-	if found := findings(t, path); len(found) > 0 {
-		t.Errorf("%q", found)
+	for after, want := range map[int64]shop.Code{last: "", last + 1: shop.EventsExpired} { // the latter was lost
+		_, err := s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &after})
+		if err == nil && want != "" || err != nil && shop.AsError(err).Code != want {
+			t.Errorf("events after %d: got %v, want the error code %q", after, err, want)
+		}
 	}
-	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
-		t.Errorf("the backup was changed, %v", err)
-	}
+	expectSound(t, database)
 }

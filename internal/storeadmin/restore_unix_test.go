@@ -17,18 +17,13 @@ func TestRestoreKeepsTheOwner(t *testing.T) {
 	want := os.Geteuid()
 	if want == 0 {
 		want = 65534
-		for _, path := range []string{p.path, p.dir} {
-			if err := os.Chown(path, want, want); err != nil {
-				t.Fatal(err)
-			}
+		for _, path := range []string{p.path, filepath.Dir(p.path)} {
+			noError(t, os.Chown(path, want, want))
 		}
 	}
 	expect := func(path string) {
 		t.Helper()
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(path))(t)
 		if got := int(info.Sys().(*syscall.Stat_t).Uid); got != want || info.Mode() != 0o600 {
 			t.Errorf("%s belongs to %d, with the mode %v; want %d", filepath.Base(path), got, info.Mode(), want)
 		}
@@ -37,9 +32,7 @@ func TestRestoreKeepsTheOwner(t *testing.T) {
 	expect(p.path)
 	expect(p.path + ".lock")
 	expect(done.Kept)
-	if err := removeDatabase(p.path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, removeDatabase(p.path))
 	p.restore(file) // without a previous store, the folder determines the owner
 	expect(p.path)
 }

@@ -1,0 +1,125 @@
+package shop_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/sqlstore"
+)
+
+// A key that is revoked on another node is refused within a second of its revocation, even if this node read
+// the key just before and was slow to do so.
+func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		slow := hook(s.Store)
+		node := must(shop.Open(t.Context(), slow, shop.Options{}))(t)
+		key := s.Key(t, shop.PetsRead)
+		slow.afterRead = func() { time.Sleep(900 * time.Millisecond) }
+		read := make(chan error)
+		go func() {
+			_, err := node.Authenticate(t.Context(), key.Secret)
+			read <- err
+		}()
+		synctest.Wait() // the node has read the key, but does not know it yet
+		check(t, s.RevokeKey(t.Context(), key.ID))
+		revoked := time.Now()
+		if err := <-read; err != nil {
+			t.Fatalf("a key that was read before its revocation: %v", err)
+		}
+		slow.afterRead = func() {}
+		time.Sleep(time.Second - time.Since(revoked))
+		_, err := node.Authenticate(t.Context(), key.Secret)
+		wantCode(t, err, shop.InvalidAPIKey)
+	})
+}
+
+// The last key with the scope admin cannot be revoked, not even while keys of other scopes exist.
+func TestLastAdminKeyCannotBeRevoked(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	boss, reader, deputy := s.Key(t, shop.Admin), s.Key(t, shop.PetsRead), s.Key(t, shop.PetsRead, shop.Admin)
+	guest := must(s.CreateKey(t.Context(), shop.NewKey{Name: "guest", Scopes: boss.Scopes, ExpiresAt: s.Clock.Now().Add(day)}))(t)
+	for _, c := range []struct {
+		key  shop.IssuedKey
+		want shop.Code
+	}{{deputy, ""}, {boss, ""}, {guest, shop.LastAdminKey}, {reader, ""}, {guest, shop.LastAdminKey}} {
+		wantCode(t, s.RevokeKey(t.Context(), c.key.ID), c.want)
+	}
+}
+
+// If several clients revoke all admin keys at the same time, one admin key is left.
+func TestConcurrentRevocationsLeaveAnAdminKey(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, _ []*shop.Service) {
+		for range 10 {
+			keys := []shop.IssuedKey{s.Key(t, shop.Admin), s.Key(t, shop.Admin), s.Key(t, shop.Admin), s.Key(t, shop.Admin)}
+			atOnce(len(keys), func(i int) {
+				if err := s.RevokeKey(t.Context(), keys[i].ID); err != nil && shop.AsError(err).Code != shop.LastAdminKey {
+					t.Error(err)
+				}
+			})
+			equal(t, "keys that are left", len(must(s.ListKeys(t.Context(), shop.PageRequest{Limit: 10}))(t).Items), 1)
+		}
+	})
+}
+
+// The clock in Options determines when a key was created and when it expires.
+func TestKeysUseTheConfiguredClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
+	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{Now: func() time.Time { return at }}})
+	old := shop.NewKey{Name: "old", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at.Add(time.Hour)}
+	key := must(s.CreateKey(t.Context(), old))(t)
+	equal(t, "the creation", key.CreatedAt, at.Truncate(time.Microsecond))
+	must(s.Authenticate(t.Context(), key.Secret))(t)
+	at = at.Add(time.Hour)
+	_, err := s.Authenticate(t.Context(), key.Secret)
+	wantCode(t, err, shop.InvalidAPIKey)
+}
+
+// A session ends when its owner signs out, when its time is over, and when its key is revoked.
+func TestSessionEnds(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		key := s.Key(t, shop.PetsRead)
+		wantEnd := func(how string, end func(token string) error) {
+			t.Helper()
+			token := must(s.SignIn(t.Context(), key.Secret))(t)
+			equal(t, "the owner of the session", must(s.SessionPrincipal(t.Context(), token))(t).Actor(), "keys/1")
+			check(t, end(token))
+			if _, err := s.SessionPrincipal(t.Context(), token); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
+				t.Errorf("%s: got %v, want invalid_api_key", how, err)
+			}
+		}
+		wantEnd("after the sign-out", func(token string) error { return s.SignOut(t.Context(), token) })
+		wantEnd("after its lifetime", func(string) error { time.Sleep(shop.SessionLifetime); return nil })
+		wantEnd("after the end of its key", func(string) error {
+			defer time.Sleep(time.Second) // a revoked key may work for less than a second
+			return s.RevokeKey(t.Context(), key.ID)
+		})
+	})
+}
+
+// A store keeps the environment with which it was created, production by default, and cannot be opened with a
+// different one.
+func TestStoreKeepsItsEnvironment(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ first, want, other shop.Environment }{
+		{"", shop.Production, shop.Staging}, {shop.Production, shop.Production, shop.Staging},
+		{shop.Staging, shop.Staging, shop.Production},
+	} {
+		store := must(sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{}))(t)
+		defer store.Close()
+		for _, then := range []shop.Environment{c.first, "", c.want} {
+			service := must(shop.Open(t.Context(), store, shop.Options{Environment: then}))(t)
+			equal(t, "the environment", service.Environment(), c.want)
+		}
+		_, err := shop.Open(t.Context(), store, shop.Options{Environment: c.other})
+		if err == nil || !strings.Contains(err.Error(), string(c.want)) {
+			t.Errorf("a %s store opened as %s: %v", c.want, c.other, err)
+		}
+	}
+}
