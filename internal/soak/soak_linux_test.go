@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 		s.databaseFails = true
 		s.faults = append(s.faults, func() {
 			proxy.Cut()
-			s.pause(0, 300)
+			time.Sleep(randomTime(0, 300))
 			proxy.Heal()
 			s.databaseCuts++
 		})
@@ -64,7 +64,7 @@ func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
 	s.nodes[0].LimitFileSize(math.MaxUint64)
-	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
+	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged)
 }
 
 // killOnFullDisk kills the node while its disk is full and restarts it with free disk space.
@@ -84,8 +84,8 @@ func (s *soak) exhaustDisk() {
 		s.t.Fatal(err)
 	}
 	s.nodes[0].LimitFileSize(uint64(log.Size()) + uint64(s.rng.IntN(100_000)))
-	s.pause(0, 200)
+	time.Sleep(randomTime(0, 200))
 	s.nodes[0].LimitFileSize(0)
-	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
-	s.awaitGrowth("reads to succeed", &s.reads, 20)
+	s.awaitGrowth("writes to be rejected", &s.unavailable)
+	s.awaitGrowth("reads to succeed", &s.reads)
 }
