@@ -109,11 +109,9 @@ func TestSoakCheckerFindsFaults(t *testing.T) {
 		found   string
 		corrupt func(h *historyBuilder)
 	}{
-		"a new animal is lost": {`"add Jim" was acknowledged as pets/3`, func(h *historyBuilder) { h.operation("add Jim", "pets/3", done) }},
-		"a change is lost":     {`"rename Ben" was acknowledged as pets/1`, func(h *historyBuilder) { h.operation("rename Ben", "pets/1", done) }},
-		"a removal is lost":    {`"remove pets/2" was acknowledged`, func(h *historyBuilder) { h.dropEvents(client.EventPetDeleted) }},
-		"a delivery is lost": {`"order.delivered store/orders/1" was acknowledged`,
-			func(h *historyBuilder) { h.dropEvents(client.EventOrderDelivered) }},
+		"a new animal is lost":      {`"add Jim" was acknowledged as pets/3`, func(h *historyBuilder) { h.operation("add Jim", "pets/3", done) }},
+		"a change is lost":          {`"rename Ben" was acknowledged as pets/1`, func(h *historyBuilder) { h.operation("rename Ben", "pets/1", done) }},
+		"a removal is lost":         {`"remove pets/2" was acknowledged`, func(h *historyBuilder) { h.dropEvents(client.EventPetDeleted) }},
 		"another animal is changed": {`"rename Max" was acknowledged as pets/9`, func(h *historyBuilder) { h.find("rename Max").subject = "pets/9" }},
 		"an animal is added twice":  {`"add Rex" happened 2 times`, func(h *historyBuilder) { h.add(3, "Rex") }},
 		"an id is used again":       {"adds animal 2, an ID that was used before", func(h *historyBuilder) { h.add(2, "Bob") }},
