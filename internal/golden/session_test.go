@@ -101,7 +101,7 @@ func (s *session) send(requests ...string) (last recordedResponse) {
 		default:
 			r, body := s.request(text)
 			s.writeRequest(r, body)
-			last = s.roundTrip(r)
+			last = s.roundTrip(r, io.ReadAll)
 			s.writeResponse(last)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *session) do(requests ...string) (last recordedResponse) {
 	s.Helper()
 	for _, text := range requests {
 		r, _ := s.request(text)
-		last = s.roundTrip(r)
+		last = s.roundTrip(r, io.ReadAll)
 	}
 	return last
 }
@@ -154,37 +154,26 @@ func (s *session) request(text string) (r *http.Request, body string) {
 	return r, body
 }
 
-func (s *session) roundTrip(r *http.Request) recordedResponse {
-	s.Helper()
-	response := s.open(r)
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.Fatalf("%s %s: %v", r.Method, r.URL, err)
-	}
-	return recordedResponse{r, response.StatusCode, header(response), string(content)}
-}
-
-func (s *session) open(r *http.Request) *http.Response {
+// roundTrip sends a request and reads the response with the given function. The header of the result includes
+// the fields that net/http stores elsewhere in the response.
+func (s *session) roundTrip(r *http.Request, read func(io.Reader) ([]byte, error)) recordedResponse {
 	s.Helper()
 	response, err := s.client.Do(r)
 	if err != nil {
 		s.Fatalf("%s %s: %v", r.Method, r.URL, err)
 	}
-	return response
-}
-
-// header returns all header fields in a response, including those that net/http stores elsewhere in the
-// response.
-func header(response *http.Response) http.Header {
-	header := response.Header.Clone()
+	defer response.Body.Close()
+	body, err := read(response.Body)
+	if err != nil {
+		s.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
 	if response.Close {
-		header.Set("Connection", "close")
+		response.Header.Set("Connection", "close")
 	}
 	if len(response.TransferEncoding) > 0 {
-		header["Transfer-Encoding"] = response.TransferEncoding
+		response.Header["Transfer-Encoding"] = response.TransferEncoding
 	}
-	return header
+	return recordedResponse{r, response.StatusCode, response.Header, string(body)}
 }
 
 func (s *session) writeRequest(r *http.Request, body string) {
@@ -258,11 +247,10 @@ func (s *session) addPlaceholders(body string) {
 		s.numberPlaceholder(key, "key")
 		s.setPlaceholder(`"hint":"`+key[len(key)-4:]+`"`, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
 	}
-	for _, secret := range secretPattern.FindAllString(body, -1) {
-		s.numberPlaceholder(secret, "secret")
-	}
-	for _, test := range testPattern.FindAllString(body, -1) {
-		s.numberPlaceholder(test, "test")
+	for kind, pattern := range map[string]*regexp.Regexp{"secret": secretPattern, "test": testPattern} {
+		for _, raw := range pattern.FindAllString(body, -1) {
+			s.numberPlaceholder(raw, kind)
+		}
 	}
 }
 
@@ -283,22 +271,18 @@ func (s *session) stream(target string, n int, then func()) {
 	s.Helper()
 	r, _ := s.request("GET " + target + " -H Accept: text/event-stream")
 	s.writeRequest(r, "")
-	response := s.open(r)
-	defer response.Body.Close()
-	var body strings.Builder
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<20)
-	for seen := 0; seen < n; {
-		if !lines.Scan() {
-			s.Fatalf("the stream ended: %v", lines.Err())
-		}
-		fmt.Fprintln(&body, lines.Text())
-		if strings.HasPrefix(lines.Text(), "data:") {
-			seen++
-			if seen == n-1 && then != nil {
-				then()
+	s.writeResponse(s.roundTrip(r, func(stream io.Reader) (body []byte, err error) {
+		lines := bufio.NewReader(stream)
+		for seen := 0; seen < n && err == nil; {
+			var line []byte
+			line, err = lines.ReadBytes('\n')
+			body = append(body, line...)
+			if strings.HasPrefix(string(line), "data:") {
+				if seen++; seen == n-1 && then != nil {
+					then()
+				}
 			}
 		}
-	}
-	s.writeResponse(recordedResponse{r, response.StatusCode, header(response), body.String()})
+		return body, err
+	}))
 }

@@ -152,24 +152,14 @@ func take[T any](rng *rand.Rand, list *[]T) (one T, ok bool) {
 	return one, true
 }
 
+// addPet adds an animal. It sometimes sends the request twice at the same time with the same idempotency key.
 func (c *soakClient) addPet(ctx context.Context) {
 	status := pick(c.rng, []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable, client.PetAvailable, client.PetAvailable})
 	n := client.NewPet{Name: c.uniqueName("Rex 🐢"), CategoryID: c.anyCategory(), Status: status}
-	if pet, ok := c.createPet(ctx, n); ok {
-		sells := status == client.PetAvailable && c.rng.IntN(4) > 0
-		c.ownPets = append(c.ownPets, ownPet{pet, sells})
-		if sells {
-			c.s.offerForSale(pet.ID)
-		}
-	}
-}
-
-// createPet creates an animal. It sometimes sends the request twice at the same time with the same
-// idempotency key.
-func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
 	copies := 1 + c.rng.IntN(10)/9
 	key := c.uniqueName("key")
-	ok = c.do(ctx, &operation{eventKey: "add " + n.Name}, "pets", func(ctx context.Context) (int64, error) {
+	var pet client.Pet
+	ok := c.do(ctx, &operation{eventKey: "add " + n.Name}, "pets", func(ctx context.Context) (int64, error) {
 		pets, errs := make([]client.Pet, copies), make([]error, copies)
 		var sending sync.WaitGroup
 		for i := range copies {
@@ -185,10 +175,17 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 		pet = pets[first]
 		return pet.ID, errs[first]
 	})
-	if ok && (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
+	if !ok {
+		return
+	}
+	if (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
 		c.s.problem("the response to %+v is %+v", n, pet)
 	}
-	return pet, ok
+	sells := status == client.PetAvailable && c.rng.IntN(4) > 0
+	c.ownPets = append(c.ownPets, ownPet{pet, sells})
+	if sells {
+		c.s.offerForSale(pet.ID)
+	}
 }
 
 // changePet renames an animal. It sometimes also changes the category or the status, which may make a sold
@@ -224,15 +221,10 @@ func (c *soakClient) changePet(ctx context.Context) {
 		after, err = c.api.UpdatePet(ctx, pet.ID, update, conditions...)
 		return pet.ID, err
 	}, refusals...)
-	switch {
-	case ok:
+	if ok {
 		pet.Pet = after
-	case op.result == lost:
+	} else if op.result == lost || pet.forSale {
 		return // the animal's state is unknown
-	case pet.forSale:
-		if now, err := c.api.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
-			pet.Pet = now
-		}
 	}
 	c.ownPets = append(c.ownPets, pet)
 }
