@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,26 +40,16 @@ var engines = []engine{
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
 }
 
-// check compares a result with a golden file. With -update, it writes the golden file instead.
-func check(t *testing.T, name, got string) {
+// check compares a result with a golden file. If write is set, it writes the golden file first.
+func check(t *testing.T, name, got string, write bool) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if write {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
 	}
-	compare(t, name, got)
-}
-
-// compare fails the test and shows the differences if a result is not equal to the golden file.
-func compare(t *testing.T, name, got string) {
-	t.Helper()
-	want, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,19 +68,44 @@ func compare(t *testing.T, name, got string) {
 // -update, it removes all other files.
 func checkFiles(t *testing.T, folder string, want []string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join("testdata", folder))
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata/%s has no files: %v", folder, err)
 	}
-	for _, entry := range entries {
-		if slices.Contains(want, entry.Name()) {
+	for _, path := range paths {
+		if slices.Contains(want, filepath.Base(path)) {
 			continue
 		}
-		path := filepath.Join("testdata", folder, entry.Name())
 		if !*update {
 			t.Errorf("%s belongs to no test", path)
 		} else if err := os.Remove(path); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)
+
+// TestHelp compares the --help output of the program and of every command with the golden files.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for todo := [][]string{{}}; len(todo) > 0; todo = todo[1:] {
+		help := programtest.NewFolder(t).MustRun(append(slices.Clone(todo[0]), "--help")...)
+		if help.Stderr != "" {
+			t.Fatalf("%q --help: got %v, want nothing on stderr", todo[0], help)
+		}
+		name := strings.Join(append([]string{"animalstore"}, todo[0]...), "-") + ".txt"
+		check(t, "help/"+name, help.Stdout, *update)
+		files = append(files, name)
+		_, commands, _ := strings.Cut(help.Stdout, "\nCommands:\n")
+		commands, _, _ = strings.Cut(commands, "\n\n")
+		for _, line := range commandLine.FindAllStringSubmatch(commands, -1) {
+			todo = append(todo, strings.Fields(line[1]))
+		}
+	}
+	if len(files) < 30 {
+		t.Errorf("there are only %d commands: %q", len(files), files)
+	}
+	checkFiles(t, "help", files)
 }

@@ -3,17 +3,41 @@ package golden
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 var (
 	typeLine   = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
 	sampleLine = regexp.MustCompile(`(?m)^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+$`)
-	labelName  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)
+	labelPair  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
 )
+
+// parseMetrics returns the type of each metric and the labels of each time series, by the name of the metric
+// or time series.
+func parseMetrics(text string) (types map[string]string, labels map[string][]map[string]string) {
+	types, labels = map[string]string{}, map[string][]map[string]string{}
+	for _, line := range typeLine.FindAllStringSubmatch(text, -1) {
+		types[line[1]] = line[2]
+	}
+	for _, line := range sampleLine.FindAllStringSubmatch(text, -1) {
+		series := map[string]string{}
+		for _, pair := range labelPair.FindAllStringSubmatch(line[2], -1) {
+			series[pair[1]] = pair[2]
+		}
+		labels[line[1]] = append(labels[line[1]], series)
+	}
+	return types, labels
+}
 
 // TestMetrics compares the names, types and labels of all metrics with a golden file.
 func TestMetrics(t *testing.T) {
@@ -23,41 +47,143 @@ func TestMetrics(t *testing.T) {
 			t.Parallel()
 			s := newSession(t, engine, area{flags: []string{"--webhook-allow-private"}})
 			r := newReceiver(s)
-			s.do("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.created"]}`, r.URL), false)
-			s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
-			waitForDeliveries(s, "/v1/webhooks/1", 1)
-			s.do("GET", "/v1/pets/1", "", false)
-			s.do("POST", "/v1/store/orders", `{"petId":1}`, false)
-			s.stream("/v1/events?after=0", 1, nil)
-			s.do("GET", "/v1/nothing", "", false)
-			check(t, "metrics-"+engine.name+".txt", describeMetrics(s.do("GET", "/metrics", "", false).body))
+			s.do(fmt.Sprintf(`POST webhooks {"url":"%s/hook","types":["pet.created"]}`, r.URL),
+				`POST pets {"name":"Rex","categoryId":1,"status":"available"}`)
+			waitForDeliveries(s, "webhooks/1", 1)
+			s.do("GET pets/1", `POST store/orders {"petId":1}`)
+			s.stream("events?after=0", 1, nil)
+			s.do("GET nothing")
+			types, labels := parseMetrics(s.do("GET /metrics").body)
+			var lines strings.Builder
+			for _, name := range slices.Sorted(maps.Keys(types)) {
+				names := map[string]bool{}
+				for _, series := range slices.Concat(labels[name], labels[name+"_bucket"], labels[name+"_sum"], labels[name+"_count"]) {
+					for label := range series {
+						names[label] = true
+					}
+				}
+				fmt.Fprintf(&lines, "%s %s {%s}\n", name, types[name], strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			}
+			check(t, "metrics-"+engine.name+".txt", lines.String(), *update)
 		})
 	}
 }
 
-func describeMetrics(text string) string {
-	types := map[string]string{}
-	for _, line := range typeLine.FindAllStringSubmatch(text, -1) {
-		types[line[1]] = line[2]
+var (
+	selector  = regexp.MustCompile(`\b((?:animalstore|process|go|promhttp)_[a-z_]+|up)\b(?:\{([^}]*)\})?`)
+	matcher   = regexp.MustCompile(`([a-z_]+)\s*(=~|!~|!=|=)\s*"([^"]*)"`)
+	grouping  = regexp.MustCompile(`\b(?:by|on|without|ignoring)\s*\(([^)]*)\)`)
+	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
+)
+
+// TestAlertsUseExistingMetricsAndLabels checks that every metric, label and label value used in
+// docs/alerts.yaml exists, that operating.md explains every alert, and that every metric has a help text.
+func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	labels := map[string]map[string]bool{}
-	for _, line := range sampleLine.FindAllStringSubmatch(text, -1) {
-		name := line[1]
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			if base := strings.TrimSuffix(name, suffix); types[name] == "" && types[base] != "" {
-				name = base
+	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr string
+				Annotations struct{ Summary string }
+				Labels      struct{ Severity string }
 			}
 		}
-		if labels[name] == nil {
-			labels[name] = map[string]bool{}
+	}
+	if err := yaml.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
+	for _, p := range []*programtest.Program{
+		programtest.NewFolderWithKey(t).ServeTLS(programtest.NewAuthority(t)),
+		programtest.NewFolderWithKey(t).Serve("--database", pgtest.Shared(t).NewDatabase(t)),
+	} {
+		created, _ := p.Create(programtest.Pet{Name: "Rex"})
+		p.Get(fmt.Sprintf("/v1/pets/%d", created.ID))
+		text := p.Get("/metrics").Body
+		types, labels := parseMetrics(text)
+		for name, all := range labels {
+			for _, series := range all {
+				series["job"], series["instance"] = "animalstore", p.URL // Prometheus adds these labels
+				existing[name] = append(existing[name], series)
+			}
 		}
-		for _, label := range labelName.FindAllStringSubmatch(line[2], -1) {
-			labels[name][label[1]] = true
+		for name := range types {
+			if !strings.Contains(text, "# HELP "+name+" ") {
+				t.Errorf("%s has no help text", name)
+			}
 		}
 	}
-	var lines strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		fmt.Fprintf(&lines, "%s %s {%s}\n", name, types[name], strings.Join(slices.Sorted(maps.Keys(labels[name])), ", "))
+	rules := file.Groups[0].Rules
+	if len(rules) < 15 {
+		t.Errorf("got %d rules, want at least 15", len(rules))
 	}
-	return lines.String()
+	for _, rule := range rules {
+		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels.Severity) || rule.Annotations.Summary == "" {
+			t.Errorf("%s: got severity %q and summary %q, want a known severity and a summary",
+				rule.Alert, rule.Labels.Severity, rule.Annotations.Summary)
+		}
+		if !strings.Contains(string(manual), "`"+rule.Alert+"`") {
+			t.Errorf("%s is not documented in docs/operating.md", rule.Alert)
+		}
+		found := selector.FindAllStringSubmatch(rule.Expr, -1)
+		if len(found) == 0 {
+			t.Errorf("%s selects no metric: %s", rule.Alert, rule.Expr)
+		}
+		labels := map[string]bool{} // the label names of all selected metrics
+		for _, s := range found {
+			candidates := existing[s[1]]
+			if len(candidates) == 0 {
+				t.Errorf("%s selects the metric %s, which does not exist", rule.Alert, s[1])
+				continue
+			}
+			for name := range candidates[0] {
+				labels[name] = true
+			}
+			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+				checkMatcher(t, rule.Alert, candidates, m[1], m[2], m[3])
+			}
+		}
+		used := mentioned.FindAllStringSubmatch(rule.Annotations.Summary, -1)
+		for _, list := range grouping.FindAllStringSubmatch(rule.Expr, -1) {
+			for name := range strings.SplitSeq(list[1], ",") {
+				used = append(used, []string{list[0], strings.TrimSpace(name)})
+			}
+		}
+		for _, name := range used {
+			if !labels[name[1]] {
+				t.Errorf("%s uses the label %s in %q, but no metric that it selects has this label", rule.Alert, name[1], name[0])
+			}
+		}
+	}
+}
+
+// checkMatcher checks that, for each value that the alert matches, at least one candidate has the label with
+// this value. The label status may have any value, because no request fails in this test.
+func checkMatcher(t *testing.T, alert string, candidates []map[string]string, label, operator, wanted string) {
+	t.Helper()
+	values := []string{wanted}
+	if strings.HasSuffix(operator, "~") {
+		values = strings.Split(wanted, "|")
+	}
+	for _, value := range values {
+		whole, err := regexp.Compile("^(?:" + value + ")$")
+		if err != nil {
+			t.Errorf("%s: %v", alert, err)
+			continue
+		}
+		if !slices.ContainsFunc(candidates, func(labels map[string]string) bool {
+			got, has := labels[label]
+			return has && (whole.MatchString(got) || label == "status" || label == "operation" && operator == "!~")
+		}) {
+			t.Errorf("%s matches %s%s%q, but no series has that value", alert, label, operator, value)
+		}
+	}
 }

@@ -69,7 +69,7 @@ func TestSchema(t *testing.T) {
 			for _, query := range schemaQueries[engine.name] {
 				dumpRows(t, db, query, &dump)
 			}
-			check(t, "schema/"+engine.name+".txt", dump.String())
+			check(t, "schema/"+engine.name+".txt", dump.String(), *update)
 		})
 	}
 }

@@ -2,8 +2,6 @@ package golden
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -27,164 +25,190 @@ type session struct {
 	database string
 	program  *programtest.Program
 	client   *http.Client
-	key      string // the key to send with every request, or "" to send no key
+	key      string // the key that is sent with every request, or "" if no key is sent
 
 	transcript   strings.Builder
-	placeholders []placeholder     // the placeholders in the order in which they were added
-	counts       map[string]int    // the number of placeholders of each kind
-	lengths      map[string]string // the Content-Length of the last recorded response, by path
+	placeholders []placeholder   // the placeholders in the order in which they were added
+	counts       map[string]int  // the number of placeholders of each kind
+	varying      map[string]bool // the targets whose responses vary in length
 }
 
 type placeholder struct{ raw, text string }
 
 // recordedResponse is the response to a request before any placeholders are inserted.
 type recordedResponse struct {
-	status int
-	header http.Header
-	body   string
+	request *http.Request
+	status  int
+	header  http.Header
+	body    string
 }
 
 // newSession starts a new service with a new database and returns a session that uses it.
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
-	s := &session{T: t, database: engine.open(t), key: programtest.AdminKey, counts: map[string]int{}, lengths: map[string]string{},
+	s := &session{T: t, database: engine.open(t), key: programtest.AdminKey, counts: map[string]int{}, varying: map[string]bool{},
 		client: &http.Client{Timeout: programtest.WaitTimeout, Transport: &http.Transport{DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.setPlaceholder(programtest.AdminKey, "{configured key}")
-	var variables []string
+	folder := programtest.NewFolderWithKey(t)
 	if a.unconfigured {
-		s.key = ""
-	} else {
-		variables = []string{"ANIMALSTORE_API_KEY=" + programtest.AdminKey}
+		folder = programtest.NewFolder(t)
 	}
 	if a.prepare != nil {
 		a.prepare(t, s.database)
 	}
-	s.program = programtest.NewFolder(t, variables...).Serve(append([]string{"--database", s.database}, a.flags...)...)
+	s.program = folder.Serve(append([]string{"--database", s.database}, a.flags...)...)
 	return s
 }
-
-// title starts a new section in the transcript.
-func (s *session) title(text string) { fmt.Fprintf(&s.transcript, "### %s\n\n", text) }
 
 // setPlaceholder replaces all occurrences of raw in the rest of the transcript with a placeholder.
 func (s *session) setPlaceholder(raw, text string) {
 	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
 
-func (s *session) hasPlaceholder(raw string) bool {
-	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
-}
-
 // numberPlaceholder replaces all occurrences of raw with a numbered placeholder unless raw already has a
 // placeholder.
 func (s *session) numberPlaceholder(raw, kind string) {
-	if !s.hasPlaceholder(raw) {
+	if s.normalize(raw) == raw {
 		s.counts[kind]++
 		s.setPlaceholder(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
 	}
 }
 
-// send sends a request and records the request and the response. Each header field has the form "Name:
-// value". A field with an empty value removes the default header with this name.
-func (s *session) send(method, target, body string, fields ...string) recordedResponse {
+// play starts a new section in the transcript and sends requests like send.
+func (s *session) play(title string, requests ...string) recordedResponse {
 	s.Helper()
-	a := s.do(method, target, body, true, fields...)
-	s.writeResponse(method, target, a)
-	return a
+	fmt.Fprintf(&s.transcript, "### %s\n\n", title)
+	return s.send(requests...)
 }
 
-// do sends a request without recording the response. It records the request only if write is true.
-func (s *session) do(method, target, body string, write bool, fields ...string) recordedResponse {
+// send sends and records requests and returns the last response. The method PAGES stands for GET requests for
+// a page of a list and all following pages. The method REVALIDATE stands for a GET request, a conditional GET
+// request with the ETag from the first response, and a HEAD request.
+func (s *session) send(requests ...string) (last recordedResponse) {
 	s.Helper()
-	response := s.open(method, target, body, write, fields...)
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.Fatalf("%s %s: %v", method, target, err)
+	for _, text := range requests {
+		method, target, _ := strings.Cut(text, " ")
+		switch method {
+		case "PAGES":
+			for next := []string{"", target}; next != nil; next = nextLink.FindStringSubmatch(last.header.Get("Link")) {
+				last = s.send("GET " + next[1])
+			}
+		case "REVALIDATE":
+			tag := s.send("GET " + target).header.Get("ETag")
+			last = s.send("GET "+target+" -H If-None-Match: "+tag, "HEAD "+target)
+		default:
+			r, body := s.request(text)
+			s.writeRequest(r, body)
+			last = s.roundTrip(r, io.ReadAll)
+			s.writeResponse(last)
+		}
 	}
-	return recordedResponse{response.StatusCode, header(response), string(content)}
+	return last
 }
 
-func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
+// do sends requests without recording them and returns the last response.
+func (s *session) do(requests ...string) (last recordedResponse) {
 	s.Helper()
-	request, err := http.NewRequestWithContext(s.Context(), method, s.program.URL+target, strings.NewReader(body))
+	for _, text := range requests {
+		r, _ := s.request(text)
+		last = s.roundTrip(r, io.ReadAll)
+	}
+	return last
+}
+
+// request parses a request of the form "METHOD target body -H Name: value". The body and the headers are
+// optional. A target that does not start with a slash is a path below /v1/. A header without a value removes
+// the default header with this name.
+func (s *session) request(text string) (r *http.Request, body string) {
+	s.Helper()
+	fields := strings.Split(text, " -H ")
+	method, target, _ := strings.Cut(fields[0], " ")
+	target, body, _ = strings.Cut(target, " ")
+	if !strings.HasPrefix(target, "/") {
+		target = "/v1/" + target
+	}
+	r, err := http.NewRequestWithContext(s.Context(), method, s.program.URL+target, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}
-	request.Host = host
+	r.Host = host
 	if s.key != "" {
-		request.Header.Set("Authorization", "Bearer "+s.key)
+		r.Header.Set("Authorization", "Bearer "+s.key)
 	}
 	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Type", "application/json")
+		if method == http.MethodPatch {
+			r.Header.Set("Content-Type", "application/merge-patch+json")
+		}
 	}
-	for _, field := range fields {
+	for _, field := range fields[1:] {
 		name, value, _ := strings.Cut(field, ":")
 		if value = strings.TrimSpace(value); value == "" {
-			request.Header.Del(name)
+			r.Header.Del(name)
 		} else {
-			request.Header.Set(name, value)
+			r.Header.Set(name, value)
 		}
 	}
-	if write {
-		fmt.Fprintf(&s.transcript, ">>> %s %s\n", method, s.normalize(target))
-		s.writeHeader(request.Header)
-		if len(body) > 2000 {
-			body = fmt.Sprintf("{%d bytes}", len(body))
-		}
-		s.writeBody(s.normalize(body))
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		s.Fatalf("%s %s: %v", method, target, err)
-	}
-	return response
+	return r, body
 }
 
-// header returns all header fields in a response, including those that net/http stores elsewhere in the
-// response.
-func header(response *http.Response) http.Header {
-	header := response.Header.Clone()
+// roundTrip sends a request and reads the response with the given function. The header of the result includes
+// the fields that net/http stores elsewhere in the response.
+func (s *session) roundTrip(r *http.Request, read func(io.Reader) ([]byte, error)) recordedResponse {
+	s.Helper()
+	response, err := s.client.Do(r)
+	if err != nil {
+		s.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
+	defer response.Body.Close()
+	body, err := read(response.Body)
+	if err != nil {
+		s.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
 	if response.Close {
-		header.Set("Connection", "close")
+		response.Header.Set("Connection", "close")
 	}
 	if len(response.TransferEncoding) > 0 {
-		header["Transfer-Encoding"] = response.TransferEncoding
+		response.Header["Transfer-Encoding"] = response.TransferEncoding
 	}
-	return header
+	return recordedResponse{r, response.StatusCode, response.Header, string(body)}
 }
 
-func (s *session) writeResponse(method, target string, a recordedResponse) {
+func (s *session) writeRequest(r *http.Request, body string) {
+	if len(body) > 2000 {
+		body = fmt.Sprintf("{%d bytes}", len(body))
+	}
+	fmt.Fprintf(&s.transcript, ">>> %s %s\n%s", r.Method, s.normalize(r.URL.RequestURI()), s.format(r.Header, s.normalize(body)))
+}
+
+func (s *session) writeResponse(a recordedResponse) {
 	s.addPlaceholders(a.body)
-	body := s.normalize(a.body)
-	header := a.header.Clone()
+	body, header, target := s.normalize(a.body), a.header.Clone(), a.request.URL.RequestURI()
 	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and all others are prose.
-	document := method == http.MethodGet && a.status == http.StatusOK &&
-		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs"))
-	if document {
+	if a.request.Method == http.MethodGet && a.status == http.StatusOK &&
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) {
 		body = "{a document}\n"
 	}
 	if body != a.body { // the body varies, so its length and its ETag vary, too
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
-			s.lengths[target] = "{length}"
+			s.varying[target] = true
 		}
 		if tag := header.Get("ETag"); tag != "" {
 			s.numberPlaceholder(tag, "etag")
 		}
 	}
-	if length := s.lengths[target]; method == http.MethodHead && length != "" {
-		header.Set("Content-Length", length)
+	if a.request.Method == http.MethodHead && s.varying[target] {
+		header.Set("Content-Length", "{length}")
 	}
-	fmt.Fprintf(&s.transcript, "<<< %d %s\n", a.status, http.StatusText(a.status))
-	s.writeHeader(header)
-	s.writeBody(body)
-	s.transcript.WriteString("\n")
+	fmt.Fprintf(&s.transcript, "<<< %d %s\n%s\n", a.status, http.StatusText(a.status), s.format(header, body))
 }
 
-func (s *session) writeHeader(header http.Header) {
+// format returns the lines of a header and a body, from which everything that varies has been removed.
+func (s *session) format(header http.Header, body string) string {
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {
 			switch name {
@@ -195,19 +219,16 @@ func (s *session) writeHeader(header http.Header) {
 			case "User-Agent":
 				value = userAgent.ReplaceAllString(value, "animalstore/{version}")
 			}
-			fmt.Fprintf(&s.transcript, "%s: %s\n", name, s.normalize(value))
+			fmt.Fprintf(&text, "%s: %s\n", name, s.normalize(value))
 		}
 	}
-}
-
-func (s *session) writeBody(body string) {
-	if body == "" {
-		return
+	if body != "" {
+		fmt.Fprintf(&text, "\n%s", strings.ReplaceAll(body, "\r\n", "{CR}\n"))
+		if !strings.HasSuffix(body, "\n") {
+			text.WriteString("{no newline}\n")
+		}
 	}
-	fmt.Fprintf(&s.transcript, "\n%s", strings.ReplaceAll(body, "\r\n", "{CR}\n"))
-	if !strings.HasSuffix(body, "\n") {
-		s.transcript.WriteString("{no newline}\n")
-	}
+	return text.String()
 }
 
 var (
@@ -224,15 +245,12 @@ var (
 func (s *session) addPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
 		s.numberPlaceholder(key, "key")
-		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.hasPlaceholder(hint) {
-			s.setPlaceholder(hint, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
+		s.setPlaceholder(`"hint":"`+key[len(key)-4:]+`"`, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
+	}
+	for kind, pattern := range map[string]*regexp.Regexp{"secret": secretPattern, "test": testPattern} {
+		for _, raw := range pattern.FindAllString(body, -1) {
+			s.numberPlaceholder(raw, kind)
 		}
-	}
-	for _, secret := range secretPattern.FindAllString(body, -1) {
-		s.numberPlaceholder(secret, "secret")
-	}
-	for _, test := range testPattern.FindAllString(body, -1) {
-		s.numberPlaceholder(test, "test")
 	}
 }
 
@@ -247,58 +265,24 @@ func (s *session) normalize(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// pages requests a page of a list and then all following pages.
-func (s *session) pages(target string) {
-	s.Helper()
-	for range 20 {
-		next := nextLink.FindStringSubmatch(s.send("GET", target, "").header.Get("Link"))
-		if next == nil {
-			return
-		}
-		target = next[1]
-	}
-	s.Fatal("the pages do not end")
-}
-
-// getAndRevalidate sends a GET request, a conditional GET request with the ETag from the first response, and
-// a HEAD request.
-func (s *session) getAndRevalidate(target string) {
-	s.Helper()
-	tag := s.send("GET", target, "").header.Get("ETag")
-	s.send("GET", target, "", "If-None-Match: "+tag)
-	s.send("HEAD", target, "")
-}
-
 // stream opens an event stream and records it until n events have arrived. If then is not nil, stream calls
 // it after n-1 events. The then function must cause the last event.
-func (s *session) stream(target string, n int, then func(), fields ...string) {
+func (s *session) stream(target string, n int, then func()) {
 	s.Helper()
-	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
-	defer response.Body.Close()
-	var body strings.Builder
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<20)
-	for seen := 0; seen < n; {
-		if !lines.Scan() {
-			s.Fatalf("the stream ended: %v", lines.Err())
-		}
-		line := lines.Text()
-		fmt.Fprintln(&body, line)
-		if strings.HasPrefix(line, "data:") {
-			seen++
-			if seen == n-1 && then != nil {
-				then()
-				then = nil
+	r, _ := s.request("GET " + target + " -H Accept: text/event-stream")
+	s.writeRequest(r, "")
+	s.writeResponse(s.roundTrip(r, func(stream io.Reader) (body []byte, err error) {
+		lines := bufio.NewReader(stream)
+		for seen := 0; seen < n && err == nil; {
+			var line []byte
+			line, err = lines.ReadBytes('\n')
+			body = append(body, line...)
+			if strings.HasPrefix(string(line), "data:") {
+				if seen++; seen == n-1 && then != nil {
+					then()
+				}
 			}
 		}
-	}
-	s.writeResponse("GET", target, recordedResponse{response.StatusCode, header(response), body.String()})
-}
-
-func decode[T any](s *session, body string) (value T) {
-	s.Helper()
-	if err := json.NewDecoder(bytes.NewBufferString(body)).Decode(&value); err != nil {
-		s.Fatalf("%v: %s", err, body)
-	}
-	return value
+		return body, err
+	}))
 }

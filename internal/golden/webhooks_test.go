@@ -67,19 +67,10 @@ func (r *receiver) writeMessages(s *session, n int) {
 		header.Set("Webhook-Timestamp", "{seconds}")
 		header.Set("Webhook-Signature", signature.ReplaceAllString(header.Get("Webhook-Signature"), "{signature}"))
 		header.Set("Content-Length", "{length}")
-		before := s.transcript.String()
-		s.transcript.Reset()
-		fmt.Fprintf(&s.transcript, "!!! %s %s\n", m.request.Method, m.request.URL)
-		s.writeHeader(header)
-		s.writeBody(s.normalize(m.body))
-		texts = append(texts, s.transcript.String())
-		s.transcript.Reset()
-		s.transcript.WriteString(before)
+		texts = append(texts, fmt.Sprintf("!!! %s %s\n%s\n", m.request.Method, m.request.URL, s.format(header, s.normalize(m.body))))
 	}
 	slices.Sort(texts)
-	for _, text := range texts {
-		fmt.Fprintf(&s.transcript, "%s\n", text)
-	}
+	s.transcript.WriteString(strings.Join(texts, ""))
 	r.messages = nil
 }
 
@@ -87,84 +78,55 @@ func (r *receiver) writeMessages(s *session, n int) {
 func waitForDeliveries(s *session, path string, n int) {
 	s.Helper()
 	programtest.Await(s.T, "the deliveries", func() bool {
-		body := s.do("GET", path+"/deliveries", "", false).body
-		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
+		body := s.do("GET " + path + "/deliveries").body
+		return len(programtest.Decode[[]any](s.T, body)) == n && !strings.Contains(body, `"status":"pending"`)
 	})
 }
 
 func webhooks(s *session) {
 	r := newReceiver(s)
-	s.title("Add webhooks")
-	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.updated","pet.created"]}`, r.URL))
-	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
-	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
-	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/none","types":["order.expired"]}`, r.URL))
-	s.send("POST", "/v1/webhooks", `{}`)
-	s.send("POST", "/v1/webhooks", `{"url":"ftp://example.com/"}`)
-	s.send("POST", "/v1/webhooks", `{"url":"https://name:password@example.com/"}`)
-	s.send("POST", "/v1/webhooks", `{"url":"https://example.com/","types":["pet.eaten"]}`)
-	s.title("Messages")
-	s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	waitForDeliveries(s, "/v1/webhooks/1", 1)
-	s.send("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, mergePatch)
-	waitForDeliveries(s, "/v1/webhooks/1", 2)
+	hook := `POST webhooks {"url":"` + r.URL
+	s.play("Add webhooks", hook+`/hook","types":["pet.updated","pet.created"]}`, hook+`/gone","types":["pet.deleted"]}`+once,
+		hook+`/gone","types":["pet.deleted"]}`+once, hook+`/none","types":["order.expired"]}`, "POST webhooks {}",
+		`POST webhooks {"url":"ftp://example.com/"}`, `POST webhooks {"url":"https://name:password@example.com/"}`,
+		`POST webhooks {"url":"https://example.com/","types":["pet.eaten"]}`)
+	s.play("Messages", "POST pets "+rex)
+	waitForDeliveries(s, "webhooks/1", 1)
+	s.send(`PATCH pets/1 {"name":"Rexina"}`)
+	waitForDeliveries(s, "webhooks/1", 2)
 	r.writeMessages(s, 2)
-	s.pages("/v1/webhooks/1/deliveries?limit=1")
-	s.getAndRevalidate("/v1/webhooks/1/deliveries")
-	s.send("GET", "/v1/webhooks/1/deliveries?status=succeeded&limit=1", "")
-	s.send("GET", "/v1/webhooks/1/deliveries?status=failed", "")
-	s.send("GET", "/v1/webhooks/1/deliveries?status=lost", "")
-	s.send("GET", "/v1/webhooks/77/deliveries", "")
-	s.title("Again")
-	s.send("POST", "/v1/webhooks/1/deliveries/1/redeliver", "")
-	waitForDeliveries(s, "/v1/webhooks/1", 3)
+	s.send("PAGES webhooks/1/deliveries?limit=1", "REVALIDATE webhooks/1/deliveries",
+		"GET webhooks/1/deliveries?status=succeeded&limit=1", "GET webhooks/1/deliveries?status=failed",
+		"GET webhooks/1/deliveries?status=lost", "GET webhooks/77/deliveries")
+	s.play("Again", "POST webhooks/1/deliveries/1/redeliver")
+	waitForDeliveries(s, "webhooks/1", 3)
 	r.writeMessages(s, 1)
-	s.send("GET", "/v1/webhooks/1/deliveries?limit=1", "")
-	s.send("POST", "/v1/webhooks/1/deliveries/77/redeliver", "")
-	s.send("POST", "/v1/webhooks/77/deliveries/1/redeliver", "")
-	s.title("An address that is gone")
-	s.send("DELETE", "/v1/pets/1", "")
+	s.send("GET webhooks/1/deliveries?limit=1", "POST webhooks/1/deliveries/77/redeliver",
+		"POST webhooks/77/deliveries/1/redeliver")
+	s.play("An address that is gone", "DELETE pets/1")
 	programtest.Await(s.T, "the webhook to be disabled", func() bool {
-		return strings.Contains(s.do("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
+		return strings.Contains(s.do("GET webhooks/2").body, `"enabled":false`)
 	})
 	r.writeMessages(s, 1)
-	s.send("GET", "/v1/webhooks/2", "")
-	s.send("GET", "/v1/webhooks/2/deliveries", "")
-	s.title("A test")
-	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
-	waitForDeliveries(s, "/v1/webhooks/3", 1)
-	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
+	s.send("GET webhooks/2", "GET webhooks/2/deliveries")
+	s.play("A test", "POST webhooks/3/test"+twice)
+	waitForDeliveries(s, "webhooks/3", 1)
+	s.send("POST webhooks/3/test" + twice)
 	r.writeMessages(s, 1)
-	s.send("GET", "/v1/webhooks/3/deliveries", "")
-	s.send("POST", "/v1/webhooks/77/test", "")
-	s.title("Change the secret")
-	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":3600}`)
-	s.send("POST", "/v1/webhooks/3/test", "")
-	waitForDeliveries(s, "/v1/webhooks/3", 2)
+	s.send("GET webhooks/3/deliveries", "POST webhooks/77/test")
+	s.play("Change the secret", `POST webhooks/3/rotate {"overlapSeconds":3600}`, "POST webhooks/3/test")
+	waitForDeliveries(s, "webhooks/3", 2)
 	r.writeMessages(s, 1)
-	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
-	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
-	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":2592001}`)
-	s.send("POST", "/v1/webhooks/77/rotate", "")
-	s.title("Show them")
-	s.pages("/v1/webhooks?limit=2")
-	s.getAndRevalidate("/v1/webhooks")
-	s.getAndRevalidate("/v1/webhooks/3")
-	s.send("GET", "/v1/webhooks/77", "")
-	s.title("Change them")
-	tag := s.send("GET", "/v1/webhooks/3", "").header.Get("ETag")
-	s.send("PATCH", "/v1/webhooks/3", `{"url":"https://example.com/hook","types":null}`, mergePatch, "If-Match: "+tag)
-	s.send("PATCH", "/v1/webhooks/3", `{"types":["key.created"]}`, mergePatch, "If-Match: "+tag)
-	s.send("PATCH", "/v1/webhooks/3", `{"enabled":false,"types":["key.created"]}`)
-	s.send("PATCH", "/v1/webhooks/3", `{"enabled":"no"}`, mergePatch)
-	s.send("PATCH", "/v1/webhooks/77", `{}`, mergePatch)
-	s.title("Remove them")
-	s.send("DELETE", "/v1/webhooks/3", "", "If-Match: "+tag)
-	s.send("DELETE", "/v1/webhooks/3", "")
-	s.send("DELETE", "/v1/webhooks/3", "")
-	s.send("GET", "/v1/events?type=webhook.created&type=webhook.updated&type=webhook.deleted", "")
-	s.title("Methods")
-	for _, path := range []string{"/webhooks", "/webhooks/1", "/webhooks/1/rotate", "/webhooks/1/test", "/webhooks/1/deliveries", "/webhooks/1/deliveries/1/redeliver"} {
-		s.send("OPTIONS", "/v1"+path, "")
-	}
+	s.send(`POST webhooks/3/rotate -H Idempotency-Key: "three"`, `POST webhooks/3/rotate -H Idempotency-Key: "three"`,
+		`POST webhooks/3/rotate {"overlapSeconds":2592001}`, "POST webhooks/77/rotate")
+	s.play("Show them", "PAGES webhooks?limit=2", "REVALIDATE webhooks", "REVALIDATE webhooks/3", "GET webhooks/77")
+	match := " -H If-Match: " + s.play("Change them", "GET webhooks/3").header.Get("ETag")
+	s.send(`PATCH webhooks/3 {"url":"https://example.com/hook","types":null}`+match,
+		`PATCH webhooks/3 {"types":["key.created"]}`+match,
+		`PATCH webhooks/3 {"enabled":false,"types":["key.created"]} -H Content-Type: application/json`,
+		`PATCH webhooks/3 {"enabled":"no"}`, "PATCH webhooks/77 {}")
+	s.play("Remove them", "DELETE webhooks/3"+match, "DELETE webhooks/3", "DELETE webhooks/3",
+		"GET events?type=webhook.created&type=webhook.updated&type=webhook.deleted")
+	s.play("Methods", "OPTIONS webhooks", "OPTIONS webhooks/1", "OPTIONS webhooks/1/rotate", "OPTIONS webhooks/1/test",
+		"OPTIONS webhooks/1/deliveries", "OPTIONS webhooks/1/deliveries/1/redeliver")
 }

@@ -27,7 +27,6 @@ type soakClient struct {
 
 	ownPets []ownPet
 	orders  []client.Order // the open orders that this client has placed
-	created []createdPet   // the requests that replayCreate can repeat
 }
 
 // ownPet is an animal that other clients cannot change, except by ordering it if it is for sale.
@@ -36,34 +35,21 @@ type ownPet struct {
 	forSale bool
 }
 
-// createdPet is an acknowledged request to create an animal. It consists of the request body, the idempotency
-// key and the new animal's ID.
-type createdPet struct {
-	pet client.NewPet
-	key string
-	id  int64
-}
-
 func newSoakClient(s *soak, id int) *soakClient {
 	c := &soakClient{s: s, id: id, retries: id%2 == 0, rng: rand.New(rand.NewPCG(s.seed, uint64(id)))}
 	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: programtest.WaitTimeout}
-	api, err := client.New(s.clientProxy.url()+"/v1", programtest.AdminKey, client.WithHTTPClient(c.http), client.WithRetries(0))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c.api = api
+	c.api = s.newClient(s.clientProxy.url(), c.http, client.WithRetries(0))
 	return c
 }
 
-// countingTransport counts all requests, the requests that got no response, and the writes that got a 503.
-// Such a 503 must have a Retry-After header.
+// countingTransport counts the requests that got no response and the writes that got a 503. Such a 503 must
+// have a Retry-After header.
 type countingTransport struct {
 	*http.Transport
 	s *soak
 }
 
 func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.s.requests.Add(1)
 	r = r.Clone(r.Context())
 	// If GetBody were set, net/http would itself retry requests with an idempotency key and hide missing
 	// responses.
@@ -84,79 +70,53 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // run sends random requests until the context ends.
 func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
+	type actions []func(context.Context)
+	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory}, 4),
+		slices.Repeat(actions{c.changePet, c.advanceOrder, c.read}, 6), slices.Repeat(actions{c.addPet, c.placeOrder}, 9))
 	for ctx.Err() == nil {
 		c.turn++
-		switch roll := c.rng.IntN(100); {
-		case roll < 4:
-			c.raceForCategories(ctx)
-		case roll < 6:
-			c.importPets(ctx)
-		case roll < 24:
-			c.addPet(ctx)
-		case roll < 36:
-			c.changePet(ctx)
-		case roll < 42:
-			c.removeOwnPet(ctx)
-		case roll < 60:
-			c.placeOrder(ctx)
-		case roll < 72:
-			c.advanceOrder(ctx)
-		case roll < 78:
-			c.addAndRemove(ctx)
-		case roll < 82:
-			c.changeCategory(ctx)
-		case roll < 86:
-			c.sendInvalid(ctx)
-		case roll < 90:
-			c.replayCreate(ctx)
-		default:
-			c.read(ctx)
-		}
+		all[c.rng.IntN(len(all))](ctx)
 	}
 }
 
-// attempt sends the request for an operation once. It returns the subject of the operation's event if the
-// response contains the subject.
-type attempt func(context.Context) (subject string, err error)
+// attempt sends the request for an operation once. It returns the ID of the changed object, or 0 if the
+// response does not contain the ID.
+type attempt func(context.Context) (id int64, err error)
 
 // do sends the request for an operation, records the result and reports whether the service acknowledged the
-// operation. It retries the request only if this client retries. The only refusals expected are those with
-// the given codes. If a retry is refused, the result stays unknown, because an earlier attempt that got no
-// response may have caused the refusal.
-func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusals ...client.Code) bool {
-	op.sent, op.result = time.Since(c.s.started), lost
+// operation. The operation's event has a subject in the given collection, such as pets. It retries the request
+// only if this client retries. The only refusals expected are those with the given codes. If a retry is
+// refused, the result stays unknown, because an earlier attempt that got no response may have caused the
+// refusal.
+func (c *soakClient) do(ctx context.Context, op *operation, collection string, send attempt, refusals ...client.Code) bool {
 	c.s.recordOperation(op)
 	for first := true; ; first = false {
 		// Even a client that is stopping must wait for the response.
-		subject, err := send(context.WithoutCancel(ctx))
+		id, err := send(context.WithoutCancel(ctx))
 		e, responded := errors.AsType[*client.Error](err)
 		switch {
 		case err == nil:
-			c.s.recordResult(op, done, subject)
+			op.responded, op.result = time.Since(c.s.started), done
+			if id != 0 {
+				op.subject = fmt.Sprint(collection, "/", id)
+			}
+			c.s.acknowledged.Add(1)
 			return true
 		case responded && e.Status < 500 && e.Code != client.CodeIdempotencyKeyInUse:
-			if !slices.Contains(refusals, e.Code) && first {
-				c.s.problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
-			}
 			if first {
-				c.s.recordResult(op, refused, "")
+				op.responded, op.result = time.Since(c.s.started), refused
+			}
+			if first && !slices.Contains(refusals, e.Code) {
+				c.s.problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
 			return false
 		case responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
 			c.s.problem("%q: got %v, want no server error but 503", op.eventKey, err)
 		}
-		c.backOff(ctx)
+		sleep(ctx, 5, 50)
 		if !c.retries || op.noRetry || ctx.Err() != nil {
 			return false
 		}
-	}
-}
-
-// backOff waits for up to 50 ms or until the context ends.
-func (c *soakClient) backOff(ctx context.Context) {
-	select {
-	case <-time.After(time.Duration(5+rand.IntN(45)) * time.Millisecond):
-	case <-ctx.Done():
 	}
 }
 
@@ -172,31 +132,34 @@ func (c *soakClient) anyCategory() int64 {
 	case kind == 0:
 		return int64(1_000_000 + 100_000*c.id + c.turn) // a new category
 	case kind == 1:
-		return []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[c.rng.IntN(5)]
+		return pick(c.rng, []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1})
 	case kind < 4:
-		return int64(100 + c.rng.IntN(4)) // a category that other clients try to remove
+		return int64(100 + c.rng.IntN(4)) // a category that is often empty and removed
 	}
 	return int64(1 + c.rng.IntN(5))
 }
 
-func (c *soakClient) addPet(ctx context.Context) {
-	status := []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable}[min(3, c.rng.IntN(6))]
-	n := client.NewPet{Name: c.uniqueName("Rex 🐢"), CategoryID: c.anyCategory(), Status: status}
-	if pet, ok := c.createPet(ctx, n); ok {
-		sells := status == client.PetAvailable && c.rng.IntN(4) > 0
-		c.ownPets = append(c.ownPets, ownPet{pet, sells})
-		if sells {
-			c.s.offerForSale(pet.ID)
-		}
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+
+// take removes a random element from a list. It returns false if the list is empty.
+func take[T any](rng *rand.Rand, list *[]T) (one T, ok bool) {
+	if len(*list) == 0 {
+		return one, false
 	}
+	i := rng.IntN(len(*list))
+	one = (*list)[i]
+	*list = slices.Delete(*list, i, i+1)
+	return one, true
 }
 
-// createPet creates an animal. It sometimes sends the request twice at the same time with the same
-// idempotency key.
-func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
+// addPet adds an animal. It sometimes sends the request twice at the same time with the same idempotency key.
+func (c *soakClient) addPet(ctx context.Context) {
+	status := pick(c.rng, []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable, client.PetAvailable, client.PetAvailable})
+	n := client.NewPet{Name: c.uniqueName("Rex 🐢"), CategoryID: c.anyCategory(), Status: status}
 	copies := 1 + c.rng.IntN(10)/9
 	key := c.uniqueName("key")
-	ok = c.do(ctx, &operation{eventKey: "add " + n.Name}, func(ctx context.Context) (string, error) {
+	var pet client.Pet
+	ok := c.do(ctx, &operation{eventKey: "add " + n.Name}, "pets", func(ctx context.Context) (int64, error) {
 		pets, errs := make([]client.Pet, copies), make([]error, copies)
 		var sending sync.WaitGroup
 		for i := range copies {
@@ -210,93 +173,194 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 			}
 		}
 		pet = pets[first]
-		return fmt.Sprint("pets/", pet.ID), errs[first]
+		return pet.ID, errs[first]
 	})
-	if ok && (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
+	if !ok {
+		return
+	}
+	if (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
 		c.s.problem("the response to %+v is %+v", n, pet)
 	}
-	if ok && c.rng.IntN(4) == 0 {
-		c.created = append(c.created, createdPet{n, key, pet.ID})
+	sells := status == client.PetAvailable && c.rng.IntN(4) > 0
+	c.ownPets = append(c.ownPets, ownPet{pet, sells})
+	if sells {
+		c.s.offerForSale(pet.ID)
 	}
-	return pet, ok
-}
-
-// takeOwnPet removes a random animal from the client's own animals and returns it. It returns false if the
-// client has no animals.
-func (c *soakClient) takeOwnPet() (ownPet, bool) {
-	if len(c.ownPets) == 0 {
-		return ownPet{}, false
-	}
-	i := c.rng.IntN(len(c.ownPets))
-	pet := c.ownPets[i]
-	c.ownPets = slices.Delete(c.ownPets, i, i+1)
-	return pet, true
 }
 
 // changePet renames an animal. It sometimes also changes the category or the status, which may make a sold
 // animal available again.
 func (c *soakClient) changePet(ctx context.Context) {
-	pet, ok := c.takeOwnPet()
+	pet, ok := take(c.rng, &c.ownPets)
 	if !ok {
 		return
 	}
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
 	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be
-	// retried.
-	op := &operation{eventKey: "rename " + name, noRetry: true}
+	// retried. With If-Match, a delayed attempt fails instead.
+	op := &operation{eventKey: "rename " + name, noRetry: !c.retries}
 	var conditions []client.Condition
-	if c.retries { // with If-Match, a delayed attempt fails instead
-		op.noRetry, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
+	if c.retries {
+		conditions = []client.Condition{client.IfMatch(pet.ETag)}
 	}
 	if c.rng.IntN(3) == 0 {
 		category := c.anyCategory()
 		update.CategoryID = &category
 	}
 	if c.rng.IntN(3) == 0 {
-		status := []client.PetStatus{client.PetAvailable, client.PetAvailable, client.PetPending, client.PetSold}[c.rng.IntN(4)]
+		status := pick(c.rng, []client.PetStatus{client.PetAvailable, client.PetAvailable, client.PetPending, client.PetSold})
 		update.Status = &status
-		if status == client.PetAvailable {
-			op.returnsPet = pet.ID
-		}
 	}
 	refusals := []client.Code{client.CodeInvalidTransition, client.CodePetHasOpenOrder}
 	if pet.forSale { // an order may have changed the animal
 		refusals = append(refusals, client.CodePreconditionFailed)
 	}
 	var after client.Pet
-	ok = c.do(ctx, op, func(ctx context.Context) (subject string, err error) {
+	ok = c.do(ctx, op, "pets", func(ctx context.Context) (_ int64, err error) {
 		after, err = c.api.UpdatePet(ctx, pet.ID, update, conditions...)
-		return fmt.Sprint("pets/", pet.ID), err
+		return pet.ID, err
 	}, refusals...)
-	switch {
-	case ok:
+	if ok {
 		pet.Pet = after
-	case op.result == lost:
+	} else if op.result == lost || pet.forSale {
 		return // the animal's state is unknown
-	case pet.forSale:
-		if now, err := c.api.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
-			pet.Pet = now
-		}
 	}
 	c.ownPets = append(c.ownPets, pet)
 }
 
-func (c *soakClient) removeOwnPet(ctx context.Context) {
-	pet, ok := c.takeOwnPet()
-	if !ok || !c.removePet(ctx, pet.ID) && c.rng.IntN(2) == 0 {
-		return
+// removePet removes an animal and then its category, to which other clients may be adding animals. The
+// removal of a category is never retried because a retry might remove a new category with the same ID.
+func (c *soakClient) removePet(ctx context.Context) {
+	pet, ok := take(c.rng, &c.ownPets)
+	if ok && c.do(ctx, &operation{eventKey: fmt.Sprint("remove pets/", pet.ID)}, "pets", func(ctx context.Context) (int64, error) {
+		return pet.ID, c.api.DeletePet(ctx, pet.ID)
+	}, client.CodePetHasOpenOrder) {
+		op := &operation{eventKey: fmt.Sprint("remove categories/", pet.CategoryID), noRetry: true}
+		c.do(ctx, op, "categories", func(ctx context.Context) (int64, error) {
+			return 0, c.api.DeleteCategory(ctx, pet.CategoryID)
+		}, client.CodeCategoryInUse, client.CodeNotFound)
 	}
-	c.do(ctx, &operation{eventKey: "rename " + c.uniqueName("Lazarus")}, func(ctx context.Context) (string, error) {
-		name := c.uniqueName("Lazarus")
-		_, err := c.api.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name})
-		return fmt.Sprint("pets/", pet.ID), err
-	}, client.CodeNotFound)
 }
 
-func (c *soakClient) removePet(ctx context.Context, id int64) bool {
-	subject := fmt.Sprint("pets/", id)
-	return c.do(ctx, &operation{eventKey: "remove " + subject}, func(ctx context.Context) (string, error) {
-		return subject, c.api.DeletePet(ctx, id)
-	}, client.CodePetHasOpenOrder)
+// changeCategory creates a category or renames one. A change is never retried because another client may
+// rename the category before the retry.
+func (c *soakClient) changeCategory(ctx context.Context) {
+	name, id := c.uniqueName("kind"), c.anyCategory()
+	create := c.rng.IntN(2) == 0
+	c.do(ctx, &operation{eventKey: "name " + name, noRetry: !create}, "categories", func(ctx context.Context) (int64, error) {
+		if create {
+			made, err := c.api.CreateCategory(ctx, name, client.IdempotencyKey(name))
+			return made.ID, err
+		}
+		_, _, err := c.api.PutCategory(ctx, id, name)
+		return 0, err
+	})
+}
+
+// placeOrder orders an animal for which other clients compete.
+func (c *soakClient) placeOrder(ctx context.Context) {
+	id, ok := c.s.anyForSale(c.rng)
+	if !ok {
+		return
+	}
+	reference := c.uniqueName("order")
+	var order client.Order
+	if c.do(ctx, &operation{eventKey: "place " + reference}, "store/orders", func(ctx context.Context) (_ int64, err error) {
+		order, err = c.api.PlaceOrder(ctx, client.NewOrder{PetID: id, Reference: reference}, client.IdempotencyKey(reference))
+		return order.ID, err
+	}, client.CodePetNotAvailable, client.CodePetNotFound) {
+		c.orders = append(c.orders, order)
+	}
+}
+
+// advanceOrder approves, delivers or cancels one of the client's orders. The order's hold may already have
+// expired.
+func (c *soakClient) advanceOrder(ctx context.Context) {
+	order, ok := take(c.rng, &c.orders)
+	if !ok {
+		return
+	}
+	act, what := c.api.CancelOrder, client.EventOrderCancelled
+	if c.rng.IntN(4) > 0 {
+		act, what = c.api.ApproveOrder, client.EventOrderApproved
+		if order.Status == client.OrderApproved {
+			act, what = c.api.DeliverOrder, client.EventOrderDelivered
+		}
+	}
+	op := &operation{eventKey: fmt.Sprintf("%s store/orders/%d", what, order.ID)}
+	if c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
+		after, err := act(ctx, order.ID)
+		order.Status = after.Status
+		return order.ID, err
+	}, client.CodeInvalidTransition) && order.Status == client.OrderApproved {
+		c.orders = append(c.orders, order)
+	}
+}
+
+// importPets imports several animals in one request, which must create either all of them or none.
+func (c *soakClient) importPets(ctx context.Context) {
+	pets := make([]client.NewPet, 2+c.rng.IntN(12))
+	operations := make([]*operation, len(pets))
+	key := c.uniqueName("import")
+	for i := range pets {
+		pets[i] = client.NewPet{Name: fmt.Sprintf("%s/%d", key, i), CategoryID: c.anyCategory(), Status: client.PetPending}
+		operations[i] = &operation{eventKey: "add " + pets[i].Name, batch: key}
+		if i > 0 {
+			c.s.recordOperation(operations[i])
+		}
+	}
+	c.do(ctx, operations[0], "pets", func(ctx context.Context) (int64, error) {
+		imported, err := c.api.ImportPets(ctx, pets, client.IdempotencyKey(key))
+		if err == nil && imported.Created != len(pets) {
+			c.s.problem("the response to an import of %d animals is %+v", len(pets), imported)
+		}
+		return 0, err
+	})
+	for _, op := range operations[1:] {
+		op.responded, op.result = operations[0].responded, operations[0].result
+	}
+}
+
+// read sends a random GET request. The client's own animals and orders must be in the state that was last
+// acknowledged.
+func (c *soakClient) read(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	switch kind := c.rng.IntN(4); {
+	case kind < 2 && len(c.ownPets) > 0:
+		want := pick(c.rng, c.ownPets)
+		var got client.Pet
+		got, err = c.api.GetPet(ctx, want.ID)
+		got.ETag, want.ETag = "", ""
+		if want.forSale {
+			got.Status = want.Status
+		}
+		if err == nil && got != want.Pet {
+			c.s.problem("read %+v, want %+v as acknowledged", got, want.Pet)
+		}
+	case kind == 2 && len(c.orders) > 0:
+		want := pick(c.rng, c.orders)
+		var got client.Order
+		got, err = c.api.GetOrder(ctx, want.ID)
+		if err == nil && got.Status != want.Status && !(want.Status == client.OrderPlaced && got.Status == client.OrderExpired) {
+			c.s.problem("read %+v, want %+v as acknowledged", got, want)
+		}
+	default:
+		var list []client.Pet
+		list, _, err = c.api.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", c.id), Limit: 10})
+		if slices.ContainsFunc(list, func(p client.Pet) bool { return p.Status != client.PetAvailable }) {
+			c.s.problem("the list of available animals has others: %+v", list)
+		}
+	}
+	e, responded := errors.AsType[*client.Error](err)
+	switch {
+	case err == nil:
+		c.s.reads.Add(1)
+	// Reads must succeed even if the disk is full.
+	case responded && !(c.s.databaseFails && e.Status == http.StatusServiceUnavailable):
+		c.s.problem("read: got %v, want success", err)
+	default:
+		sleep(ctx, 5, 50)
+	}
 }

@@ -1,3 +1,8 @@
+// Package soak runs the whole service under load for as long as you like, injects faults, and checks
+// afterwards that no acknowledged write is lost or duplicated. Without the environment variable SOAK, only the
+// tests of the checker run:
+//
+//	SOAK=10m go test -run '^TestSoak$' -timeout 0 -v ./internal/soak
 package soak
 
 import (
@@ -5,15 +10,21 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"animalstore/client"
 	"animalstore/internal/programtest"
 )
+
+func TestMain(m *testing.M) { programtest.Main(m) }
 
 // soak puts a store under load, injects faults and records what the clients observe.
 type soak struct {
@@ -30,123 +41,127 @@ type soak struct {
 
 	// Connections through clientProxy break more often than those through streamProxy.
 	clientProxy, streamProxy *faultyProxy
-	clients                  []*soakClient
+	load                     []interface{ run(context.Context) } // the clients and the followers
 	followers                []*follower
-	receiver                 *flakyReceiver
-	exporter                 *exporter
-	running                  sync.WaitGroup
 
-	requests, unanswered, unavailable, acknowledged, replays, reads atomic.Int64
-	kills, stops, fullDisks, databaseCuts                           int
+	unanswered, unavailable, acknowledged, reads, cuts atomic.Int64
+	injected                                           map[string]int // the number of faults of each kind
 
 	mu         sync.Mutex
+	addrs      []string // the address of each node, or "" if the node is down
 	operations []*operation
 	forSale    []int64 // the IDs of the animals that were most recently offered for sale
 	problems   []string
-	exports    []exportedPets // the most recent exports, at most maxExports
-	exported   int            // the number of complete exports
 }
 
-const (
-	soakClients, soakFollowers       = 16, 3
-	clientConnBytes, streamConnBytes = 40_000, 2_000_000
-)
+const soakClients, soakFollowers = 16, 3
 
-// newSoak starts the nodes and creates the clients, the followers, the webhook receiver and the exporter.
+// newSoak starts the nodes and creates the clients and the followers.
 func newSoak(t *testing.T, f *programtest.Folder, seed uint64, nodes int) *soak {
 	t.Helper()
-	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*programtest.Program, nodes)}
+	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f,
+		nodes: make([]*programtest.Program, nodes), addrs: make([]string, nodes), injected: map[string]int{}}
 	t.Cleanup(func() { // runs last because it is registered first
 		if len(s.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(s.problems), firstProblems(s.problems))
 		}
 	})
-	s.clientProxy, s.streamProxy = newFaultyProxy(t, seed, nodes, clientConnBytes), newFaultyProxy(t, seed, nodes, streamConnBytes)
+	s.clientProxy, s.streamProxy = newFaultyProxy(s, 40_000), newFaultyProxy(s, 2_000_000)
 	for i := range nodes {
 		s.startNode(i)
 	}
 	s.faults, s.mildFaults = []func(){s.killNode, s.killNode, s.stopNode, s.cutConnections}, []func(){s.cutConnections}
-	c, err := client.New(s.nodes[0].URL+"/v1", programtest.AdminKey, client.WithHTTPClient(s.nodes[0].Client))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.receiver = newFlakyReceiver(s, c)
 	for i := range soakClients {
-		s.clients = append(s.clients, newSoakClient(s, i))
+		s.load = append(s.load, newSoakClient(s, i))
 	}
-	for i := range soakFollowers {
-		s.followers = append(s.followers, newFollower(s, i))
+	for range soakFollowers {
+		f := newFollower(s)
+		s.followers, s.load = append(s.followers, f), append(s.load, f)
 	}
-	s.exporter = newExporter(s)
 	return s
 }
 
-// startNode starts node i and adds it to the proxies.
+func (s *soak) newClient(url string, h *http.Client, options ...client.Option) *client.Client {
+	s.t.Helper()
+	c, err := client.New(url+"/v1", programtest.AdminKey, append(options, client.WithHTTPClient(h))...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+func (s *soak) setAddr(i int, addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addrs[i] = addr
+}
+
+// anyNode returns the address of a random node that is running, or "" if all nodes are down.
+func (s *soak) anyNode() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	up := slices.DeleteFunc(slices.Clone(s.addrs), func(addr string) bool { return addr == "" })
+	return append(up, "")[rand.IntN(max(1, len(up)))]
+}
+
 func (s *soak) startNode(i int) {
 	s.t.Helper()
-	s.nodes[i] = s.folder.Serve("--webhook-allow-private", "--order-hold", "3s")
+	s.nodes[i] = s.folder.Serve("--order-hold", "3s")
 	s.nodes[i].DatabaseMayFail = true
-	addr := strings.TrimPrefix(s.nodes[i].URL, "http://")
-	s.clientProxy.setNode(i, addr)
-	s.streamProxy.setNode(i, addr)
+	s.setAddr(i, strings.TrimPrefix(s.nodes[i].URL, "http://"))
 }
 
-// endNode removes node i from the proxies, so that it gets no new connections, and then ends it.
-func (s *soak) endNode(i int, end func(*programtest.Program)) {
+// restartNode ends a random node and starts it again. Before the node ends, the proxies forget its address,
+// because another process may reuse the port.
+func (s *soak) restartNode(kind string, end func(*programtest.Program)) {
 	s.t.Helper()
-	s.clientProxy.setNode(i, "")
-	s.streamProxy.setNode(i, "")
+	i := s.rng.IntN(len(s.nodes))
+	s.setAddr(i, "")
 	end(s.nodes[i])
 	s.nodes[i].Output.Trim()
-}
-
-func (s *soak) killNode() {
-	s.t.Helper()
-	i := s.rng.IntN(len(s.nodes))
-	s.endNode(i, (*programtest.Program).Kill)
-	s.kills++
+	s.injected[kind]++
 	s.startNode(i)
 }
 
-func (s *soak) stopNode() {
-	s.t.Helper()
-	i := s.rng.IntN(len(s.nodes))
-	s.endNode(i, (*programtest.Program).Stop)
-	s.stops++
-	s.startNode(i)
-}
+func (s *soak) killNode() { s.restartNode("kill", (*programtest.Program).Kill) }
+func (s *soak) stopNode() { s.restartNode("stop", (*programtest.Program).Stop) }
 
 func (s *soak) cutConnections() {
 	s.clientProxy.cutAll()
 	s.streamProxy.cutAll()
 }
 
-// pause sleeps for a random number of milliseconds in [from, to).
-func (s *soak) pause(from, to int) {
-	time.Sleep(time.Duration(from+s.rng.IntN(to-from)) * time.Millisecond)
+// randomTime returns a random number of milliseconds in [from, to).
+func randomTime(from, to int) time.Duration {
+	return time.Duration(from+rand.IntN(to-from)) * time.Millisecond
 }
 
-// awaitGrowth waits until number has grown by the given amount or a problem has been found.
-func (s *soak) awaitGrowth(what string, number *atomic.Int64, by int64) {
+// sleep waits for a random number of milliseconds in [from, to) or until the context ends.
+func sleep(ctx context.Context, from, to int) {
+	select {
+	case <-time.After(randomTime(from, to)):
+	case <-ctx.Done():
+	}
+}
+
+// awaitGrowth waits until number has grown by 20 or a problem has been found.
+func (s *soak) awaitGrowth(what string, number *atomic.Int64) {
 	s.t.Helper()
-	enough := number.Load() + by
+	enough := number.Load() + 20
 	programtest.Await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 
-// startLoad starts the clients, the followers and the exporter. The stop function stops them and waits until
-// they have ended.
+// startLoad starts the clients and the followers. The stop function stops them and waits until they have
+// ended.
 func (s *soak) startLoad() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	for _, c := range s.clients {
-		s.running.Go(func() { c.run(ctx) })
+	var running sync.WaitGroup
+	for _, one := range s.load {
+		running.Go(func() { one.run(ctx) })
 	}
-	for _, f := range s.followers {
-		s.running.Go(func() { f.follow(ctx) })
-	}
-	s.running.Go(func() { s.exporter.run(ctx) })
 	stop = func() {
 		cancel()
-		s.running.Wait()
+		running.Wait()
 	}
 	s.t.Cleanup(stop) // stops the load if the test ends early
 	return stop
@@ -160,11 +175,11 @@ func (s *soak) run(length time.Duration) {
 	stop := s.startLoad()
 	end := time.Now().Add(length * 2 / 3)
 	for n := 0; (n < len(s.faults) || time.Now().Before(end)) && !s.failed(); n++ {
-		s.pause(100, 1500)
+		time.Sleep(randomTime(100, 1500))
 		if n < len(s.faults) { // inject each fault at least once
 			s.faults[n]()
 		} else {
-			s.faults[s.rng.IntN(len(s.faults))]()
+			pick(s.rng, s.faults)()
 		}
 	}
 	stop()
@@ -175,8 +190,8 @@ func (s *soak) run(length time.Duration) {
 	before := s.awaitSteadyUsage()
 	stop = s.startLoad()
 	for end := time.Now().Add(length / 4); time.Now().Before(end) && !s.failed(); {
-		s.pause(500, 1500)
-		s.mildFaults[s.rng.IntN(len(s.mildFaults))]()
+		time.Sleep(randomTime(500, 1500))
+		pick(s.rng, s.mildFaults)()
 	}
 	stop()
 	s.check()
@@ -187,37 +202,53 @@ func (s *soak) run(length time.Duration) {
 }
 
 // check waits until no order is on hold, reads all data from every node and compares the data with what was
-// recorded.
+// recorded. It also checks that every follower receives every event exactly once and in order.
 func (s *soak) check() {
 	s.t.Helper()
-	s.clientProxy.setMeanBytes(0)
-	s.streamProxy.setMeanBytes(0)
-	var history soakHistory
+	ctx := s.t.Context()
+	var h history
 	for i, node := range s.nodes {
-		c, err := client.New(node.URL+"/v1", programtest.AdminKey, client.WithHTTPClient(node.Client))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		c := s.newClient(node.URL, node.Client)
 		programtest.Await(s.t, "the last holds to expire", func() bool {
-			orders, _, err := c.ListOrders(s.t.Context(), client.OrderQuery{Status: client.OrderPlaced})
+			orders, _, err := c.ListOrders(ctx, client.OrderQuery{Status: client.OrderPlaced})
 			return err == nil && len(orders) == 0
 		})
-		here := soakHistory{operations: s.operations, exports: s.exports}
-		here.events = collect(s.t, c.Events(s.t.Context(), client.EventQuery{Limit: 100}))
-		here.pets = collect(s.t, c.Pets(s.t.Context(), client.PetQuery{Limit: 100}))
-		here.orders = collect(s.t, c.Orders(s.t.Context(), client.OrderQuery{Limit: 100}))
-		here.categories = collect(s.t, c.Categories(s.t.Context()))
-		if here.inventory, err = c.Inventory(s.t.Context()); err != nil {
-			s.t.Fatal(err)
+		h = history{operations: s.operations, events: collect(s.t, c.Events(ctx, client.EventQuery{Limit: 100})),
+			pets: collect(s.t, c.Pets(ctx, client.PetQuery{Limit: 100})), orders: collect(s.t, c.Orders(ctx, client.OrderQuery{Limit: 100})),
+			categories: collect(s.t, c.Categories(ctx))}
+		var err error
+		if h.inventory, err = c.Inventory(ctx); err != nil || len(h.orders) == 0 {
+			s.t.Fatalf("got %d orders and the error %v, want orders and no error", len(h.orders), err)
 		}
-		for _, problem := range here.check() {
+		for _, problem := range h.check() {
 			s.problem("on node %d: %s", i, problem)
 		}
-		history = here
 	}
-	s.report(history)
-	if !s.failed() {
-		s.checkFollowers(history.events)
+	results := map[opResult]int{}
+	for _, op := range s.operations {
+		results[op.result]++
+	}
+	s.t.Logf("operations: %v; %d requests got no response, and %d writes a 503; %d reads; faults: %v; %d connections cut",
+		results, s.unanswered.Load(), s.unavailable.Load(), s.reads.Load(), s.injected, s.cuts.Load())
+	s.t.Logf("%d events; %d animals, %d orders and %d categories exist", len(h.events), len(h.pets), len(h.orders), len(h.categories))
+	if s.failed() {
+		return
+	}
+	s.streamProxy.meanBytes.Store(0)
+	s.load = s.load[soakClients:] // only the followers
+	stop := s.startLoad()
+	for _, f := range s.followers {
+		programtest.Await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(h.events[len(h.events)-1].ID, f.lastSeen()) })
+	}
+	stop()
+	var want []string
+	for _, e := range h.events {
+		want = append(want, describe(e))
+	}
+	for i, f := range s.followers {
+		if difference := cmp.Diff(want, f.seen); difference != "" {
+			s.problem("follower %d, started %d times, received other events than the feed lists (-want +got):\n%s", i, f.starts, difference)
+		}
 	}
 }
 
@@ -232,51 +263,43 @@ func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// checkFollowers checks that every follower receives every event exactly once and in order. It also checks
-// that the webhook receiver accepts every event whose type it subscribes to.
-func (s *soak) checkFollowers(events []client.Event) {
+// resourceUsage contains the resources that an idle process uses. If they grow over time, there is a leak.
+type resourceUsage struct{ goroutines, descriptors, heap, resident float64 }
+
+// usage runs the garbage collector on the first node and then reads the node's metrics.
+func (s *soak) usage() resourceUsage {
 	s.t.Helper()
-	var want eventLog
-	for _, e := range events {
-		want.add(e)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var following sync.WaitGroup
-	for _, f := range s.followers {
-		following.Go(func() { f.follow(ctx) })
-	}
-	last := events[len(events)-1].ID
-	for _, f := range s.followers {
-		programtest.Await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(last, f.lastSeen()) })
-	}
-	stop()
-	following.Wait()
-	starts := 0
-	for i, f := range s.followers {
-		starts += f.starts
-		if difference := f.seen.diff(want); difference != "" {
-			s.problem("follower %d received other events than the feed lists: %s", i, difference)
-		}
-	}
-	programtest.Await(s.t, "the last webhook messages", func() bool { return s.receiver.missing(events) == "" })
-	s.receiver.mu.Lock()
-	defer s.receiver.mu.Unlock()
-	s.t.Logf("%d followers, started %d times, received every event; %d webhook messages arrived in %d attempts, %d of which were rejected",
-		len(s.followers), starts, len(s.receiver.accepted), s.receiver.attempts, len(s.receiver.failed))
+	node := s.nodes[0]
+	node.Get("/debug/pprof/heap?gc=1")
+	node.Client.CloseIdleConnections()
+	return resourceUsage{node.Metric("go_goroutines"), node.Metric("process_open_fds"),
+		node.Metric("go_memstats_heap_inuse_bytes"), node.Metric("process_resident_memory_bytes")}
 }
 
-// report logs the numbers of requests and faults and the size of the final state.
-func (s *soak) report(history soakHistory) {
-	results := map[opResult]int{}
-	for _, op := range s.operations {
-		results[op.result]++
-	}
-	s.t.Logf("%d requests, of which %d got no response, and %d writes a 503; operations: %v; %d replayed responses, and %d reads",
-		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), results, s.replays.Load(), s.reads.Load())
-	s.t.Logf("%d kills, %d stops, %d full disks, %d database outages, %d connections cut",
-		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.clientProxy.cuts.Load()+s.streamProxy.cuts.Load())
-	s.t.Logf("%d events; %d animals, %d orders and %d categories exist; %d exports completed",
-		len(history.events), len(history.pets), len(history.orders), len(history.categories), s.exported)
+// awaitSteadyUsage waits until the numbers of goroutines and descriptors on the idle first node no longer
+// decrease and then returns the node's resource usage.
+func (s *soak) awaitSteadyUsage() (m resourceUsage) {
+	s.t.Helper()
+	programtest.Await(s.t, "the idle node to release its resources", func() bool {
+		before := s.usage()
+		time.Sleep(200 * time.Millisecond)
+		m = s.usage()
+		return m.goroutines >= before.goroutines && m.descriptors >= before.descriptors
+	})
+	return m
+}
+
+// awaitUsageBack waits until the idle first node uses about as many resources as before. The tolerance cannot
+// hide a leak, because a leak grows with each of the thousands of requests.
+func (s *soak) awaitUsageBack(before resourceUsage) {
+	s.t.Helper()
+	var after resourceUsage
+	defer func() { s.t.Logf("idle before the load: %+v; after it: %+v", before, after) }()
+	programtest.Await(s.t, "goroutines, descriptors and memory to be released", func() bool {
+		after = s.usage()
+		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
+			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
+	})
 }
 
 // problem records a failure. The test reports all failures when it ends.
@@ -296,25 +319,15 @@ func (s *soak) failed() bool {
 func (s *soak) recordOperation(op *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	op.sent, op.result = time.Since(s.started), lost
 	s.operations = append(s.operations, op)
-}
-
-// recordResult records the result of an operation.
-func (s *soak) recordResult(op *operation, result opResult, subject string) {
-	op.responded, op.result, op.subject = time.Since(s.started), result, subject
-	if result == done {
-		s.acknowledged.Add(1)
-	}
 }
 
 // offerForSale allows all clients to order the animal.
 func (s *soak) offerForSale(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forSale = append(s.forSale, id)
-	if len(s.forSale) > 40 {
-		s.forSale = s.forSale[1:]
-	}
+	s.forSale = append(s.forSale[max(0, len(s.forSale)-39):], id)
 }
 
 // anyForSale returns the ID of a random animal that was offered for sale. It returns false if there is none.
@@ -324,5 +337,5 @@ func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	if len(s.forSale) == 0 {
 		return 0, false
 	}
-	return s.forSale[rng.IntN(len(s.forSale))], true
+	return pick(rng, s.forSale), true
 }
