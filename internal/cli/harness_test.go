@@ -46,7 +46,7 @@ func installProgram(t *testing.T) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// adminKey is the configured API key in folders created by newFolderWithKey.
+// adminKey is the configured API key of newShop.
 const adminKey = programtest.AdminKey
 
 // newFolder makes an empty folder the working directory of the test and sets environment variables. Commands
@@ -60,11 +60,6 @@ func newFolder(t *testing.T, variables ...string) *programtest.Folder {
 		t.Setenv(name, value)
 	}
 	return folder
-}
-
-func newFolderWithKey(t *testing.T) *programtest.Folder {
-	t.Helper()
-	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey)
 }
 
 type result = programtest.Result
@@ -164,7 +159,7 @@ func (b *background) expect(status int, method, path, key, body string) string {
 // newShop starts a service in a new folder and makes it the one that client commands use.
 func newShop(t *testing.T) (*programtest.Folder, *background) {
 	t.Helper()
-	folder, s := newFolderWithKey(t), serve(t)
+	folder, s := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey), serve(t)
 	t.Setenv("ANIMALSTORE_URL", s.URL+"/v1")
 	return folder, s
 }

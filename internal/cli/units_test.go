@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,12 +23,12 @@ import (
 
 	"animalstore/client"
 	"animalstore/internal/petcsv"
+	"animalstore/internal/programtest"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 )
 
-// Every error returned by the client has an exit code. If a change may have been made despite the error, the
-// message says so.
+// If a change may have been made despite the error, the message says so.
 func TestEveryErrorHasAnExitCode(t *testing.T) {
 	t.Parallel()
 	response := func(status int, code client.Code) error {
@@ -37,6 +36,8 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 	}
 	dial := &url.Error{Op: "Get", URL: "http://a/v1/pets", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	untrusted := &url.Error{Op: "Get", URL: "https://a/v1/pets", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
 	for _, c := range []struct {
 		err  error
 		code int
@@ -64,9 +65,9 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 		{usagef("--limit"), 2, false},
 		{reportedError{3}, 3, false},
 	} {
-		ctx, interrupt := context.WithCancel(t.Context())
-		if c.code == 130 {
-			interrupt()
+		ctx := t.Context()
+		if c.code == exitInterrupted {
+			ctx = interrupted
 		}
 		for _, changes := range []bool{false, true} {
 			err := explainError(ctx, c.err, changes)
@@ -80,15 +81,13 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 				t.Errorf("explained twice, %q becomes %q", err, again)
 			}
 		}
-		interrupt()
 	}
 	if err := explainError(t.Context(), nil, true); err != nil {
 		t.Errorf("success is explained as %v, want nil", err)
 	}
 }
 
-// If a command with several ids fails for some of them, the highest exit code counts, even if a later error
-// stopped the command.
+// If a command fails for some of its ids, the highest exit code counts, even if a later error stopped the command.
 func TestHighestExitCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}
@@ -121,8 +120,7 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 	}
 }
 
-// Columns are aligned, even if further rows are printed later. A long value in the last column does not move
-// the other columns.
+// Columns are aligned, even with rows that are printed later, and with a long value in the last column.
 func TestTableAlignsColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -143,8 +141,7 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
-// A change is described in one line. For a created or deleted object, the line lists all fields. For an
-// updated object, it lists only the fields that have changed.
+// The line about a created or deleted object lists all fields, the one about an updated object those that have changed.
 func TestDescribeChange(t *testing.T) {
 	t.Parallel()
 	const rex = `{"id":1,"name":"Rex","categoryId":1}`
@@ -155,9 +152,7 @@ func TestDescribeChange(t *testing.T) {
 		{rex, rex, ""},
 		{`{"id":9,"name":"a, b","scopes":["admin","x"],"on":true,"expiresAt":"2027-01-31T18:00:00.123Z","createdAt":"2027-01-31T18:00:00Z"}`, "",
 			`name "a, b", scopes admin x, on true, expiresAt 2027-01-31 18:00 UTC`},
-		{"[1]", "", ""},
 		{`{"name":`, "", ""},
-		{"", "", ""},
 	} {
 		if got := describeChange([]byte(c.current), []byte(c.previous)); got != c.want {
 			t.Errorf("from %[2]s to %[1]s: got %[3]q, want %[4]q", c.current, c.previous, got, c.want)
@@ -275,22 +270,13 @@ func FuzzDatabase(f *testing.F) {
 }
 
 // grammar returns a parser with all commands and flags.
-func grammar(t *testing.T) *kong.Kong {
-	t.Helper()
-	parser, err := kong.New(&commandLine{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parser
+func grammar() *kong.Kong {
+	return kong.Must(&commandLine{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 }
 
 func readRepoFile(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile("../../" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
+	return (&programtest.Folder{T: t, Dir: "../.."}).Read(name)
 }
 
 // find returns what the pattern's group matches in a file of the repository.
@@ -307,7 +293,7 @@ func find(t *testing.T, name, pattern string) string {
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var wanted []string
-	for _, leaf := range grammar(t).Model.Leaves(true) {
+	for _, leaf := range grammar().Model.Leaves(true) {
 		wanted = append(wanted, "`animalstore "+leaf.Path())
 		if strings.Contains("pets categories orders events inventory", strings.Fields(leaf.Path())[0]) {
 			for _, flag := range leaf.Flags {
@@ -333,7 +319,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 func TestPackagingUsesExistingFlags(t *testing.T) {
 	t.Parallel()
 	known := []string{"ANIMALSTORE_API_KEY"} // this variable has no flag, because keys must not be passed as flags
-	for _, command := range grammar(t).Model.Children {
+	for _, command := range grammar().Model.Children {
 		for _, flag := range command.Flags {
 			if command.Name == "serve" {
 				known = append(known, flag.Envs...)
@@ -356,16 +342,10 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
 		"compose.yaml":                         `exec node1 animalstore (.*)`,
 	} {
-		if err := parses(t, strings.Fields(find(t, name, pattern))); err != nil {
+		if _, err := grammar().Parse(strings.Fields(find(t, name, pattern))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func parses(t *testing.T, args []string) error {
-	t.Helper()
-	_, err := grammar(t).Parse(args)
-	return err
 }
 
 // The image contains no shell, so its commands are written as lists. It does not run as root.
@@ -379,7 +359,7 @@ func TestDockerfileNeedsNoShell(t *testing.T) {
 	}
 	entry, health := list("ENTRYPOINT"), list("HEALTHCHECK")
 	for _, args := range [][]string{list("CMD"), health[1:]} {
-		if err := parses(t, args); err != nil {
+		if _, err := grammar().Parse(args); err != nil {
 			t.Errorf("animalstore %q: %v", args, err)
 		}
 	}
@@ -402,7 +382,7 @@ func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 // The manual page lists every command with its help text.
 func TestManualListsEveryCommand(t *testing.T) {
 	t.Parallel()
-	for _, command := range grammar(t).Model.Children {
+	for _, command := range grammar().Model.Children {
 		find(t, "packaging/animalstore.1", `^\.B (`+command.Name+`)\n`+regexp.QuoteMeta(command.Help)+`$`)
 	}
 }

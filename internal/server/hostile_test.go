@@ -38,9 +38,7 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"huge headers", get + "X-Huge: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
 		{"a huge key", get + "Authorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
 		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
-		{"chunks", post + te + "\r\n" + chunks + "\r\n", 201},
 		{"chunks and a length", post + "Content-Length: 3\r\n" + te + "\r\n" + chunks + "\r\n", 201},
 		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\n" + te + "\r\n" + chunks + authorization + "\r\n", 401},
 		{"chunks with a huge extension", post + te + "\r\n1d;" + strings.Repeat("e", 100<<10) + "\r\n" + body + "\r\n0\r\n\r\n", 400},
@@ -152,7 +150,6 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	s := serve(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	check := func(what string, a programtest.Response, err error) {
-		t.Helper()
 		if err != nil || a.Status >= 500 && a.Status != http.StatusNotImplemented {
 			t.Errorf("%s: got %v, %v, want no server error", what, a, err)
 		}

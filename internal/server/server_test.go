@@ -92,8 +92,7 @@ func (s *service) sendRaw(request string) (programtest.Response, error) {
 	s.T.Helper()
 	connection := dial(s.T, s.addr)
 	defer connection.Close()
-	// The response may arrive before the entire request has been sent.
-	go io.WriteString(connection, request)
+	go io.WriteString(connection, request) // the response may arrive before the entire request has been sent
 	return receive(bufio.NewReader(connection))
 }
 
