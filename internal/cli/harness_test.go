@@ -49,8 +49,7 @@ func installProgram(t *testing.T) {
 // adminKey is the configured API key of newShop.
 const adminKey = programtest.AdminKey
 
-// newFolder makes an empty folder the working directory of the test and sets environment variables. Commands
-// run in this process, so tests that call it cannot be parallel.
+// newFolder changes to an empty folder and sets variables. Commands run in this process, so such tests are not parallel.
 func newFolder(t *testing.T, variables ...string) *programtest.Folder {
 	t.Helper()
 	folder := programtest.NewFolder(t, variables...)
@@ -106,7 +105,8 @@ func start(t *testing.T, out io.Writer, args ...string) *background {
 		out = output
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &background{&programtest.Program{T: t, Command: &exec.Cmd{}, Output: output, Exited: make(chan struct{}), Client: http.DefaultClient}, cancel, 0}
+	p := &programtest.Program{T: t, Command: &exec.Cmd{}, Output: output, Exited: make(chan struct{}), Client: http.DefaultClient}
+	b := &background{p, cancel, 0}
 	go func() {
 		defer close(b.Exited)
 		b.code = run(ctx, args, terminal{out, output})

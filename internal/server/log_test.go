@@ -23,7 +23,8 @@ func TestOnlySuccessfulRequestsAreBuffered(t *testing.T) {
 		write    func(string, ...any)
 		message  string
 		buffered bool
-	}{{log.Info, "request", true}, {log.Info, "else", false}, {log.Warn, "else", false}, {log.Info, "request", true}, {log.Error, "request", false}, {log.Info, "request", true}} {
+	}{{log.Info, "request", true}, {log.Info, "else", false}, {log.Warn, "else", false}, {log.Info, "request", true},
+		{log.Error, "request", false}, {log.Info, "request", true}} {
 		c.write(c.message)
 		if got := strings.Count(out.String(), "\n"); got != i+1 && !c.buffered {
 			t.Errorf("lines after line %d: got %d, want %d:\n%s", i, got, i+1, out.String())
