@@ -65,8 +65,7 @@ func (t sequentialT) Run(name string, f func(testscript.T)) {
 // runInScript implements "animalstore [ARG...]", which must succeed, and "exit-code N animalstore [ARG...]".
 func runInScript(ts *testscript.TestScript, want string, args []string) {
 	setScriptVariables(ts)
-	t := ts.Value("t").(*testing.T)
-	if code := run(t.Context(), args, terminal{ts.Stdout(), ts.Stderr()}); strconv.Itoa(code) != want {
+	if code := run(ts.Value("t").(*testing.T).Context(), args, terminal{ts.Stdout(), ts.Stderr()}); strconv.Itoa(code) != want {
 		ts.Fatalf("exit code: got %d, want %s", code, want)
 	}
 }
