@@ -141,7 +141,7 @@ func TestClientCommandsReportConnectionErrors(t *testing.T) {
 		want             string
 	}{
 		{"unknown key", "--key-file=other", adminKey, exitKey, `The API key is unknown or has expired; .*\.` + keyHint},
-		{"no scope", "--key-file=orders", adminKey, exitKey, `This API key may not do that; use one with the scope .*\.` + keyHint},
+		{"no scope", "--key-file=orders", adminKey, exitKey, `This API key may not do that; use one with the scope \w+:\w+\.` + keyHint},
 		{"no HTTP URL", "--url=ftp://127.0.0.1/v1", adminKey, exitUsage, `--url: expected a URL such as http://127\.0\.0\.1:8080/v1`},
 		{"missing key file", "--key-file=nowhere", adminKey, exitUsage, `--key-file: open nowhere: no such file or directory`},
 		{"no key", "", "", exitUsage, `no API key: set ANIMALSTORE_KEY, or name a file with --key-file; create a key with animalstore keys create`},
