@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -55,42 +54,59 @@ var mayImport = map[string][]string{
 // standardOnly lists the packages that may import only our own packages and the standard library.
 var standardOnly = []string{"internal/shop", "internal/dist", "internal/mutate", "cmd/animalstore", "client"}
 
-// SECURITY.md names the tests that prove its promises. Every test that it names must exist, and it must name
-// at least one test for each of the ten OWASP API risks.
-func TestSecurityNamesItsTests(t *testing.T) {
-	t.Parallel()
-	content, err := os.ReadFile("SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := map[string]bool{}
-	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
+// goFiles returns the paths of the module's Go files: the tests, or all others.
+func goFiles(t *testing.T, tests bool) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && path == "bench" { // bench is a separate module
+			return fs.SkipDir
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+		if strings.HasSuffix(path, ".go") && strings.HasSuffix(path, "_test.go") == tests {
+			paths = append(paths, filepath.ToSlash(path))
 		}
-		for _, declaration := range file.Decls {
-			if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil {
-				declared[function.Name.Name] = true
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return paths
+}
+
+func parse(t *testing.T, files *token.FileSet, path string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// SECURITY.md names the tests that prove its promises. Every test that it names must exist, and it must name
+// at least one test for each of the ten OWASP API risks.
+func TestSecurityNamesItsTests(t *testing.T) {
+	t.Parallel()
+	content := read(t, "SECURITY.md")
+	var tests strings.Builder
+	for _, path := range goFiles(t, true) {
+		tests.WriteString(read(t, path))
+	}
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
-	for _, name := range named.FindAllStringSubmatch(string(content), -1) {
-		if !declared[name[1]] {
+	for _, name := range named.FindAllStringSubmatch(content, -1) {
+		if !strings.Contains(tests.String(), "\nfunc "+name[1]+"(") {
 			t.Errorf("SECURITY.md names %s, which does not exist", name[1])
 		}
 	}
 	for risk := range 10 {
-		label := fmt.Sprintf("| API%d ", risk+1)
-		_, rest, found := strings.Cut(string(content), label)
+		_, rest, found := strings.Cut(content, fmt.Sprintf("| API%d ", risk+1))
 		row, _, _ := strings.Cut(rest, "\n")
 		if !found || !named.MatchString(row) {
 			t.Errorf("SECURITY.md names no test for API%d", risk+1)
@@ -101,11 +117,8 @@ func TestSecurityNamesItsTests(t *testing.T) {
 // docs/architecture.md must list every package, either by its own path or by the path of its parent.
 func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := func(path string) bool { return strings.Contains(string(content), "| `"+path+"` |") }
+	content := read(t, "docs/architecture.md")
+	named := func(path string) bool { return strings.Contains(content, "| `"+path+"` |") }
 	for path := range mayImport {
 		if !named(path) && !named(filepath.ToSlash(filepath.Dir(path))) {
 			t.Errorf("docs/architecture.md does not name %s", path)
@@ -116,23 +129,16 @@ func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
 // The troubleshooting table in docs/operating.md quotes messages. The program must still print each of them.
 func TestTroubleshootingQuotesRealMessages(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var source strings.Builder
-	err = filepath.WalkDir("internal", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, path := range goFiles(t, false) {
+		if strings.HasPrefix(path, "internal/") {
+			source.WriteString(read(t, path))
 		}
-		text, err := os.ReadFile(path)
-		source.Write(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	_, table, found := strings.Cut(string(content), "\n## Troubleshooting\n")
+	_, table, found := strings.Cut(read(t, "docs/operating.md"), "\n## Troubleshooting\n")
+	if !found {
+		t.Error("docs/operating.md has no section about troubleshooting")
+	}
 	table, _, _ = strings.Cut(table, "\n## ")
 	for row := range strings.Lines(table) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
@@ -142,37 +148,21 @@ func TestTroubleshootingQuotesRealMessages(t *testing.T) {
 			}
 		}
 	}
-	if !found {
-		t.Error("docs/operating.md has no section about troubleshooting")
-	}
 }
 
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	packages := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && path == "bench" { // bench is a separate module
-			return fs.SkipDir
-		}
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
+	for _, path := range goFiles(t, false) {
 		importer := filepath.ToSlash(filepath.Dir(path))
 		packages[importer] = true
 		allowed, known := mayImport[importer]
 		if !known {
 			t.Errorf("mayImport has no entry for %s", importer)
-			return nil
+			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range file.Imports {
-			name, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
+		for _, spec := range parse(t, token.NewFileSet(), path).Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
 			first, _, _ := strings.Cut(name, "/")
 			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
 			case isOwn && !slices.Contains(allowed, own):
@@ -181,10 +171,6 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s must use only the standard library, not %s", path, name)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for path := range mayImport {
 		if !packages[path] {

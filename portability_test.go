@@ -1,17 +1,16 @@
 package architecture_test
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -22,62 +21,53 @@ func TestProgramIsValidOnOtherSystems(t *testing.T) {
 	for _, system := range []string{"windows", "darwin"} {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()
-			for _, err := range typeErrors(t, system, "./cmd/animalstore") {
-				t.Error(err)
+			command := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", "./cmd/animalstore")
+			command.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+			command.Stderr = os.Stderr
+			output, err := command.Output()
+			if err != nil {
+				t.Fatal(err)
 			}
+			checkTypes(t, json.NewDecoder(bytes.NewReader(output)))
 		})
 	}
 }
 
-// typeErrors checks the types in a package and in everything that it imports.
-func typeErrors(t *testing.T, system, path string) (found []error) {
+// checkTypes checks the types in the listed packages, each of which comes after the packages that it imports.
+func checkTypes(t *testing.T, list *json.Decoder) {
 	t.Helper()
-	command := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", path)
-	command.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
-	command.Stderr = os.Stderr
-	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := importer{"unsafe": types.Unsafe}
-	files := token.NewFileSet()
-	// Each package comes after the packages that it imports.
-	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
+	packages, files := map[string]*types.Package{"unsafe": types.Unsafe}, token.NewFileSet()
+	for list.More() {
 		var p struct {
 			ImportPath, Dir string
 			GoFiles         []string
 			ImportMap       map[string]string
-			Module          *struct{ Main bool }
-			Error           *struct{ Err string }
+			Module          struct{ Main bool }
 		}
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return found
-		} else if err != nil {
+		if err := list.Decode(&p); err != nil {
 			t.Fatal(err)
-		}
-		if p.Error != nil {
-			t.Fatal(p.Error.Err)
 		}
 		if p.ImportPath == "unsafe" {
 			continue
 		}
 		var parsed []*ast.File
 		for _, name := range p.GoFiles {
-			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed = append(parsed, file)
+			parsed = append(parsed, parse(t, files, filepath.Join(p.Dir, name)))
 		}
-		own := p.Module != nil && p.Module.Main
 		config := types.Config{
-			Importer:         mappedImporter{packages, p.ImportMap},
+			Importer: importer(func(path string) (*types.Package, error) {
+				// The standard library includes some packages under other paths.
+				if found := packages[cmp.Or(p.ImportMap[path], path)]; found != nil {
+					return found, nil
+				}
+				return nil, errors.New("not listed: " + path)
+			}),
 			Sizes:            types.SizesFor("gc", "amd64"),
-			IgnoreFuncBodies: !own,
+			IgnoreFuncBodies: !p.Module.Main,
 			FakeImportC:      true,
 			Error: func(err error) {
-				if own {
-					found = append(found, err)
+				if p.Module.Main {
+					t.Error(err)
 				}
 			},
 		}
@@ -85,21 +75,6 @@ func typeErrors(t *testing.T, system, path string) (found []error) {
 	}
 }
 
-// importer contains the packages that have been checked.
-type importer map[string]*types.Package
+type importer func(path string) (*types.Package, error)
 
-// mappedImporter knows the real paths of packages that the standard library includes under other paths.
-type mappedImporter struct {
-	packages importer
-	paths    map[string]string
-}
-
-func (m mappedImporter) Import(path string) (*types.Package, error) {
-	if real, ok := m.paths[path]; ok {
-		path = real
-	}
-	if p := m.packages[path]; p != nil {
-		return p, nil
-	}
-	return nil, errors.New("not listed: " + path)
-}
+func (f importer) Import(path string) (*types.Package, error) { return f(path) }

@@ -1,50 +1,36 @@
 package cli
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
-	"io"
 	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"animalstore/internal/programtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // clientCommands has arguments for every command that uses the API of a running service.
 var clientCommands = map[string]string{
-	"pets list":         "",
-	"pets show":         "1",
-	"pets add":          "--name=Rex --category=1",
-	"pets set":          "1 --name=Rex",
-	"pets remove":       "6",
-	"categories list":   "",
-	"categories add":    "--name=Dogs",
-	"categories set":    "1 --name=Dogs",
-	"categories remove": "1",
-	"orders list":       "",
-	"orders show":       "1",
-	"orders place":      "--pet=1",
-	"orders approve":    "1",
-	"orders deliver":    "1",
-	"orders cancel":     "1",
-	"events":            "",
-	"inventory":         "",
-	"import":            "pets.csv",
-	"export":            "out.csv",
+	"pets list": "", "pets show": "1", "pets add": "--name=Rex --category=1", "pets set": "1 --name=Rex", "pets remove": "6",
+	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
+	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders approve": "1", "orders deliver": "1",
+	"orders cancel": "1", "events": "", "inventory": "", "import": "pets.csv", "export": "out.csv",
 }
 
-// Every client command has these flags. TestClientCommandsReportConnectionErrors has their bad values, and the
-// scripts have the good ones.
-var connectionFlags = []string{"url", "key-file", "output"}
-
-// flagTests has a row for every flag of every command except serve: a good value, a text that a request or the
-// output then contains, a bad value, and the text of its error message. The bad value "" is an empty one: it often comes
-// from an unset variable in a script, and without the flag the command would do more than it was asked to. NONE is
-// a missing value.
+// flagTests has a row for every flag of every command, except those of serve in serveFlags: a good value, what a request
+// or the output then contains, a bad value, and its error message. An empty value often comes from an unset variable in a
+// script, and without the flag the command would do more than it was asked to. NONE is a missing value.
 var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets list", "status", "available", "status=available", "gone", "--status must be one of available, pending, sold"},
 	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", "dogs", "--category: "},
@@ -60,7 +46,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets set", "category", "8", `"categoryId":8`, "dogs", "--category: "},
 	{"pets set", "status", "available", `"status":"available"`, "gone", "--status must be one of"},
 	{"pets set", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by pets show, or *"},
-	{"pets remove", "if-match", "*", "If-Match: *", "x 7", "--if-match: an ETag belongs to one animal; remove them one at a time"},
+	{"pets remove", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by pets show, or *"},
 	{"categories add", "name", "Cats", `"name":"Cats"`, strings.Repeat("n", 201), "--name must have 1 to 200 characters, not 201"},
 	{"categories add", "idempotency-key", "tuesday", `Idempotency-Key: "tuesday"`, strings.Repeat("k", 256), "--idempotency-key must have 1 to 255"},
 	{"categories set", "name", "Birds", `"name":"Birds"`, "", "--name must have 1 to 200 characters, not 0"},
@@ -101,6 +87,8 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "database", "new.db", "Restored new.db from backup.db.", ":memory:", "--database: "},
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
+	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
+	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
 	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }
@@ -109,6 +97,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
 	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
+	"serve": "--addr=192.0.2.1:1", // where it cannot listen
 }
 
 // A new flag needs a row in flagTests or serveFlags.
@@ -122,11 +111,11 @@ func TestEveryFlagIsTested(t *testing.T) {
 		tested["serve --"+row.flag] = true
 	}
 	for command := range clientCommands {
-		for _, flag := range connectionFlags {
+		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts
 			tested[command+" --"+flag] = true
 		}
 	}
-	for _, leaf := range grammar(t).Model.Leaves(true) {
+	for _, leaf := range grammar().Model.Leaves(true) {
 		for _, flag := range leaf.Flags {
 			if name := leaf.Path() + " --" + flag.Name; !tested[name] {
 				t.Errorf("%s has no row with a good and a bad value", name)
@@ -138,75 +127,66 @@ func TestEveryFlagIsTested(t *testing.T) {
 	}
 }
 
-// A good value of a flag, or of its variable, has its effect. A bad one is refused with one line that says
-// why, before a request is sent or a file is written.
+// A good value of a flag or its variable has its effect. A bad one is refused before a request is sent or a file is written.
 func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 	variables := map[string]string{}
-	for _, leaf := range grammar(t).Model.Leaves(true) {
+	for _, leaf := range grammar().Model.Leaves(true) {
 		for _, flag := range leaf.Flags {
-			if len(flag.Envs) > 0 {
-				variables[leaf.Path()+" --"+flag.Name] = flag.Envs[0]
-			}
+			variables[leaf.Path()+" --"+flag.Name] = strings.Join(flag.Envs, " ")
 		}
 	}
-	stores := os.DirFS(newStores(t))
-	s, requests := newBusyShop(t)
+	stores := newFolder(t)
+	for _, line := range []string{"keys create --name=boss", "backup backup.db", "keys create --name=second",
+		"keys create --name=chief --database=staging.db --environment=staging", "keys create --name=tester --database=staging.db"} {
+		succeed(t, strings.Fields(line)...)
+	}
+	s, shop, requests := newBusyShop(t)
 	for _, row := range flagTests {
-		arguments, uses := databaseCommands[row.command], "database"
-		if client, ok := clientCommands[row.command]; ok {
-			arguments, uses = client, "service"
-		}
-		withValue := func(value string) []string {
-			command, flag := strings.Fields(row.command), "--"+row.flag
-			rest := slices.DeleteFunc(strings.Fields(arguments), func(word string) bool {
-				name, _, _ := strings.Cut(word, "=")
-				return name == flag || strings.Contains(value, name+"=")
-			})
-			if value == "NONE" {
-				return slices.Concat(command, rest, []string{flag})
+		arguments, isClient := clientCommands[row.command]
+		name, words := row.command+" --"+row.flag, strings.Fields(row.command+" "+arguments+databaseCommands[row.command])
+		for _, variable := range slices.Compact([]string{"", variables[name]}) {
+			if variable != "" && (row.bad == "NONE" || strings.Contains(row.bad, "secret")) {
+				continue // passwords belong into variables
 			}
-			if strings.TrimSpace(value) == "" {
-				return slices.Concat(command, []string{flag + "=" + value}, rest)
-			}
-			return slices.Concat(command, strings.Fields(flag+"="+value), rest)
-		}
-		name := row.command + " --" + row.flag
-		ways := map[string]func(t *testing.T, value string) []string{
-			"flag": func(_ *testing.T, value string) []string { return withValue(value) },
-		}
-		if variable := variables[name]; variable != "" && row.bad != "NONE" && !strings.Contains(row.bad, "secret") {
-			ways["variable"] = func(t *testing.T, value string) []string {
-				t.Setenv(variable, value)
-				return strings.Fields(row.command + " " + arguments)
-			}
-		}
-		for way, with := range ways {
-			t.Run(name+" as "+way, func(t *testing.T) {
-				if uses == "database" {
-					newFolder(t)
-					if err := os.CopyFS(".", stores); err != nil {
+			t.Run(name+" "+variable, func(t *testing.T) {
+				with := func(value string) []string {
+					switch flag := "--" + row.flag; {
+					case variable != "":
+						t.Setenv(variable, value)
+						return words
+					case value == "NONE":
+						return append(words, flag)
+					case strings.TrimSpace(value) == "":
+						return append(words, flag+"="+value)
+					default:
+						return append(words, strings.Fields(flag+"="+value)...)
+					}
+				}
+				folder := shop
+				if !isClient {
+					folder = newFolder(t)
+					if err := os.CopyFS(".", os.DirFS(stores.Dir)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				before, files := len(requests.String()), fileNames(t)
-				if row.bad != "" || way == "flag" {
-					expectRefusal(t, animalstore(t, with(t, row.bad)...), 2, row.problem)
+				before, files := len(requests.String()), folder.Names()
+				if row.bad != "" || variable == "" {
+					expectRefusal(t, animalstore(t, with(row.bad)...), 2, row.problem)
 				}
-				if sent, now := requests.String()[before:], fileNames(t); sent != "" || !slices.Equal(now, files) {
+				if sent, now := requests.String()[before:], folder.Names(); sent != "" || !slices.Equal(now, files) {
 					t.Errorf("the bad value: got the requests %q and the files %q, want none and %q", sent, now, files)
 				}
 				if row.good == "" {
 					return
+				} else if name == "backup --force" {
+					folder.Write("file.db", "to be overwritten")
 				}
-				if row.command == "backup" && row.flag == "force" {
-					writeFile(t, "file.db", "to be overwritten")
+				r := animalstore(t, with(strings.Replace(row.good, "ADDR", s.addr(), 1))...)
+				seen := requests.String()[before:] + r.Stdout + r.Stderr
+				if strings.HasPrefix(row.command, "keys") {
+					seen += animalstore(t, "keys", "list").Stdout
 				}
-				r := animalstore(t, with(t, strings.Replace(row.good, "ADDR", s.addr, 1))...)
-				seen := requests.String()[before:] + r.stdout + r.stderr
-				if strings.HasPrefix(row.command, "keys") && !strings.Contains(seen, row.effect) {
-					seen += animalstore(t, "keys", "list").stdout
-				}
-				if r.code != 0 || !strings.Contains(seen, row.effect) {
+				if r.Code != 0 || !strings.Contains(seen, row.effect) {
 					t.Errorf("the good value: got %v and %q, want exit code 0 and %q", r, seen, row.effect)
 				}
 			})
@@ -214,113 +194,292 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// newStores creates a folder with a store for production, one for staging, and a backup.
-func newStores(t *testing.T) (dir string) {
+// newBusyShop starts a service with animals and orders for client commands, and records their requests.
+func newBusyShop(t *testing.T) (s *background, folder *programtest.Folder, requests *programtest.Transcript) {
 	t.Helper()
-	newFolder(t)
-	for _, args := range [][]string{
-		{"keys", "create", "--name=boss"}, {"backup", "backup.db"}, {"keys", "create", "--name=second"},
-		{"keys", "create", "--name=chief", "--database=staging.db", "--environment=staging"}, {"keys", "create", "--name=tester", "--database=staging.db"},
-	} {
-		succeed(t, args...)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// newBusyShop starts a service with animals and orders and makes client commands use it. It records their
-// requests.
-func newBusyShop(t *testing.T) (*service, *transcript) {
-	t.Helper()
-	newFolderWithKey(t)
-	s := serve(t)
-	s.useForCommands()
-	writeFile(t, "pets.csv", "name,categoryId,status\nRex,1,available\n")
+	folder, s = newShop(t)
+	folder.Write("pets.csv", "name,categoryId,status\nRex,1,available\n")
 	for range 6 {
 		succeed(t, "import", "--again", "pets.csv")
 	}
 	succeed(t, "categories", "add", "--name", "Mice")
 	succeed(t, "orders", "place", "--pet", "5")
-	requests := &transcript{changed: make(chan struct{})}
-	recorder := newProxy(t, s.url, func(r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
+	requests = &programtest.Transcript{}
+	t.Setenv("ANIMALSTORE_URL", newProxy(t, s.URL, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		request, _ := httputil.DumpRequest(r, true)
 		query, _ := url.QueryUnescape(r.URL.RawQuery)
-		var text bytes.Buffer
-		fmt.Fprintf(&text, "%s %s?%s\n", r.Method, r.URL.Path, query)
-		r.Header.Write(&text)
-		text.Write(body)
-		requests.Write(text.Bytes())
-	})
-	t.Setenv("ANIMALSTORE_URL", recorder)
-	return s, requests
+		fmt.Fprintf(requests, "%s\n%s", query, request)
+		forward.ServeHTTP(w, r)
+	}))
+	return s, folder, requests
 }
 
 func TestInvalidCommandsAreRefused(t *testing.T) {
-	newFolder(t)
+	folder := newFolder(t, "ANIMALSTORE_KEY=x")
 	for line, want := range map[string]string{
-		"serve --frobnicate":          "unknown flag --frobnicate",
-		"frobnicate":                  "unexpected argument frobnicate (see animalstore --help)",
-		"serve extra":                 "unexpected argument extra (see animalstore serve --help)",
-		"keys mend":                   "unexpected argument mend (see animalstore keys --help)",
-		"pets list extra":             "unexpected argument extra (see animalstore pets list --help)",
-		"keys create":                 "missing flags: --name=NAME (see animalstore keys create --help)",
-		"orders place":                "missing flags: --pet=ID (see animalstore orders place --help)",
-		"pets set 1":                  "nothing to change; set --name, --category or --status",
-		"pets set Rex --name=Max":     "<id>: ",
-		"pets remove":                 "<id>",
-		"orders approve x":            "<id>",
-		"keys revoke":                 "<id>",
-		"keys revoke x":               "<id>: ",
-		"keys revoke 1 2":             "unexpected argument 2",
-		"import":                      "<file>",
-		"export":                      "<file>",
-		"serve --api-key " + adminKey: "unknown flag --api-key", // the key would appear in the process list
+		"serve --frobnicate":           "unknown flag --frobnicate",
+		"frobnicate":                   "unexpected argument frobnicate (see animalstore --help)",
+		"pets list extra":              "unexpected argument extra (see animalstore pets list --help)",
+		"keys create":                  "missing flags: --name=NAME (see animalstore keys create --help)",
+		"pets set 1":                   "nothing to change; set --name, --category or --status",
+		"pets set Rex --name=Max":      "<id>: ",
+		"pets remove":                  "<id>",
+		"pets remove 6 7 --if-match=x": "--if-match: an ETag belongs to one animal; remove them one at a time",
+		"serve --api-key " + adminKey:  "unknown flag --api-key", // the key would appear in the process list
 	} {
 		t.Run(line, func(t *testing.T) { expectRefusal(t, animalstore(t, strings.Fields(line)...), 2, want) })
 	}
-	if names := fileNames(t); len(names) != 0 {
+	if names := folder.Names(); len(names) != 0 {
 		t.Errorf("files: got %q, want none", names)
 	}
 }
 
 func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	newFolder(t)
-	model := grammar(t).Model.Node
+	model := grammar().Model.Node
 	for _, group := range append([]*kong.Node{model}, model.Children...) {
-		if len(group.Children) == 0 {
-			continue
-		}
-		r := animalstore(t, strings.Fields(strings.TrimPrefix(group.Path(), "animalstore"))...)
-		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 {
-			t.Errorf("%s: got %v, want exit code 2 and the usage on stderr", group.Path(), r)
-		}
 		for _, command := range group.Children {
-			if !strings.Contains(r.stderr, "  "+command.Path()+" ") {
-				t.Errorf("%s: got\n%s\nwant the subcommand %s", group.Path(), r.stderr, command.Path())
+			r := animalstore(t, strings.Fields(strings.TrimPrefix(group.Path(), "animalstore"))...)
+			want := "  " + command.Path() + " "
+			if r.Code != 2 || r.Stdout != "" || strings.Count(r.Stderr, "Usage:") != 1 || !strings.Contains(r.Stderr, want) {
+				t.Errorf("%s: got %v, want exit code 2, and the usage with %q on stderr", group.Path(), r, want)
 			}
 		}
 	}
 }
 
-func TestHelpAndVersionPrintToStdout(t *testing.T) {
-	newFolder(t)
-	for line, words := range map[string]string{
-		"--help":             "serve keys version",
-		"serve --help":       "--addr ANIMALSTORE_ADDR",
-		"pets --help":        "Exit codes: 130",
-		"keys create --help": "--scope pets:read",
-		"version --help":     "Usage:",
-		"version":            "animalstore go1",
-	} {
-		r := succeed(t, strings.Fields(line)...)
-		for word := range strings.FieldsSeq(words) {
-			if !strings.Contains(r.stdout, word) || r.stderr != "" || strings.Count(r.stdout, "Usage:") > 1 {
-				t.Errorf("%s: got %v, want %q on stdout", line, r, word)
+var badBaseURLs = []string{
+	"//a.example/v1", "https://a.example", "https://a.example/v1/", "https://a.example/xv1", "ftp://a.example/v1", "https://:443/v1",
+	"https://me@a.example/v1", "https://a.example/v1?a=b", "https://a.example/v1#a", "https://a example/v1",
+	"https://a.example/%zz/v1", "https://a.example>/v1", // ">" would end the URL in a Link header
+}
+
+// serveFlags has a row for almost every flag of serve: values that must be refused, two values that must be accepted,
+// a function that looks at a running service, and what it sees with either value, but not with the other.
+var serveFlags = []struct {
+	flag       string
+	bad        []string
+	good, seen [2]string
+	look       func(s *background, key string) string
+}{
+	{"addr", []string{"", "8080", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:080", "::1:80"},
+		[2]string{"127.0.0.1:0", ":0"}, [2]string{"addr=127.0.0.1:", "addr=[::]:"}, theLog},
+	{"max-connections", []string{"0", "-1", "many", "1e4", "10000000000000000000"}, // the log says that the limit is lowered
+		[2]string{"1000000001", "1000000002"}, [2]string{" wanted=1000000001 ", " wanted=1000000002 "}, theLog},
+	{"database",
+		[]string{"", ":memory:", "sqlite://a.db", "mysql://shop:secret@a.example/shop", "postgres:/shop:secret@a.example/shop",
+			"postgres://shop:secret@a.example:x/shop", "postgresql://shop:secret@a.example/shop?sslmode=maybe",
+			"host=a.example password=secret dbname=shop", "postgres://shop:top@a.example,secret@b.example/shop"},
+		[2]string{"some.db", "others.db"}, [2]string{"some.db", "others.db"},
+		func(*background, string) string { return databaseFile() }},
+	{"environment", []string{"", "prod", "Production", "production,staging"},
+		[2]string{"staging", "production"}, [2]string{" environment=staging ", " environment=production "}, theLog},
+	{"public-url", badBaseURLs, [2]string{"https://some.example.com/v1", "https://others.example.com/api/v1"},
+		[2]string{`"https://some.example.com/v1"`, `"https://others.example.com/api/v1"`}, theDocument},
+	{"staging-url", badBaseURLs[:2], [2]string{"https://staging.some.example.com/v1", "https://staging.others.example.com/v1"},
+		[2]string{`"https://staging.some.example.com/v1"`, `"https://staging.others.example.com/v1"`}, theDocument},
+	{"api-key-file", []string{"missing", "."}, [2]string{"some.key", "others.key"}, [2]string{"some.key 200", "others.key 200"},
+		func(s *background, _ string) (seen string) {
+			for name, key := range configuredKeys {
+				seen += fmt.Sprintln(name, s.Send("GET", "/v1/pets", key, "").Status)
 			}
-		}
+			return seen
+		}},
+	{"categories", []string{"", "closed", "Known"}, [2]string{"known", "open"}, [2]string{"an existing category", "987654"},
+		func(s *background, key string) string {
+			return s.Send("POST", "/v1/pets", key, `{"name":"Rex","categoryId":987654}`).Body
+		}},
+	{"order-hold", []string{"", "0", "1", "-1h", "1ms", "soon", "87601h"}, [2]string{"1h", "2h"}, [2]string{"1h0m0s", "2h0m0s"},
+		func(s *background, key string) string {
+			category := programtest.Decode[programtest.Pet](s.T, s.expect(201, "POST", "/v1/categories", key, `{"name":"Dogs"}`))
+			body := programtest.Pet{Name: "Rex", CategoryID: category.ID, Status: "available"}.JSON()
+			pet := programtest.Decode[programtest.Pet](s.T, s.expect(201, "POST", "/v1/pets", key, body))
+			body = s.expect(201, "POST", "/v1/store/orders", key, fmt.Sprintf(`{"petId":%d}`, pet.ID))
+			order := programtest.Decode[struct{ CreatedAt, HoldExpiresAt time.Time }](s.T, body)
+			return order.HoldExpiresAt.Sub(order.CreatedAt).String()
+		}},
+	{"rate-limit", []string{"", "0", "-1", "1000001", "fast"}, [2]string{"100000", "200000"}, [2]string{"q=200000;", "q=400000;"},
+		func(s *background, key string) string {
+			return s.Send("GET", "/v1/pets", key, "").Header.Get("RateLimit-Policy")
+		}},
+	{"cors-origin",
+		[]string{"shop.example.com", "https://shop.example.com/", "https://shop.example.com/a", "https://shop.example.com?a", "null",
+			"ftp://shop.example.com", "https://me@shop.example.com", "https://*.example.com", "https://shop.example.com,elsewhere"},
+		[2]string{"https://page.some.example.com,http://localhost:3000", "https://page.others.example.com"},
+		[2]string{"https://page.some.example.com http://localhost:3000 ", "https://page.others.example.com "},
+		func(s *background, _ string) (seen string) {
+			for _, origin := range []string{"https://page.some.example.com", "http://localhost:3000", "https://page.others.example.com"} {
+				seen += s.Send("GET", "/v1/pets", "", "", "Origin: "+origin).Header.Get("Access-Control-Allow-Origin") + " "
+			}
+			return seen
+		}},
+	{"api-date", []string{"tomorrow", "2030-02-30", "2030-12-5", "05.12.2030", "2030-12-05T00:00:00Z"},
+		[2]string{"2030-12-05", "2030-12-04"}, [2]string{"410 ", "404 "}, // GET /v1/pets/{id} is removed on the first date
+		func(s *background, key string) string { return s.Send("GET", "/v1/pets/99999", key, "").String() }},
+	{"webhook-allow-private", []string{"maybe", "2"},
+		[2]string{"true", "false"}, [2]string{"connection refused", "webhooks may only use public addresses"},
+		func(s *background, key string) (seen string) { // a delivery to a closed port fails for one of two reasons
+			s.expect(201, "POST", "/v1/webhooks", key, `{"url":"http://127.0.0.1:1/","types":["webhook.deleted"]}`)
+			s.expect(202, "POST", "/v1/webhooks/1/test", key, "")
+			for !strings.Contains(seen, `"error":`) {
+				seen = s.expect(200, "GET", "/v1/webhooks/1/deliveries", key, "")
+			}
+			return seen
+		}},
+	{"demo", []string{"maybe", "2"}, [2]string{"true", "false"}, [2]string{"20 animals", "2 animals"},
+		func(s *background, key string) string { // the rows above have added two
+			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
+		}},
+	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30d", "1h ", "300000000h"},
+		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
+		func(s *background, _ string) string { // the last row, because it stops the service, which then removes old events
+			s.stop()
+			return fmt.Sprintln("expired", firstEventsExpired(s.T))
+		}},
+}
+
+func theLog(s *background, _ string) string { return s.Output.String() }
+
+func theDocument(s *background, _ string) string {
+	return s.Send("GET", "/v1/openapi.json", "", "").Body
+}
+
+func databaseFile() string {
+	names, _ := filepath.Glob("*.db")
+	return strings.Join(names, " ")
+}
+
+// configuredKeys has the content of the files that are values of --api-key-file.
+var configuredKeys = map[string]string{"some.key": "a-key-that-some-use", "others.key": "a-key-that-others-use"}
+
+// firstEventsExpired reports whether the first events were removed from the store of a service that has stopped.
+func firstEventsExpired(t *testing.T) bool {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), databaseFile(), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	stopped, err := shop.Open(t.Context(), store, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = stopped.EventsAfter(t.Context(), shop.EventFilter{}, 0)
+	return shop.AsError(err).Code == shop.EventsExpired
+}
+
+// variableOf returns the environment variable of a flag. Keys have no flag, because others can see flags.
+func variableOf(flag string) string {
+	if flag == "api-key-file" {
+		return "ANIMALSTORE_API_KEY"
+	}
+	return "ANIMALSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func TestFlagsAndVariablesConfigureService(t *testing.T) {
+	const unset, invalid = -1, -2
+	for name, use := range map[string]struct{ variables, flags int }{
+		"variables":                        {0, unset},
+		"flags override variables":         {1, 0},
+		"other flags override variables":   {0, 1},
+		"flags override invalid variables": {invalid, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := newFolder(t)
+			for file, key := range configuredKeys {
+				folder.Write(file, key+"\n")
+			}
+			flags, which := []string(nil), max(use.variables, 0)
+			if use.flags != unset {
+				which = use.flags
+			}
+			for _, row := range serveFlags {
+				if use.flags != unset {
+					flags = append(flags, "--"+row.flag+"="+row.good[use.flags])
+				}
+				value := ":wrong:"
+				if use.variables != invalid {
+					value = cmp.Or(configuredKeys[row.good[use.variables]], row.good[use.variables])
+				} else if slices.Contains([]string{"max-connections", "order-hold", "webhook-allow-private", "demo"}, row.flag) {
+					continue // kong parses these in any case
+				}
+				t.Setenv(variableOf(row.flag), value)
+			}
+			s := start(t, nil, append([]string{"serve"}, flags...)...)
+			s.AwaitReady()
+			key := configuredKeys[[]string{"some.key", "others.key"}[which]]
+			for _, row := range serveFlags {
+				got, want, other := row.look(s, key), row.seen[which], row.seen[1-which]
+				if !strings.Contains(got, want) || strings.Contains(got, other) {
+					t.Errorf("--%s: got %q, want %q in it but not %q", row.flag, got, want, other)
+				}
+			}
+		})
+	}
+}
+
+// Authors of container files set variables that they do not need to the empty string.
+func TestEmptyVariablesCountAsUnset(t *testing.T) {
+	folder := newFolder(t, "ANIMALSTORE_KEY=", "ANIMALSTORE_TLS_CERT=", "ANIMALSTORE_TLS_KEY=")
+	for _, row := range serveFlags {
+		t.Setenv(variableOf(row.flag), "")
+	}
+	s := serve(t)
+	key := createKey(t, "--name", "n")
+	s.expect(200, "GET", "/v1/pets", key, "")
+	if !slices.Contains(folder.Names(), "animalstore.db") || !strings.HasPrefix(key, "ask_live_") {
+		t.Errorf("got the files %q and the key %s, want animalstore.db and a production key", folder.Names(), key)
+	}
+}
+
+// The one line about a bad value names the flag or the variable, but no password, and no file is written.
+func TestInvalidSettingsAreRefused(t *testing.T) {
+	folder := newFolder(t)
+	taken := programtest.TakenAddr(t) // a value that is accepted by mistake must not start a service
+	for _, row := range serveFlags {
+		flag, variable := "--"+row.flag, variableOf(row.flag)
+		t.Run(flag, func(t *testing.T) {
+			t.Setenv("ANIMALSTORE_ADDR", taken)
+			refuse := func(args ...string) {
+				t.Helper()
+				r := animalstore(t, append([]string{"serve"}, args...)...)
+				expectRefusal(t, r, 2)
+				named := strings.Contains(r.Stderr, flag) || args == nil && strings.Contains(r.Stderr, variable)
+				if !named || strings.Contains(r.Stderr, "secret") {
+					t.Errorf("%q: got %q, want the name of the setting, and no password", args, r.Stderr)
+				}
+			}
+			for _, value := range row.bad {
+				refuse(flag + "=" + value)
+			}
+			if row.good[0] != "true" {
+				refuse(flag) // the value is missing
+			}
+			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden has the bad values of its variable
+				t.Setenv(variable, row.bad[len(row.bad)-1])
+				refuse()
+			}
+		})
+	}
+	if names := folder.Names(); len(names) != 0 {
+		t.Errorf("files: got %q, want none", names)
+	}
+}
+
+func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
+	folder := newFolder(t)
+	for _, key := range []string{"fifteen-letters", "a-key-with-a\x07-bell-in-it", "a-key-that-goes-on\non-the-next-line",
+		"a key made of words", "ein-schlüssel-mit-umlaut", " \n"} {
+		t.Run(key, func(t *testing.T) {
+			folder.Write("key", key+"\n")
+			r := animalstore(t, "serve", "--api-key-file", "key")
+			expectRefusal(t, r, 2, "--api-key-file")
+			t.Setenv("ANIMALSTORE_API_KEY", key)
+			again := animalstore(t, "serve")
+			expectRefusal(t, again, 2, "ANIMALSTORE_API_KEY")
+			if start := key[:min(8, len(key))]; strings.Contains(r.Stderr+again.Stderr, start) && start != " \n" {
+				t.Errorf("the key is in the error messages %q and %q", r.Stderr, again.Stderr)
+			}
+		})
 	}
 }

@@ -1,94 +1,80 @@
 package server_test
 
 import (
+	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
-	"animalstore/internal/shoptest"
 )
 
-const authorization = "Authorization: Bearer " + shoptest.AdminKey + "\r\n"
+const authorization = "Authorization: Bearer " + programtest.AdminKey + "\r\n"
 
-// TestHostileRequestsGetExpectedStatus sends requests that no client library would send. The service must
-// either refuse such a request or respond as it would to the equivalent normal request.
+// The service refuses requests that no client library would send, or responds as to the equivalent normal request.
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorization
-	const body = `{"name":"Rex","categoryId":1}`
+	const (
+		get  = "GET /v1/pets HTTP/1.1\r\nHost: x\r\n"
+		bare = "POST /v1/pets HTTP/1.1\r\nHost: x\r\n"
+		post = bare + authorization
+		te   = "Transfer-Encoding: chunked\r\n"
+		body = `{"name":"Rex","categoryId":1}`
+	)
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(body), body)
 	added := 0
 	for _, c := range []struct {
 		name, request string
 		status        int
 	}{
-		{"huge headers", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Huge: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
-		{"very many headers", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
+		{"huge headers", get + "X-Huge: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
-		{"a huge key", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
-		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
-		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
-		{"chunks", post + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
-		{"chunks and a length", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
-		{"chunks with a trailer", post + "Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "Authorization: Bearer x\r\n\r\n", 201},
-		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + authorization + "\r\n", 401},
-		{"chunks with an extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 1000)) + body + "\r\n0\r\n\r\n", 201},
-		{"chunks with a huge extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 100<<10)) + body + "\r\n0\r\n\r\n", 400},
-		{"a chunk without a size", post + "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400},
-		{"a chunk with a negative size", post + "Transfer-Encoding: chunked\r\n\r\n-1d\r\n" + body + "\r\n0\r\n\r\n", 400},
-		{"a chunk with a huge size", post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body, 400},
-		{"a chunk longer than its size", post + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400},
-		{"two chunked encodings", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 501},
-		{"chunks in another encoding", post + "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunks + "\r\n", 501},
-		{"an unknown encoding", post + "Transfer-Encoding: xchunked\r\n\r\n" + chunks + "\r\n", 501},
+		{"a huge key", get + "Authorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
+		{"very many parameters", strings.Replace(get, "pets", "pets?"+strings.Repeat("a&", 30<<10), 1) + authorization + "\r\n", 400},
+		{"chunks and a length", post + "Content-Length: 3\r\n" + te + "\r\n" + chunks + "\r\n", 201},
+		{"a key in the trailer", bare + "Trailer: Authorization\r\n" + te + "\r\n" + chunks + authorization + "\r\n", 401},
+		{"chunks with a huge extension", post + te + "\r\n1d;" + strings.Repeat("e", 100<<10) + "\r\n" + body + "\r\n0\r\n\r\n", 400},
+		{"a chunk longer than its size", post + te + "\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400},
+		{"two chunked encodings", post + te + te + "\r\n" + chunks + "\r\n", 501},
 		{"two lengths", post + "Content-Length: 29\r\nContent-Length: 5\r\n\r\n" + body, 400},
-		{"the same length twice", post + "Content-Length: 29\r\nContent-Length: 29\r\n\r\n" + body, 201},
-		{"a length with a sign", post + "Content-Length: +29\r\n\r\n" + body, 400},
-		{"a negative length", post + "Content-Length: -29\r\n\r\n" + body, 400},
-		{"a huge length", post + "Content-Length: 99999999999999999999\r\n\r\n" + body, 400},
-		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + shoptest.AdminKey + "\r\n\r\n", 400},
-		{"a header without a name", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400},
-		{"a NUL in a header", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", 400},
-		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + shoptest.AdminKey + "\r\n\r\n", 200},
+		{"a space before the colon", get + "Authorization : Bearer " + programtest.AdminKey + "\r\n\r\n", 400},
+		{"a key on two lines", get + "Authorization: Bearer\r\n " + programtest.AdminKey + "\r\n\r\n", 200},
 		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorization + "\r\n", 400},
-		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorization + "\r\n", 400},
-		{"an invalid host", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorization + "\r\n", 400},
+		{"two hosts", get + "Host: y\r\n" + authorization + "\r\n", 400},
 		{"an unknown version", "GET /v1/pets HTTP/9.9\r\nHost: x\r\n\r\n", 505},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404},
-		{"no version", "GET /v1/pets\r\n\r\n", 400},
-		{"an invalid method", "G\x01T /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", 400},
 		{"a tunnel", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n", 404},
 		{"an unknown expectation", post + "Expect: miracles\r\nContent-Length: 29\r\n\r\n" + body, 417},
-		{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
-		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorization + "\r\n", 200},
+		{"an upgrade", get + "Connection: Upgrade\r\nUpgrade: h2c\r\n" + authorization + "\r\n", 200},
 	} {
 		a, err := s.sendRaw(c.request)
-		if err != nil || a.status != c.status {
+		if err != nil || a.Status != c.status {
 			t.Errorf("%s: got %v, %v, want status %d", c.name, a, err, c.status)
 		}
-		if a.status == http.StatusCreated {
+		if a.Status == http.StatusCreated {
 			added++
 		}
 	}
-	if got := s.countPets(); got != added {
+	if got := len(s.Walk()); got != added {
 		t.Errorf("animals: got %d, want %d", got, added)
 	}
 	s.expectPlainLog()
 }
 
-// TestPipelinedResponsesComeInOrder sends many requests before it reads the first response.
 func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	connection, responses := s.dial()
+	connection := dial(t, s.addr)
+	responses := bufio.NewReader(connection)
 	const each = 40
 	var all strings.Builder
 	for i := range each {
@@ -97,55 +83,55 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorization)
 		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorization)
 	}
-	if _, err := io.WriteString(connection, all.String()); err != nil {
-		t.Fatal(err)
-	}
+	io.WriteString(connection, all.String())
 	for i := range each {
 		for _, status := range []int{201, 200, 404} {
 			a, err := receive(responses)
-			if err != nil || a.status != status {
+			if err != nil || a.Status != status {
 				t.Fatalf("response %d: got %v, %v, want status %d", i, a, err, status)
 			}
-			if name := fmt.Sprintf(`"Rex %d"`, i); status != 404 && !strings.Contains(a.body, name) {
+			if name := fmt.Sprintf(`"Rex %d"`, i); status != 404 && !strings.Contains(a.Body, name) {
 				t.Fatalf("response %d: got %v, want %s", i, a, name)
 			}
 		}
 	}
 }
 
-// TestHostileBodiesAreRefused sends deeply nested JSON, very long JSON, malformed JSON and huge numbers to
-// every operation that accepts a body.
+// Every operation refuses deeply nested, very long and malformed JSON and huge numbers.
 func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	const maxBody = 64 << 10
+	long := func(text string, bytes int) string { return strings.Repeat(text, bytes/len(text)) }
 	bodies := []string{
-		strings.Repeat("[", maxBody), strings.Repeat(`{"a":`, maxBody/5), strings.Repeat("[", maxBody/2) + strings.Repeat("]", maxBody/2),
-		`{"name":` + strings.Repeat("[", maxBody/2-10) + strings.Repeat("]", maxBody/2-10) + `}`,
-		`{"petId":` + strings.Repeat("9", maxBody-20) + `}`, `{"categoryId":1` + strings.Repeat("0", maxBody-20) + `}`, `{"categoryId":0.` + strings.Repeat("0", maxBody-30) + `1}`,
-		`{"petId":1e999999999}`, `{"petId":-1e-999999999}`, `{"overlapSeconds":1e308}`, `{"overlapSeconds":1e18446744073709551616}`, `{"petId":1E+0000000000000000000000000000001}`,
-		`{"name":"` + strings.Repeat(`\u0000`, maxBody/8) + `"}`, `{"name":"` + strings.Repeat(`\\`, maxBody/4) + `"}`, `{"scopes":[` + strings.Repeat(`"admin",`, maxBody/10) + `"admin"]}`,
-		`{"types":[` + strings.Repeat(`null,`, maxBody/10) + `null]}`, `{` + strings.Repeat(`"a":1,`, maxBody/8) + `"b":1}`, `{"url":"` + strings.Repeat("x", maxBody-20) + `"}`,
-		`{"__proto__":{"admin":true},"constructor":null}`, `{"$where":"sleep(1000)"}`, `{"name":{"$gt":""}}`, "\x00", "{\"name\":\"\xc0\xaf\"}", `{"name":"\ud800\ud800"}`,
+		long("[", maxBody), long(`{"a":`, maxBody), `{"name":` + long("[", maxBody/2-10) + long("]", maxBody/2-10) + `}`,
+		`{"petId":` + long("9", maxBody-20) + `}`, `{"categoryId":0.` + long("0", maxBody-30) + `1}`,
+		`{"petId":1e999999999}`, `{"petId":-1e-999999999}`, `{"overlapSeconds":1e308}`, `{"petId":1E+0000000000000000000000000000001}`,
+		`{"name":"` + long(`\u0000`, maxBody-20) + `"}`, `{"name":"` + long(`\\`, maxBody-20) + `"}`,
+		`{"url":"` + long("x", maxBody-20) + `"}`, `{"scopes":[` + long(`"admin",`, maxBody-30) + `"admin"]}`,
+		`{"types":[` + long(`null,`, maxBody-30) + `null]}`, `{` + long(`"a":1,`, maxBody-20) + `"b":1}`, `{"name":{"$gt":""}}`,
+		`{"__proto__":{"admin":true},"constructor":null}`, "\x00", "{\"name\":\"\xc0\xaf\"}", `{"name":"\ud800\ud800"}`,
 	}
 	for _, to := range []string{"POST /v1/pets", "PATCH /v1/pets/1", "POST /v1/categories", "PUT /v1/categories/1", "POST /v1/store/orders",
 		"PATCH /v1/store/orders/1", "POST /v1/keys", "POST /v1/keys/1/rotate", "POST /v1/webhooks", "PATCH /v1/webhooks/1", "POST /v1/webhooks/1/rotate"} {
 		method, path, _ := strings.Cut(to, " ")
+		want := []int{400, 404, 413}
+		if method == "PATCH" {
+			want = append(want, 200) // a patch without known members succeeds but changes nothing
+		}
 		for _, body := range bodies {
-			a := s.send(method, path, shoptest.AdminKey, body)
-			// A patch without known members succeeds but changes nothing.
-			patched := method == "PATCH" && a.status == http.StatusOK
-			if !patched && a.status != http.StatusBadRequest && a.status != http.StatusNotFound && a.status != http.StatusRequestEntityTooLarge {
-				t.Errorf("%s %.60q: got %v, want status 400, 404 or 413", to, body, a)
+			a := s.Send(method, path, programtest.AdminKey, body)
+			if !slices.Contains(want, a.Status) {
+				t.Errorf("%s %.60q: got %v, want a status of %d", to, body, a, want)
 			}
-			if !json.Valid([]byte(a.body)) || len(a.body) > 2000 {
-				t.Errorf("%s %.60q: got a response of %d bytes, want JSON of at most 2000: %.200s", to, body, len(a.body), a.body)
+			if !json.Valid([]byte(a.Body)) || len(a.Body) > 2000 {
+				t.Errorf("%s %.60q: got a response of %d bytes, want JSON of at most 2000: %.200s", to, body, len(a.Body), a.Body)
 			}
 		}
 	}
-	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Name != "Rex" || s.countPets() != 1 {
-		t.Errorf("animals: got %d and %+v, %v, want only Rex", s.countPets(), pet, err)
+	if pets := s.Walk(); len(pets) != 1 || pets[0].Name != "Rex" {
+		t.Errorf("animals: got %+v, want only Rex", pets)
 	}
 	s.expectPlainLog()
 }
@@ -157,80 +143,67 @@ var hostile = []string{
 	"\u202egnp", "é", "\xff\xfe", strings.Repeat("A", 5000), strings.Repeat("a,", 2000), "time=x level=FAKE msg=fake", "Bearer", "bytes=0-1", "gzip, br", "text/event-stream;q=",
 }
 
-// TestHostileHeadersAndParametersCauseNoServerError sends each hostile string in every header and parameter
-// that the service reads. No response may be a server error, and no string may forge a log line.
+// No hostile string in a header or parameter that the service reads causes a server error or forges a log line.
 func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
-	check := func(what string, a response, err error) {
-		t.Helper()
-		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
+	check := func(what string, a programtest.Response, err error) {
+		if err != nil || a.Status >= 500 && a.Status != http.StatusNotImplemented {
 			t.Errorf("%s: got %v, %v, want no server error", what, a, err)
 		}
-		// The staff pages show errors as HTML.
-		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
-		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.body)) {
+		if a.Status >= 400 && a.Header.Get("X-Request-Id") != "" && !json.Valid([]byte(a.Body)) {
 			t.Errorf("%s: got %v, want a JSON error", what, a)
 		}
 	}
-	headers := []string{"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent",
-		"Tracestate", "Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers", "Host", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Request-Id", "Range", "User-Agent", "Cookie",
-		"X-HTTP-Method-Override", "Expect", "Connection", "TE", "Upgrade", "Via"}
-	for _, to := range []string{"GET /v1/pets", "OPTIONS /v1/pets", "POST /v1/pets"} {
-		for _, header := range headers {
-			for _, text := range hostile {
-				key := authorization
-				if header == "Authorization" {
-					key = ""
-				}
-				host := "Host: x\r\n"
-				if header == "Host" {
-					host = ""
-				}
-				a, err := s.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
+	for _, header := range []string{"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Encoding",
+		"Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent", "Tracestate", "Origin", "Host",
+		"Access-Control-Request-Method", "Access-Control-Request-Headers", "X-Forwarded-For", "X-Request-Id", "User-Agent", "Cookie",
+		"Range", "Expect", "Connection"} {
+		for _, text := range hostile {
+			var head strings.Builder
+			for name, value := range map[string]string{"Host": "x", "Authorization": "Bearer " + programtest.AdminKey, header: text} {
+				fmt.Fprintf(&head, "%s: %s\r\n", name, value)
+			}
+			for _, to := range []string{"GET /v1/pets", "OPTIONS /v1/pets", "POST /v1/pets"} {
+				a, err := s.sendRaw(to + " HTTP/1.1\r\n" + head.String() + "Content-Length: 2\r\nConnection: close\r\n\r\n{}")
 				check(fmt.Sprintf("%s with %s: %.40q", to, header, text), a, err)
 			}
 		}
 	}
 	parameters := []string{"limit", "status", "cursor", "categoryId", "q", "id", "petId", "after", "type", "subject", "dryRun", "x"}
-	for _, path := range []string{"/v1/pets", "/v1/categories", "/v1/store/orders", "/v1/events", "/v1/keys", "/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/store/inventory", "/v1/pets/1"} {
-		for _, parameter := range parameters {
-			for _, text := range hostile {
-				query := url.Values{parameter: {text}}.Encode()
-				check(path+"?"+query, s.send("GET", path+"?"+query, shoptest.AdminKey, ""), nil)
+	for _, text := range hostile {
+		targets := []string{"GET /v1/pets?" + url.QueryEscape(text) + "=1"}
+		for _, path := range []string{"pets", "store/orders", "events", "keys", "webhooks", "webhooks/1/deliveries", "pets/1"} {
+			for _, parameter := range parameters {
+				targets = append(targets, "GET /v1/"+path+"?"+url.Values{parameter: {text}}.Encode())
 			}
 		}
-	}
-	for _, text := range hostile {
-		for _, query := range []string{"status[]=" + url.QueryEscape(text), url.QueryEscape(text) + "=1"} {
-			check("/v1/pets?"+query, s.send("GET", "/v1/pets?"+query, shoptest.AdminKey, ""), nil)
+		for _, path := range []string{"/v1/pets/", "/v1/categories/", "/v1/keys/", "/v1/webhooks/1/deliveries/", "/v1/", "/"} {
+			targets = append(targets, "DELETE "+path+url.PathEscape(text))
 		}
-	}
-	for _, path := range []string{"/v1/pets/%s", "/v1/categories/%s", "/v1/keys/%s/rotate", "/v1/webhooks/%s/deliveries/%s/redeliver", "/v1/%s", "/%s", "/debug/pprof/%s"} {
-		for _, text := range hostile {
-			check(path+" "+text, s.send("DELETE", strings.ReplaceAll(path, "%s", url.PathEscape(text)), shoptest.AdminKey, ""), nil)
+		for _, target := range targets {
+			method, path, _ := strings.Cut(target, " ")
+			check(target, s.Send(method, path, programtest.AdminKey, ""), nil)
 		}
 	}
 	s.expectPlainLog()
 }
 
-// TestHostileNamesDoNotCorruptLogOrMetrics creates keys with hostile names and sends requests that write
-// these names to the log and the metrics.
 func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for _, name := range []string{"<script>alert(1)</script>", `" level=FAKE msg="fake`, "\u202egnp.exe", "\u0085\u2028\u2029", "{{.}}", "=cmd|' /C calc'!A0", "\U000e0041", "a\u00a0b"} {
-		body, err := json.Marshal(map[string]any{"name": name, "scopes": []string{"pets:read"}})
+		key, err := s.CreateKey(t.Context(), shop.NewKey{Name: name, Scopes: []shop.Scope{shop.PetsRead}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := decode[struct{ Key string }](t, s.expect(http.StatusCreated, "POST", "/v1/keys", string(body)).body).Key
 		// This operation is deprecated, so the metrics count its requests by key ID and key name.
-		s.send("GET", "/v1/pets/1", key, "")
-		s.send("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name)
+		s.Send("GET", "/v1/pets/1", key.Secret, "")
+		s.Send("GET", "/v1/pets?q="+url.QueryEscape(name), key.Secret, "", "User-Agent: "+name)
 	}
-	for line := range strings.Lines(s.expect(http.StatusOK, "GET", "/metrics", "").body) {
+	metricLine := regexp.MustCompile(`^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\[\\n"])*",?)*\})? \S+\n$`)
+	for line := range strings.Lines(s.Get("/metrics").Body) {
 		if !strings.HasPrefix(line, "#") && !metricLine.MatchString(line) {
 			t.Errorf("corrupt line in the metrics: %q", line)
 		}
@@ -238,43 +211,91 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	s.expectPlainLog()
 }
 
-var metricLine = regexp.MustCompile(`^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\[\\n"])*",?)*\})? \S+\n$`)
-
-// Clients cannot create new time series by sending unusual requests, which would exhaust the memory of the
-// service and of Prometheus.
+// More time series would exhaust the memory of the service and of Prometheus.
 func TestUnusualRequestsCreateNoTimeSeries(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	series := func() int {
-		return strings.Count(s.expect(http.StatusOK, "GET", "/metrics", "").body, "\nanimalstore_http_requests_total{")
+	send := func(n int) (series int) {
+		s.Send("GET", "/v1/nothing/"+strings.Repeat("x", n), programtest.AdminKey, "")
+		s.Send("GET", "/v1/pets/<script>", programtest.AdminKey, "")
+		s.Send("BREW"+strings.Repeat("X", n), "/v1/pets", programtest.AdminKey, "")
+		return strings.Count(s.Get("/metrics").Body, "\nanimalstore_http_requests_total{")
 	}
-	s.send("GET", "/v1/nothing", shoptest.AdminKey, "")
-	s.send("BREW", "/v1/pets", shoptest.AdminKey, "")
-	series() // counts itself only afterwards
-	before := series()
-	for i := range 20 {
-		s.send("GET", "/v1/nothing/"+strings.Repeat("x", i+1), shoptest.AdminKey, "")
-		s.send("GET", "/v1/pets/<script>", shoptest.AdminKey, "")
-		s.send("BREW"+strings.Repeat("X", i), "/v1/pets", shoptest.AdminKey, "")
+	send(0)           // the request of the metrics counts itself only afterwards
+	before := send(1) // after the first requests of their kind
+	for n := range 20 {
+		if after := send(n + 2); after != before {
+			t.Errorf("time series: got %d after unusual requests, want %d as before", after, before)
+		}
 	}
-	if after := series(); after > before+1 { // the invalid ID may be the first of its kind
-		t.Errorf("time series: got %d before and %d after unusual requests, want at most one more", before, after)
-	}
-	if strings.Contains(s.expect(http.StatusOK, "GET", "/metrics", "").body, "<script") {
+	if strings.Contains(s.Get("/metrics").Body, "<script") {
 		t.Error("the metrics contain a path that a client sent")
 	}
 }
 
-// expectPlainLog stops the service and checks that every log line has the service's own format and contains
-// no control characters.
+// expectPlainLog stops the service and checks that every log line has its own format and no control characters.
 func (s *service) expectPlainLog() {
-	s.t.Helper()
+	s.T.Helper()
 	s.stop()
-	for line := range strings.Lines(s.log.String()) {
-		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
-			return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u202e'
-		}) {
-			s.t.Errorf("corrupt line in the log: %q", line)
+	plainLine := regexp.MustCompile("^time=[^\x00-\x1f\x7f-\u009f\u2028\u202e]*\n$")
+	for line := range strings.Lines(s.Output.String()) {
+		if !plainLine.MatchString(line) {
+			s.T.Errorf("corrupt line in the log: %q", line)
+		}
+	}
+}
+
+// A key in a header, parameter or body where it does not belong appears in no response, log, metric or profile.
+func TestMisplacedKeysAreNotExposed(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	issued := s.Key(t, shop.Admin).Secret
+	webhook := s.Send("POST", "/v1/webhooks", programtest.AdminKey, `{"url":"https://example.com/hook"}`)
+	signing := programtest.Decode[struct{ Secret string }](t, webhook.Body).Secret
+	if !strings.HasPrefix(signing, "whsec_") {
+		t.Fatalf("the new webhook has no signing secret: %v", webhook)
+	}
+	written := map[string]string{}
+	basic := func(secret string) string { return base64.StdEncoding.EncodeToString([]byte("me:" + secret)) }
+	record := func(what string, a programtest.Response) {
+		written["the response to "+what] += fmt.Sprint(a.Header, a.Body)
+	}
+	for _, secret := range []string{programtest.AdminKey, issued} {
+		for _, header := range []string{"X-Api-Key", "Proxy-Authorization", "Cookie", "Referer", "User-Agent", "Origin", "Accept",
+			"Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "X-Request-Id",
+			"Traceparent", "Tracestate", "X-Forwarded-For"} {
+			for _, to := range []string{"GET /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "OPTIONS /v1/pets", "GET /v1/nothing", "GET /v1/events"} {
+				method, path, _ := strings.Cut(to, " ")
+				record(to+" with "+header, s.Send(method, path, issued, `{"status":"none"}`, header+": "+secret))
+			}
+		}
+		for _, parameter := range []string{"events?after=", "events?type=", "store/orders?limit=", "store/orders?petId="} {
+			record(parameter, s.Send("GET", "/v1/"+parameter+secret, issued, ""))
+		}
+		for _, member := range []string{"categoryId", "status", "petId", "overlapSeconds", "expiresAt", "scopes", "url", secret} {
+			for _, path := range []string{"/v1/pets", "/v1/store/orders", "/v1/keys", "/v1/webhooks", "/v1/keys/1/rotate"} {
+				if path != "/v1/keys/1/rotate" || member == "overlapSeconds" { // without a known member, this request would rotate the key
+					record(path+" with "+member, s.Send("POST", path, issued, fmt.Sprintf(`{%q:%q}`, member, secret)))
+				}
+			}
+		}
+		record("a body that is a key", s.Send("POST", "/v1/pets", issued, secret))
+		record("a password", s.Send("GET", "/v1/pets", "", "", "Authorization: Basic "+basic(secret)))
+		a, _ := s.sendRaw("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n")
+		record("a host", a)
+	}
+	for _, path := range []string{"/metrics", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/v1/events?limit=100",
+		"/v1/keys", "/v1/webhooks", "/v1/webhooks/1", "/v1/webhooks/1/deliveries"} {
+		written[path] = s.Get(path).Body
+	}
+	s.stop()
+	written["the log"] = s.Output.String()
+	for where, text := range written {
+		for _, secret := range []string{programtest.AdminKey, issued, issued[9:30], signing, basic(issued)} {
+			if at := strings.Index(text, secret); at >= 0 {
+				t.Errorf("%s contains a secret: …%q…", where, text[max(0, at-50):min(len(text), at+len(secret)+50)])
+			}
 		}
 	}
 }
