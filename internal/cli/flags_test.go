@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -482,4 +483,14 @@ func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPortInUseIsReported(t *testing.T) {
+	newFolder(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	expectRefusal(t, animalstore(t, "serve", "--addr", taken.Addr().String()), 1, "cannot listen", taken.Addr().String(), "in use")
 }

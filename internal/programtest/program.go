@@ -53,8 +53,7 @@ func (f *Folder) Start(args ...string) *Program {
 	return f.Launch(exec.Command(Binary(f.T), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...))
 }
 
-// Launch starts a command in the folder. It kills the command when the test ends, fails the test if the output
-// contains a data race or a logged error, and prints the output if the test fails.
+// Launch starts a command in the folder and watches it.
 func (f *Folder) Launch(command *exec.Cmd) *Program {
 	f.T.Helper()
 	output := &Transcript{}
@@ -63,6 +62,12 @@ func (f *Folder) Launch(command *exec.Cmd) *Program {
 	if err := command.Start(); err != nil {
 		f.T.Fatal(err)
 	}
+	return f.Watch(command, output)
+}
+
+// Watch monitors a command that has been started. It kills the command when the test ends, fails the test if
+// the output contains a data race or a logged error, and prints the output if the test fails.
+func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 	p := &Program{T: f.T, Command: command, Output: output, Exited: make(chan struct{}),
 		Client: &http.Client{Transport: &http.Transport{}, Timeout: WaitTimeout}}
 	go func() {
