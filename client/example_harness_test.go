@@ -28,12 +28,11 @@ func serveExample() (_ exampleShop, close func()) {
 	api, err := httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler)})
 	check(err)
 	report := func(err error) { fmt.Println("The service has an error:", err) } // this output makes the example fail
+	hooks := webhook.New(webhook.Config{Service: s.Service, AllowPrivate: true, Report: report})
 	working, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { s.RunJobs(working, report) })
-	work.Go(func() {
-		webhook.New(webhook.Config{Service: s.Service, AllowPrivate: true, Report: report}).Run(working)
-	})
+	work.Go(func() { hooks.Run(working) })
 	server := httptest.NewServer(api)
 	return exampleShop{server.URL + "/v1", shoptest.AdminKey}, func() {
 		server.Close()
