@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -289,7 +290,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestKeyIsNotShown(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const secret = "ask_live_somebody-elses-key"
-		c := n.clientWith(secret, nil, client.WithRetries(0))
+		c := n.clientWith(secret, func(int) int { return math.MaxInt }, client.WithRetries(0))
 		shown := []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c)}
 		for _, f := range []fault{refuse(401, client.CodeInvalidAPIKey), dropRequest, respond(502, "you sent "+secret)} {
 			n.inject(f)

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -66,10 +67,9 @@ func withCannedResponses(t *testing.T, test func(*testing.T, *testNetwork)) {
 // testNetwork is an in-memory network between a client and a server. It records every request and injects
 // faults.
 type testNetwork struct {
-	t       *testing.T
-	server  http.Handler
-	dialled chan net.Conn
-	closed  chan struct{}
+	t      *testing.T
+	server http.Handler
+	dial   func(context.Context, string, string) (net.Conn, error)
 
 	mu       sync.Mutex
 	received []request
@@ -84,50 +84,31 @@ type request struct {
 	at                    time.Time
 }
 
-func newTestNetwork(t *testing.T, handler http.Handler) *testNetwork {
-	n := &testNetwork{t: t, server: handler, dialled: make(chan net.Conn), closed: make(chan struct{})}
-	server := http.Server{Handler: n, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	var serving sync.WaitGroup
-	serving.Go(func() { server.Serve(n) })
-	t.Cleanup(func() { server.Close(); serving.Wait() })
+func newTestNetwork(t *testing.T, server http.Handler) *testNetwork {
+	n := &testNetwork{t: t, server: server}
+	n.dial = shoptest.ServeInMemory(t, n)
 	return n
 }
-
-func (n *testNetwork) Accept() (net.Conn, error) {
-	select {
-	case conn := <-n.dialled:
-		return conn, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (n *testNetwork) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (n *testNetwork) Close() error { close(n.closed); return nil }
 
 // client returns a client with the admin key.
 func (n *testNetwork) client(options ...client.Option) *client.Client {
 	n.t.Helper()
-	return n.clientWith(shoptest.AdminKey, nil, options...)
+	return n.clientWith(shoptest.AdminKey, func(int) int { return math.MaxInt }, options...)
 }
 
 // clientWith returns a client whose connection i, counting from 0, is cut after bytesOf(i) bytes have been
-// read. If bytesOf is nil, none is cut. Each attempt opens a new connection: on a reused connection, net/http
-// may retry by itself, and the tests could not count the attempts.
+// read. Each attempt opens a new connection: on a reused connection, net/http may retry by itself, and the
+// tests could not count the attempts.
 func (n *testNetwork) clientWith(key string, bytesOf func(i int) int, options ...client.Option) *client.Client {
 	n.t.Helper()
 	dials := 0
-	dial := func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		n.dialled <- there
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := n.dial(ctx, network, address)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.conns = append(n.conns, here)
-		if dials++; bytesOf == nil {
-			return here, nil
-		}
-		return &cutConn{Conn: here, left: bytesOf(dials - 1)}, nil
+		n.conns = append(n.conns, conn)
+		dials++
+		return &cutConn{conn, bytesOf(dials - 1)}, err
 	}
 	h := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	options = append([]client.Option{client.WithHTTPClient(h)}, options...)

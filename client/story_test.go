@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -28,15 +29,14 @@ var notCalled = []string{
 	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
 
-// story is one run over every operation of the client. Each part is about one method and checks its results.
-// The parts share one service, so an effect that happens twice shows in later parts.
+// story is one run over every operation of the client, which checks their results. All calls share one
+// service, so an effect that happens twice shows later.
 type story struct {
 	*testing.T
 	s         *testService
 	c         *client.Client
 	fault     fault // what happens to the first request of every call
 	lost, cut bool  // whether the first response to every call is lost or cut
-	told      []string
 
 	zoe, rex client.Pet
 	order    client.Order
@@ -45,6 +45,7 @@ type story struct {
 // Every method of the client works with the real service. If the network loses the first request of every
 // call or the response to it, the results are the same, and every call takes effect exactly once.
 func TestEveryOperation(t *testing.T) {
+	source := string(must(os.ReadFile("story_test.go"))(t))
 	for name, network := range map[string]story{
 		"on a good network":     {fault: passThrough},
 		"requests are lost":     {fault: dropRequest},
@@ -56,16 +57,13 @@ func TestEveryOperation(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, s *testService) {
 				y := network
 				y.T, y.s, y.c = t, s, s.client()
-				y.categories()
-				y.pets()
-				y.files()
-				y.orders()
-				y.keys()
-				y.webhooks()
-				y.events()
+				for _, part := range []func(){y.categories, y.pets, y.files, y.orders, y.keys, y.webhooks, y.events} {
+					y.begin()
+					part()
+				}
 				for method := range reflect.TypeFor[*client.Client]().Methods() {
-					if !slices.Contains(y.told, method.Name) {
-						t.Errorf("no part is about the method %s", method.Name)
+					if !strings.Contains(source, "c."+method.Name+"(ctx") {
+						t.Errorf("the story does not call %s", method.Name)
 					}
 				}
 				y.wantEveryOperationCalled()
@@ -75,10 +73,13 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// about starts the part about a method. Every call in it needs one retry.
-func (y *story) about(method string) {
-	y.told = append(y.told, method)
-	y.s.injectAlways(y.fault, passThrough)
+// begin makes every call from here on need one retry.
+func (y *story) begin() { y.s.injectAlways(y.fault, passThrough) }
+
+// lastBody returns the body of the last request.
+func (y *story) lastBody() string {
+	sent := y.s.requests()
+	return sent[len(sent)-1].body
 }
 
 // body returns the body of the service's response, bypassing the client and the network.
@@ -132,20 +133,15 @@ func (y *story) wantSecret(secret string, err error) {
 func (y *story) categories() {
 	c, t, ctx := y.c, y.T, y.Context()
 	dogs, cats := client.Category{ID: 1, Name: "Dogs & Co"}, client.Category{ID: math.MinInt64, Name: "Cats"}
-	y.about("CreateCategory")
 	wantEqual(t, "category", must(c.CreateCategory(ctx, dogs.Name))(t), dogs)
-	y.about("PutCategory")
 	for _, want := range []bool{!y.lost, false} { // the attempt whose response was lost has created the category
 		got, created, err := c.PutCategory(ctx, cats.ID, cats.Name)
 		if err != nil || created != want || got != cats {
 			t.Errorf("put %+v, %v, %v, want created to be %v", got, created, err, want)
 		}
 	}
-	y.about("GetCategory")
 	wantEqual(t, "category", must(c.GetCategory(ctx, dogs.ID))(t), dogs)
-	y.about("Categories")
 	wantEqual(t, "categories", collect(t, c.Categories(ctx)), []client.Category{cats, dogs})
-	y.about("DeleteCategory")
 	wantOK(t, c.DeleteCategory(ctx, dogs.ID))
 	_, err := c.GetCategory(ctx, dogs.ID)
 	wantCode(t, err, client.CodeNotFound)
@@ -153,7 +149,6 @@ func (y *story) categories() {
 
 func (y *story) pets() {
 	c, t, ctx := y.c, y.T, y.Context()
-	y.about("CreatePet")
 	y.zoe = must(c.CreatePet(ctx, client.NewPet{Name: "Zoë <&> \u2028", CategoryID: math.MaxInt64}))(t)
 	if want := (client.Pet{ID: 1, Name: "Zoë <&> \u2028", CategoryID: math.MaxInt64, ETag: y.zoe.ETag}); y.zoe != want || want.ETag == "" {
 		t.Errorf("created %+v, want %+v", y.zoe, want)
@@ -168,7 +163,6 @@ func (y *story) pets() {
 	_, err = c.CreatePet(ctx, client.NewPet{Status: "asleep"})
 	wantCode(t, err, client.CodeValidationFailed)
 
-	y.about("GetPet")
 	wantEqual(t, "animal", must(c.GetPet(ctx, y.zoe.ID))(t), y.zoe)
 	_, err = c.GetPet(ctx, math.MaxInt64)
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != client.CodeNotFound || e.Status != 404 || e.RequestID == "" ||
@@ -176,7 +170,6 @@ func (y *story) pets() {
 		t.Errorf("got %+v", err)
 	}
 
-	y.about("UpdatePet")
 	for _, u := range []struct {
 		update client.PetUpdate
 		want   client.Pet
@@ -195,7 +188,7 @@ func (y *story) pets() {
 	_, err = c.UpdatePet(ctx, y.zoe.ID, client.PetUpdate{Name: new("Bo")}, client.IfMatch(y.rex.ETag))
 	wantCode(t, err, client.CodePreconditionFailed)
 
-	y.about("ListPets")
+	y.begin()
 	for _, q := range []struct {
 		query client.PetQuery
 		want  []int64
@@ -220,12 +213,10 @@ func (y *story) pets() {
 	_, _, err = c.ListPets(ctx, client.PetQuery{Limit: 101})
 	wantCode(t, err, client.CodeInvalidParameter)
 
-	y.about("Pets")
 	for _, limit := range []int{0, 1} {
 		got := collect(t, c.Pets(ctx, client.PetQuery{Limit: limit, Status: client.PetAvailable}))
 		wantEqual(t, "animals", petIDs(got), []int64{2, 1})
 	}
-	y.about("Inventory")
 	wantEqual(t, "inventory", must(c.Inventory(ctx))(t), client.Inventory{Available: 2})
 }
 
@@ -239,7 +230,6 @@ func petIDs(pets []client.Pet) (ids []int64) {
 func (y *story) files() {
 	c, t, ctx := y.c, y.T, y.Context()
 	file := []byte("name;categoryId\nTom;3\n")
-	y.about("CheckFile")
 	wantOK(t, c.CheckFile(ctx, client.CSV, file))
 	for _, format := range []client.Format{client.CSV, client.NDJSON} {
 		err := c.CheckFile(ctx, format, []byte("name,categoryId\nTom,1\nTom,x\n"))
@@ -247,16 +237,14 @@ func (y *story) files() {
 			t.Error(err)
 		}
 	}
-	y.about("ImportFile")
 	wantEqual(t, "import", must(c.ImportFile(ctx, client.CSV, file))(t), client.Imported{Created: 1, Replayed: y.lost})
-	y.about("ImportPets")
 	pets := []client.NewPet{{Name: "=1+1", CategoryID: 3, Status: client.PetSold}, {Name: "Mia", CategoryID: -2}}
 	wantEqual(t, "import", must(c.ImportPets(ctx, pets))(t), client.Imported{Created: 2, Replayed: y.lost})
 	for format, want := range map[client.Format]string{
 		client.CSV:    "3,Tom,3,\r\n4,'=1+1,3,sold\r\n5,Mia,-2,\r\n",
 		client.NDJSON: `{"id":4,"name":"=1+1","categoryId":3,"status":"sold"}` + "\n" + `{"id":5,"name":"Mia","categoryId":-2}` + "\n",
 	} {
-		y.about("ExportFile")
+		y.begin()
 		var got strings.Builder
 		n, err := c.ExportFile(ctx, format, &got)
 		wantEqual(t, "bytes", n, int64(got.Len()))
@@ -277,7 +265,6 @@ func (y *story) orders() {
 		wantEqual(t, "order", order.Status, want)
 		wantEqual(t, "animal", must(c.GetPet(ctx, y.rex.ID))(t).Status, wantPet)
 	}
-	y.about("PlaceOrder")
 	first := must(c.PlaceOrder(ctx, client.NewOrder{PetID: y.rex.ID, Reference: "web-17"}))(t)
 	if first.ID != 1 || first.PetID != y.rex.ID || first.Reference != "web-17" || first.CreatedAt.IsZero() ||
 		first.UpdatedAt != first.CreatedAt || !first.HoldExpiresAt.After(first.CreatedAt) {
@@ -286,20 +273,15 @@ func (y *story) orders() {
 	wantStatus(first, client.OrderPlaced, client.PetPending)
 	_, err := c.PlaceOrder(ctx, client.NewOrder{PetID: y.rex.ID})
 	wantCode(t, err, client.CodePetNotAvailable)
-	y.about("CancelOrder")
 	first = must(c.CancelOrder(ctx, first.ID))(t)
 	wantStatus(first, client.OrderCancelled, client.PetAvailable)
 	wantEqual(t, "hold", first.HoldExpiresAt, time.Time{})
-	y.about("ApproveOrder")
 	y.order = must(c.PlaceOrder(ctx, client.NewOrder{PetID: y.rex.ID}))(t)
 	wantStatus(must(c.ApproveOrder(ctx, y.order.ID))(t), client.OrderApproved, client.PetPending)
-	y.about("DeliverOrder")
 	y.order = must(c.DeliverOrder(ctx, y.order.ID))(t)
 	wantStatus(y.order, client.OrderDelivered, client.PetSold)
-	y.about("GetOrder")
 	wantEqual(t, "order", must(c.GetOrder(ctx, y.order.ID))(t), y.order)
 
-	y.about("ListOrders")
 	next := ""
 	for i, q := range []struct {
 		query client.OrderQuery
@@ -317,9 +299,7 @@ func (y *story) orders() {
 		}
 		next = after
 	}
-	y.about("Orders")
 	wantEqual(t, "orders", collect(t, c.Orders(ctx, client.OrderQuery{Limit: 1})), []client.Order{y.order, first})
-	y.about("DeletePet")
 	wantCode(t, c.DeletePet(ctx, y.rex.ID, client.IfMatch(y.rex.ETag)), client.CodePreconditionFailed)
 	wantOK(t, c.DeletePet(ctx, y.rex.ID, client.IfMatch(must(c.GetPet(ctx, y.rex.ID))(t).ETag)))
 	wantOK(t, c.DeletePet(ctx, y.zoe.ID))
@@ -329,7 +309,6 @@ func (y *story) orders() {
 func (y *story) keys() {
 	c, t, ctx := y.c, y.T, y.Context()
 	expires := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-	y.about("CreateKey")
 	scopes := []client.Scope{client.ScopePetsRead, client.ScopeOrdersWrite}
 	key, err := c.CreateKey(ctx, client.NewKey{Name: "The website", Scopes: scopes, ExpiresAt: expires})
 	y.wantSecret(key.Secret, err)
@@ -337,32 +316,28 @@ func (y *story) keys() {
 		!key.LastUsedAt.IsZero() || key.CreatedAt.IsZero() {
 		t.Errorf("created %+v", key)
 	}
-	y.about("RotateKey")
 	rotated, err := c.RotateKey(ctx, key.ID, 1500*time.Millisecond)
-	wantEqual(t, "body", y.s.requests()[0].body, `{"overlapSeconds":2}`)
+	wantEqual(t, "body", y.lastBody(), `{"overlapSeconds":2}`)
 	y.wantSecret(rotated.Secret, err)
 	if rotated.ID != key.ID || rotated.Secret == key.Secret && !y.lost {
 		t.Errorf("rotated to %+v", rotated)
 	}
-	y.about("CurrentKey")
 	till := y.s.shop.Key(t, shop.PetsRead)
-	current := must(y.s.clientWith(till.Secret, nil).CurrentKey(ctx))(t)
-	if current.ID != till.ID || current.Secret != "" || current.LastUsedAt.IsZero() || !current.ExpiresAt.IsZero() {
-		t.Errorf("the current key is %+v", current)
-	}
-	y.about("Keys")
 	if keys := collect(t, c.Keys(ctx)); len(keys) != 2 || keys[1].ID != key.ID || keys[0].Secret+keys[1].Secret != "" {
 		t.Errorf("the keys are %+v", keys)
 	}
-	y.about("RevokeKey")
 	wantOK(t, c.RevokeKey(ctx, key.ID))
 	wantEqual(t, "keys", len(collect(t, c.Keys(ctx))), 1)
+	c = y.s.clientWith(till.Secret, func(int) int { return math.MaxInt })
+	current := must(c.CurrentKey(ctx))(t)
+	if current.ID != till.ID || current.Secret != "" || current.LastUsedAt.IsZero() || !current.ExpiresAt.IsZero() {
+		t.Errorf("the current key is %+v", current)
+	}
 }
 
 func (y *story) webhooks() {
 	c, t, ctx := y.c, y.T, y.Context()
 	types := []client.EventType{client.EventPetCreated, client.EventOrderPlaced}
-	y.about("CreateWebhook")
 	hook, err := c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook", Types: types})
 	y.wantSecret(hook.Secret, err)
 	want := client.Webhook{ID: 1, URL: "https://partner.example/hook", Types: types, Enabled: true}
@@ -371,9 +346,7 @@ func (y *story) webhooks() {
 		t.Errorf("created %+v", hook)
 	}
 	want.Secret = ""
-	y.about("GetWebhook")
 	wantEqual(t, "webhook", must(c.GetWebhook(ctx, hook.ID))(t), want)
-	y.about("UpdateWebhook")
 	for _, u := range []struct {
 		update client.WebhookUpdate
 		body   string
@@ -385,18 +358,15 @@ func (y *story) webhooks() {
 		{client.WebhookUpdate{Types: new([]client.EventType(nil)), Enabled: new(true)}, `{"types":null,"enabled":true}`, nil, true},
 		{client.WebhookUpdate{URL: new("https://partner.example/other")}, `{"url":"https://partner.example/other"}`, nil, true},
 	} {
-		y.s.requests()
 		got := must(c.UpdateWebhook(ctx, hook.ID, u.update))(t)
-		wantEqual(t, "body", y.s.requests()[0].body, u.body)
+		wantEqual(t, "body", y.lastBody(), u.body)
 		if !slices.Equal(got.Types, u.types) || got.Enabled != u.on {
 			t.Errorf("after %s it is %+v", u.body, got)
 		}
 	}
-	y.about("RotateWebhook")
 	rotated, err := c.RotateWebhook(ctx, hook.ID, 1500*time.Millisecond)
-	wantEqual(t, "body", y.s.requests()[0].body, `{"overlapSeconds":2}`)
+	wantEqual(t, "body", y.lastBody(), `{"overlapSeconds":2}`)
 	y.wantSecret(rotated.Secret, err)
-	y.about("Webhooks")
 	if hooks := collect(t, c.Webhooks(ctx)); len(hooks) != 1 || hooks[0].ID != hook.ID || hooks[0].Secret != "" {
 		t.Errorf("the webhooks are %+v", hooks)
 	}
@@ -406,7 +376,7 @@ func (y *story) webhooks() {
 		{At: time.Now(), Duration: 70 * time.Millisecond, Status: 200, Response: "Thanks"},
 		{At: time.Now(), Duration: time.Second, Error: "connection refused"},
 	} {
-		y.about("TestWebhook")
+		y.begin()
 		test = must(c.TestWebhook(ctx, hook.ID))(t)
 		want := client.Delivery{ID: int64(i + 1), WebhookID: hook.ID, EventType: client.EventWebhookTest, Status: client.DeliveryPending, Attempts: []client.Attempt{}}
 		want.MessageID, want.CreatedAt, want.NextAttemptAt = test.MessageID, test.CreatedAt, test.NextAttemptAt
@@ -417,18 +387,15 @@ func (y *story) webhooks() {
 			must(y.s.shop.FinishAttempt(ctx, claim, attempt, 0))(t)
 		}
 	}
-	y.about("Redeliver")
 	again := must(c.Redeliver(ctx, hook.ID, test.ID))(t)
 	if again.ID != test.ID+1 || again.MessageID != test.MessageID {
 		t.Errorf("made %+v from %+v", again, test)
 	}
-	y.about("Deliveries")
 	var statuses []client.DeliveryStatus
 	for _, delivery := range collect(t, c.Deliveries(ctx, hook.ID, client.DeliveryQuery{Limit: 2})) {
 		statuses = append(statuses, delivery.Status)
 	}
 	wantEqual(t, "statuses", statuses, []client.DeliveryStatus{client.DeliveryPending, client.DeliveryFailed, client.DeliverySucceeded})
-	y.about("ListDeliveries")
 	for status, want := range map[client.DeliveryStatus]client.Attempt{
 		client.DeliverySucceeded: {DurationMS: 70, Status: 200, Answer: "Thanks"},
 		client.DeliveryFailed:    {DurationMS: 1000, Error: "connection refused"},
@@ -440,7 +407,6 @@ func (y *story) webhooks() {
 		want.At = page[0].Attempts[0].At
 		wantEqual(t, "attempt", page[0].Attempts[0], want)
 	}
-	y.about("DeleteWebhook")
 	other := must(y.s.shop.CreateWebhook(ctx, shop.NewWebhook{URL: "https://partner.example/other"}))(t)
 	wantOK(t, c.DeleteWebhook(ctx, other.ID))
 	wantEqual(t, "webhooks", len(collect(t, c.Webhooks(ctx))), 1)
@@ -448,7 +414,6 @@ func (y *story) webhooks() {
 
 func (y *story) events() {
 	c, t, ctx := y.c, y.T, y.Context()
-	y.about("Events")
 	var ids, happened []string
 	for _, event := range collect(t, c.Events(ctx, client.EventQuery{Limit: 15})) {
 		ids = append(ids, event.ID)
@@ -461,7 +426,6 @@ func (y *story) events() {
 	}
 	wantEqual(t, "events", happened, everyEvent) // an event that appears twice means that a call took effect twice
 
-	y.about("ListEvents")
 	filter := client.EventFilter{Types: []client.EventType{client.EventPetUpdated, client.EventPetDeleted}, Subject: fmt.Sprint("pets/", y.rex.ID)}
 	page, next, err := c.ListEvents(ctx, client.EventQuery{EventFilter: filter, Limit: 2})
 	rest, end, err2 := c.ListEvents(ctx, client.EventQuery{EventFilter: filter, After: next})
@@ -477,9 +441,7 @@ func (y *story) events() {
 		t.Errorf("deleted %+v to %+v, %v", previous, current, err)
 	}
 
-	y.about("LastEventID")
 	wantEqual(t, "last event", must(c.LastEventID(ctx))(t), ids[len(ids)-1])
-	y.about("Follow")
 	wantEqual(t, "followed", take(t, len(ids), c.Follow(ctx, "0", client.EventFilter{})), ids)
 	y.s.inject()
 	filter = client.EventFilter{Types: []client.EventType{client.EventOrderPlaced, client.EventOrderDelivered}, Subject: fmt.Sprint("store/orders/", y.order.ID)}
@@ -493,33 +455,17 @@ func (y *story) events() {
 // wantDecoded checks that an event can be decoded as the kind of resource that it is about, and as no other.
 func (y *story) wantDecoded(event client.Event) {
 	kind, change, _ := strings.Cut(string(event.Type), ".")
-	for of, decode := range map[string]func() (any, any, error){
-		"pet":      func() (any, any, error) { return erase(event.Pet()) },
-		"category": func() (any, any, error) { return erase(event.Category()) },
-		"order":    func() (any, any, error) { return erase(event.Order()) },
-		"key":      func() (any, any, error) { return erase(event.Key()) },
-		"webhook":  func() (any, any, error) { return erase(event.Webhook()) },
-	} {
-		current, previous, err := decode()
+	for _, method := range []string{"Pet", "Category", "Order", "Key", "Webhook"} {
+		result := reflect.ValueOf(event).MethodByName(method).Call(nil)
+		current, previous, err := result[0], result[1], result[2]
 		created, deleted := change == "created" || change == "placed", change == "deleted" || change == "revoked"
-		if (err == nil) != (of == kind) || err == nil && ((current == nil) != deleted || (previous == nil) != created) {
-			y.Errorf("%+v was decoded as %+v, before %+v: %v", event, current, previous, err)
-		}
-		if text := fmt.Sprint(current, previous); strings.Contains(text, "whsec_") || strings.Contains(text, "ask_live_") {
-			y.Errorf("the event shows a secret: %s", text)
+		if matches := strings.ToLower(method) == kind; err.IsNil() != matches || matches && (current.IsNil() != deleted || previous.IsNil() != created) {
+			y.Errorf("%+v was decoded by %s as %+v, before %+v: %v", event, method, current, previous, err)
 		}
 	}
-}
-
-// erase turns pointers into values of any type. The result is nil if the pointer is.
-func erase[T any](current, previous *T, err error) (a, b any, _ error) {
-	if current != nil {
-		a = *current
+	if text := string(event.Data.Current) + string(event.Data.Previous); strings.Contains(text, "whsec_") || strings.Contains(text, "ask_live_") {
+		y.Errorf("the event shows a secret: %s", text)
 	}
-	if previous != nil {
-		b = *previous
-	}
-	return a, b, err
 }
 
 // everyEvent lists what happens in the story.
