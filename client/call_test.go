@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,11 +30,9 @@ func TestNewRejectsBadArguments(t *testing.T) {
 		{"the key in place of the address", key, good, nil},
 		{"another scheme", "ftp://animals.example/v1", key, nil},
 		{"a port alone", "https://:443/v1", key, nil},
-		{"a host named v1", "https://v1", key, nil},
 		{"a path that only ends in v1", "https://animals.example/xv1", key, nil},
 		{"a user", "https://me:" + key + "@animals.example/v1", key, nil},
 		{"a query", good + "?key=" + key, key, nil},
-		{"an empty query", good + "?", key, nil},
 		{"a fragment", good + "#top", key, nil},
 		{"a bad escape", "https://animals.example/%zz/v1", key, nil},
 		{"no key", good, "", nil},
@@ -130,13 +127,6 @@ func TestWhichStatusesAreRetried(t *testing.T) {
 				t.Errorf("got %+v, want %d %s", err, a.status, want)
 			}
 		}
-		for _, f := range []fault{dropRequest, respond(503, proxyPage)} {
-			n.inject(f)
-			if _, err := n.client(client.WithRetries(0)).CreatePet(t.Context(), client.NewPet{}); err == nil {
-				t.Error("a call without retries succeeded")
-			}
-			wantEqual(t, "attempts without retries", len(n.requests()), 1)
-		}
 	})
 }
 
@@ -148,18 +138,13 @@ func TestBackoffGrows(t *testing.T) {
 		for range 100 {
 			n.injectAlways(respond(502, ""))
 			n.client(client.WithRetries(len(most))).GetPet(t.Context(), 1)
-			waits := n.waits()
-			wantEqual(t, "retries", len(waits), len(most))
-			for i, wait := range waits {
-				if wait < 0 || wait >= most[i] {
-					t.Errorf("wait %d took %v, want at most %v", i, wait, most[i])
-				}
+			for i, wait := range n.waits() {
 				longest[i] = max(longest[i], wait)
 			}
 		}
 		for i, wait := range longest {
-			if wait < most[i]/2 { // by chance, this happens only once in 2^97 test runs
-				t.Errorf("wait %d never took more than %v, want up to %v", i, wait, most[i])
+			if wait >= most[i] || wait < most[i]/2 { // by chance, the latter happens only once in 2^97 test runs
+				t.Errorf("wait %d took up to %v, want up to %v", i, wait, most[i])
 			}
 		}
 		for retries, options := range map[int][]client.Option{4: nil, 50: {client.WithRetries(50)}} { // 4 is the default
@@ -179,9 +164,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		}{
 			{"7", 7 * time.Second, 7250 * time.Millisecond},
 			{"a date", 6 * time.Second, 7250 * time.Millisecond},
-			{"0", 0, 250 * time.Millisecond},
 			{"Fri, 31 Dec 1999 23:59:59 GMT", 0, 250 * time.Millisecond},
-			{"soon", 0, 250 * time.Millisecond},
 			{"-7", 0, 250 * time.Millisecond},
 			{"61", time.Minute, 0},
 			{"99999999999999999999", time.Minute, 0},
@@ -243,12 +226,9 @@ func TestResponsesFromOtherServers(t *testing.T) {
 		c := n.client()
 		for name, response := range map[string]fault{
 			"a captive portal":             respond(200, "<html>Please log in</html>", "Content-Type", "text/html"),
-			"nothing":                      respond(200, ""),
-			"another kind of JSON":         respond(200, `"hello"`),
 			"two values":                   respond(200, `[] []`),
 			"a huge body":                  respond(200, "["+pet1+"]"+strings.Repeat(" ", 9<<20)),
 			"an id that is not an int64":   respond(200, `[{"id":9223372036854775808}]`),
-			"not found, says a proxy":      respond(404, proxyPage),
 			"not found, with another JSON": respond(404, `{"error":"not found"}`),
 			"another status in the body":   respond(404, errorBody(403, client.CodeNotFound)),
 			"an unknown status":            respond(299, ""),
@@ -290,7 +270,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestKeyIsNotShown(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const secret = "ask_live_somebody-elses-key"
-		c := n.clientWith(secret, func(int) int { return math.MaxInt }, client.WithRetries(0))
+		c := n.clientWith(secret, neverCut, client.WithRetries(0)) // the server reports a retry as unexpected
 		shown := []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c)}
 		for _, f := range []fault{refuse(401, client.CodeInvalidAPIKey), dropRequest, respond(502, "you sent "+secret)} {
 			n.inject(f)
@@ -437,12 +417,13 @@ func page(id int, links ...string) fault {
 
 const next = `</v1/pets?cursor=c1>; rel="next"`
 
+// A page that is lost is fetched again, but a permanent error ends the iteration.
 func TestPetsIteratesAllPages(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		pets := n.client().Pets(t.Context(), client.PetQuery{})
 		for range 2 { // the sequence can be iterated more than once
 			n.inject(page(2, next), page(1))
-			wantEqual(t, "animals", petIDs(collect(t, pets)), []int64{2, 1})
+			wantEqual(t, "animals", collect(t, pets), []client.Pet{{ID: 2}, {ID: 1}})
 			sent := n.requests()
 			wantEqual(t, "requests", []string{sent[0].address, sent[1].address}, []string{"/v1/pets?limit=100", "/v1/pets?cursor=c1&limit=100"})
 		}
@@ -450,16 +431,10 @@ func TestPetsIteratesAllPages(t *testing.T) {
 		for range pets {
 			break
 		}
-	})
-}
-
-// A page that is lost is fetched again, but a permanent error ends the iteration.
-func TestPetsRetriesFailedPages(t *testing.T) {
-	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		n.inject(page(2, next), dropRequest, respond(503, proxyPage), page(1, `<?cursor=c2>; rel="next"`), refuse(403, client.CodeInsufficientScope))
-		got, err := lastError(n.client().Pets(t.Context(), client.PetQuery{Limit: 1}))
+		got, err := lastError(pets)
 		wantCode(t, err, client.CodeInsufficientScope)
-		wantEqual(t, "animals", got, 2)
+		wantEqual(t, "animals before the error", got, 2)
 	})
 }
 
@@ -471,17 +446,14 @@ func TestLinkHeaderVariants(t *testing.T) {
 			links []string
 			pages int
 		}{
-			{"plain", []string{target + `; rel="next"`}, 2},
 			{"without quotes", []string{target + ";rel=next"}, 2},
 			{"in capitals", []string{target + `; REL="NEXT"`}, 2},
 			{"with two relations", []string{target + `; rel="last next"`}, 2},
 			{"in the second header", []string{`</v1>; rel="first"`, target + `; rel="next"`}, 2},
 			{"behind commas", []string{`</v1?q=a,b;c>; title="x, <y>; rel=\"z\""; rel="first",, ` + target + `; title="a;b"; rel="next"`}, 2},
-			{"relative", []string{`<?cursor=c1>; rel="next"`}, 2},
 			{"another relation", []string{target + `; rel="prev"; x="next"`}, 1},
 			{"a longer relation", []string{target + `; rel="next-archive"`}, 1},
 			{"nonsense", []string{"", "<", ">", `"`, "<<>;,=;rel"}, 1},
-			{"none", nil, 1},
 		} {
 			n.inject(page(2, l.links...), page(1))
 			wantEqual(t, l.name+": pages", len(collect(t, n.client().Pets(t.Context(), client.PetQuery{}))), l.pages)
@@ -502,7 +474,7 @@ func TestLinkHeaderVariants(t *testing.T) {
 func TestPagesStayOnTheBaseURL(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		n.inject(page(2, `<https://elsewhere.example/v1/pets?cursor=c1>; rel="next"`), page(1))
-		wantEqual(t, "animals", petIDs(collect(t, n.client().Pets(t.Context(), client.PetQuery{}))), []int64{2, 1})
+		wantEqual(t, "animals", collect(t, n.client().Pets(t.Context(), client.PetQuery{})), []client.Pet{{ID: 2}, {ID: 1}})
 		for _, r := range n.requests() {
 			wantEqual(t, "host", r.host, "animals.example")
 		}

@@ -1,14 +1,11 @@
 package client_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,33 +53,6 @@ func TestConstantsAreComplete(t *testing.T) {
 		if !strings.Contains(source, " "+constant) {
 			t.Errorf("there is no constant of %s", constant)
 		}
-	}
-}
-
-func TestErrorsCanBeRecognizedAndRead(t *testing.T) {
-	t.Parallel()
-	e := &client.Error{Code: client.CodeInvalidAPIKey, Message: "M.", Status: 401, RequestID: "r1"}
-	wantEqual(t, "text", e.Error(), "animalstore: M. (401 invalid_api_key, request r1)")
-	wantEqual(t, "text", (&client.Error{Code: "c", Message: "M.", Status: 400}).Error(), "animalstore: M. (400 c)")
-	wrapped := fmt.Errorf("wrapped: %w", e)
-	if found, ok := errors.AsType[*client.Error](wrapped); !ok || found != e {
-		t.Errorf("%v is not %v", wrapped, e)
-	}
-	for err, want := range map[error]bool{wrapped: true, nil: false, io.EOF: false, &client.Error{Code: client.CodeNotFound}: false} {
-		wantEqual(t, fmt.Sprint(err), client.IsCode(err, client.CodeInvalidAPIKey), want)
-	}
-}
-
-// Decoding an event from JSON and encoding it again produces the same JSON.
-func TestEventJSON(t *testing.T) {
-	t.Parallel()
-	const text = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.deleted","subject":"pets/1","time":"2026-11-15T04:43:34.123456Z",` +
-		`"datacontenttype":"application/json","actor":"keys/3","data":{"current":null,"previous":{"id":1}}}`
-	var event client.Event
-	wantOK(t, json.Unmarshal([]byte(text), &event))
-	wantEqual(t, "JSON", string(must(json.Marshal(event))(t)), text)
-	for data, ok := range map[string]bool{`null`: true, `{}`: true, `7`: false} {
-		wantEqual(t, data+" is accepted", json.Unmarshal([]byte(`{"data":`+data+`}`), &event) == nil, ok)
 	}
 }
 

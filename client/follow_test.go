@@ -386,13 +386,8 @@ func TestImportLimits(t *testing.T) {
 func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
 		c := s.client(client.WithRetries(20))
-		var faults []fault
-		for range 250 {
-			faults = append(faults, passThrough)
-			if rand.N(4) == 0 {
-				faults = append(faults, []fault{dropRequest, dropResponse, cutResponse, proxyError}[rand.N(4)])
-			}
-		}
+		faults := slices.Repeat([]fault{passThrough, passThrough, dropRequest, dropResponse, cutResponse, proxyError}, 50)
+		rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 		s.inject(faults...)
 		const clients, each = 8, 10
 		var group sync.WaitGroup
@@ -411,13 +406,6 @@ func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 		group.Wait()
 		s.inject()
 		wantEqual(t, "inventory", must(c.Inventory(t.Context()))(t), client.Inventory{Pending: clients * each})
-		references := map[string]bool{}
-		for _, order := range collect(t, c.Orders(t.Context(), client.OrderQuery{})) {
-			if references[order.Reference] {
-				t.Errorf("%s was ordered twice", order.Reference)
-			}
-			references[order.Reference] = true
-		}
-		wantEqual(t, "orders", len(references), clients*each)
+		wantEqual(t, "orders", len(collect(t, c.Orders(t.Context(), client.OrderQuery{}))), clients*each)
 	})
 }

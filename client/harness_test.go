@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -26,6 +28,7 @@ import (
 	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
+	"animalstore/internal/webhook"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -93,7 +96,7 @@ func newTestNetwork(t *testing.T, server http.Handler) *testNetwork {
 // client returns a client with the admin key.
 func (n *testNetwork) client(options ...client.Option) *client.Client {
 	n.t.Helper()
-	return n.clientWith(shoptest.AdminKey, func(int) int { return math.MaxInt }, options...)
+	return n.clientWith(shoptest.AdminKey, neverCut, options...)
 }
 
 // clientWith returns a client whose connection i, counting from 0, is cut after bytesOf(i) bytes have been
@@ -114,6 +117,8 @@ func (n *testNetwork) clientWith(key string, bytesOf func(i int) int, options ..
 	options = append([]client.Option{client.WithHTTPClient(h)}, options...)
 	return must(client.New("http://animals.example/v1", key, options...))(n.t)
 }
+
+func neverCut(int) int { return math.MaxInt }
 
 type cutConn struct {
 	net.Conn
@@ -309,7 +314,6 @@ func lastError[T any](items iter.Seq2[T, error]) (n int, last error) {
 	return n, last
 }
 
-// wantCode fails the test unless the error has this code.
 func wantCode(t *testing.T, err error, code client.Code) {
 	t.Helper()
 	if !client.IsCode(err, code) {
@@ -317,10 +321,50 @@ func wantCode(t *testing.T, err error, code client.Code) {
 	}
 }
 
-// wantEqual fails the test unless both values are equal.
 func wantEqual[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+// exampleShop is a running service that an example uses. Key is its admin key.
+type exampleShop struct{ URL, Key string }
+
+// serveExample starts a service, which runs until close is called.
+func serveExample() (_ exampleShop, close func()) {
+	folder, err := os.MkdirTemp("", "animalstore")
+	check(err)
+	s, err := shoptest.OpenAt(context.Background(), filepath.Join(folder, "test.db"), shop.Options{})
+	check(err)
+	api, err := httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler)})
+	check(err)
+	report := func(err error) { fmt.Println("The service has an error:", err) } // this output makes the example fail
+	hooks := webhook.New(webhook.Config{Service: s.Service, AllowPrivate: true, Report: report})
+	working, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { s.RunJobs(working, report) })
+	work.Go(func() { hooks.Run(working) })
+	server := httptest.NewServer(api)
+	return exampleShop{server.URL + "/v1", shoptest.AdminKey}, func() {
+		server.Close()
+		stop()
+		work.Wait()
+		s.Store.Close()
+		os.RemoveAll(folder)
+	}
+}
+
+// exampleClient returns a client for a service that runs until close is called.
+func exampleClient() (c *client.Client, close func()) {
+	shop, close := serveExample()
+	c, err := client.New(shop.URL, shop.Key)
+	check(err)
+	return c, close
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
 	}
 }

@@ -234,13 +234,6 @@ func (y *story) pets() {
 	y.call("Inventory")
 }
 
-func petIDs(pets []client.Pet) (ids []int64) {
-	for _, pet := range pets {
-		ids = append(ids, pet.ID)
-	}
-	return ids
-}
-
 func (y *story) files() {
 	file := []byte("name;categoryId\nTom;3\n")
 	y.call("CheckFile", client.CSV, file)
@@ -300,7 +293,7 @@ func (y *story) keys() {
 	y.call("RevokeKey", first.ID)
 	y.call("Keys")
 	admin := y.c
-	y.c = y.s.clientWith(till.Secret, func(int) int { return math.MaxInt })
+	y.c = y.s.clientWith(till.Secret, neverCut)
 	y.call("CurrentKey")
 	y.c = admin
 }

@@ -126,7 +126,7 @@ func TestVerifyWebhookRejectsBadArguments(t *testing.T) {
 		header.Set("webhook-timestamp", text)
 		reject(header, message, "webhook-timestamp must be", secret)
 	}
-	for _, body := range []string{"", "x", "[]", `{"id":"7"}`, `{"type":"pet.created"}`, message + message} {
+	for _, body := range []string{"", "x", "[]", `{"id":"7"}`, `{"type":"pet.created"}`, `{"id":"7","type":"pet.created","data":7}`, message + message} {
 		reject(sign("evt_7", time.Now(), []byte(body), secret), body, "not an event", secret)
 	}
 }
