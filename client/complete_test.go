@@ -61,7 +61,8 @@ func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	t.Parallel()
 	service, closeShop := serveExample()
 	defer closeShop()
-	must(must(client.New(service.URL, service.Key))(t).CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable}))(t)
+	c := must(client.New(service.URL, service.Key))(t)
+	must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable}))(t)
 	_, rest, _ := strings.Cut(string(must(os.ReadFile("doc.go"))(t)), "//\tpackage main\n")
 	program, _, found := strings.Cut(rest, "//\t}\n//\n// ")
 	const address = "http://127.0.0.1:8080/v1"

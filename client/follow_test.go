@@ -222,7 +222,7 @@ func TestFollowUnusualStreams(t *testing.T) {
 			asked string   // the Last-Event-ID header of each connection; at the end of the last one, the key is refused
 		}{
 			{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11")}, "6 10 11", "5 10 11"},
-			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7") + eventText("5")}, "6 7", "5 6 7"},
+			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7")}, "6 7", "5 6 7"},
 			{"old events", []string{eventText("5") + eventText("4") + eventText("05") + eventText("000006")}, "000006", "5 000006"},
 			{"an id without an event", []string{"id: 8\n\n", "id: 7\n\n" + eventText("8"), "id: 008\n\n"}, "", "5 8 8 008"},
 			{"an id that is cleared", []string{"id: 8\n\nid\n\n"}, "", "5 8"},
@@ -273,19 +273,20 @@ func TestFollowUnusualStreams(t *testing.T) {
 // After an event has arrived, the delay starts over.
 func TestFollowReconnectDelays(t *testing.T) {
 	refused := func(after string) fault { return respond(503, "", "Retry-After", after) }
+	none, later := stream(""), stream("retry: 2000\n")
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name        string
 			faults      []fault   // the last one repeats
 			least, most []float64 // the expected range for each delay in seconds
 		}{
-			{"by itself", []fault{stream("")}, make([]float64, 9), []float64{.25, .5, 1, 2, 4, 8, 16, 30, 30}},
-			{"as asked", []fault{stream("retry: 2000\n\n")}, []float64{2, 2, 2, 2, 2, 2}, []float64{4, 6, 10, 18, 32, 32}},
-			{"asked once", []fault{stream("retry: 2000\n"), stream("")}, []float64{2, 2}, []float64{4, 6}},
+			{"by itself", []fault{none}, make([]float64, 9), []float64{.25, .5, 1, 2, 4, 8, 16, 30, 30}},
+			{"as asked", []fault{later}, []float64{2, 2, 2, 2, 2, 2}, []float64{4, 6, 10, 18, 32, 32}},
+			{"asked once", []fault{later, none}, []float64{2, 2}, []float64{4, 6}},
 			{"asked for nothing", []fault{stream("retry: 0\n")}, []float64{0, 0}, []float64{.25, .5}},
 			{"asked for too much", []fault{stream("retry: 99999999999999999999\n")}, []float64{60, 60}, []float64{90, 90}},
-			{"refused", []fault{stream("retry: 2000\n"), refused("7"), refused("1"), refused("9999")}, []float64{2, 7, 2, 60}, []float64{4, 11, 10, 76}},
-			{"an event", []fault{stream(""), stream(""), stream(""), stream(eventText("6")), stream("")}, make([]float64, 5), []float64{.25, .5, 1, .25, .5}},
+			{"refused", []fault{later, refused("7"), refused("1"), refused("9999")}, []float64{2, 7, 2, 60}, []float64{4, 11, 10, 76}},
+			{"an event", []fault{none, none, none, stream(eventText("6")), none}, make([]float64, 5), []float64{.25, .5, 1, .25, .5}},
 		} {
 			for range 20 {
 				faults := append(slices.Clone(c.faults), slices.Repeat(c.faults[len(c.faults)-1:], len(c.most))...)
@@ -322,23 +323,22 @@ func TestFollowReconnectsWhenIdle(t *testing.T) {
 // has never connected gives up after the usual number of retries.
 func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
-		n.inject(dropRequest, refuse(503, client.CodeUnavailable, "Retry-After", "3"), refuse(500, client.CodeInternal), stream(eventText("1")))
+		unavailable := refuse(503, client.CodeUnavailable, "Retry-After", "3")
+		n.inject(dropRequest, unavailable, refuse(500, client.CodeInternal), stream(eventText("1")))
 		take(t, 1, follow(t, n.client(), "0"))
-		const unexpected = client.CodeUnexpectedAnswer
-		for _, c := range []struct {
-			fault fault
-			code  client.Code
-		}{
-			{refuse(400, client.CodeInvalidParameter), client.CodeInvalidParameter}, {refuse(401, client.CodeInvalidAPIKey), client.CodeInvalidAPIKey},
-			{refuse(404, client.CodeNotFound), client.CodeNotFound}, {refuse(410, client.CodeOperationRemoved), client.CodeOperationRemoved},
-			{respond(200, "[]", "Content-Type", "application/json"), unexpected}, {respond(204, ""), unexpected}, {respond(404, proxyPage), unexpected},
-			{respond(302, "", "Location", "https://elsewhere.example/"), unexpected}, {respond(200, proxyPage, "Content-Type", "text/html"), unexpected},
+		for status, code := range map[int]client.Code{
+			400: client.CodeInvalidParameter, 401: client.CodeInvalidAPIKey, 404: client.CodeNotFound, 410: client.CodeOperationRemoved,
 		} {
-			n.inject(c.fault)
+			n.inject(refuse(status, code))
 			_, err := lastError(follow(t, n.client(), "0"))
-			wantCode(t, err, c.code)
+			wantCode(t, err, code)
 		}
-		refused := slices.Repeat([]fault{refuse(503, client.CodeUnavailable)}, 100)
+		for status, kind := range map[int]string{200: "application/json", 204: "", 302: "text/html", 404: "text/html"} {
+			n.inject(respond(status, "", "Content-Type", kind, "Location", "https://elsewhere.example/"))
+			_, err := lastError(follow(t, n.client(), "0"))
+			wantCode(t, err, client.CodeUnexpectedAnswer)
+		}
+		refused := slices.Repeat([]fault{unavailable}, 100)
 		n.inject(refused...)
 		_, err := lastError(follow(t, n.client(client.WithRetries(2)), "0"))
 		wantCode(t, err, client.CodeUnavailable)
@@ -353,7 +353,8 @@ func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 func TestFollowEndsWithItsContext(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for name, fault := range map[string]fault{
-			"waiting for the response": hang, "waiting for events": goIdle(""), "between connections": respond(503, proxyPage, "Retry-After", "60"),
+			"waiting for the response": hang, "waiting for events": goIdle(""),
+			"between connections": respond(503, proxyPage, "Retry-After", "60"),
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Second, cancel)

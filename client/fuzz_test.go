@@ -114,12 +114,12 @@ func readReference(text string) (described []string, retry time.Duration) {
 func TestReadSSE(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		"retry: 2000\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n:\nid: 9\n\n": {`id "6"`, `id "7" name "" data "{}"`, `id "7"`, `id "9"`}, // like the service
-		"data:  x\ndata\ndata:a:b\n\n":                               {`id "" name "" data " x\n\na:b"`},
-		"event: a\ndata: x\n\nevent: b\n\ndata\n\n":                  {`id "" name "a" data "x"`, `id ""`, `id "" name "" data ""`},
-		"id: 7\n\nid: 8\x009\n\nid\n\n":                              {`id "7"`, `id "7"`, `id ""`},
-		"\uFEFFdata: a\r\ndata: b\rdata: c\n\r\nData: x\n\n":         {`id "" name "" data "a\nb\nc"`, `id ""`},
-		"data: x\n\nid: 7\ndata: y\n":                                {`id "" name "" data "x"`}, // the last message is not complete
+		"retry: 2\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n:\nid: 9\n\n": {`id "6"`, `id "7" name "" data "{}"`, `id "7"`, `id "9"`},
+		"data:  x\ndata\ndata:a:b\n\n":                            {`id "" name "" data " x\n\na:b"`},
+		"event: a\ndata: x\n\nevent: b\n\ndata\n\n":               {`id "" name "a" data "x"`, `id ""`, `id "" name "" data ""`},
+		"id: 7\n\nid: 8\x009\n\nid\n\n":                           {`id "7"`, `id "7"`, `id ""`},
+		"\uFEFFdata: a\r\ndata: b\rdata: c\n\r\nData: x\n\n":      {`id "" name "" data "a\nb\nc"`, `id ""`},
+		"data: x\n\nid: 7\ndata: y\n":                             {`id "" name "" data "x"`}, // the last message is not complete
 	} {
 		got, retry, err := read(strings.NewReader(text))
 		reference, wantRetry := readReference(text)
@@ -173,12 +173,13 @@ func TestSSESizeLimits(t *testing.T) {
 // FuzzSSE checks that a stream is read as by the reference, however it arrives.
 func FuzzSSE(f *testing.F) {
 	for _, text := range []string{
-		"", "id:7\ndata:x\n\n", "data:\tx\n\n", "data: a\ndata\ndata: b\n\n", "data:\ndata:\n\n", "event: a\nevent: b\nevent\ndata: x\n\n",
+		"", "id:7\ndata:x\n\n", "data:\tx\n\n", "data: a\ndata\ndata: b\n\n", "data:\ndata:\n\n", "event: a\nevent\ndata: x\n\n",
 		"event: reset\ndata: x\n\ndata: y\n\n", "id: 7\ndata: x\n\ndata: y\n\n", "id: 7\n\nid: 8\x009\n\n", ": hello\n:\n:data: x\n\n",
 		"Data: x\n data: x\nfoo\nfoo: bar\n\n", "data: a\r\rdata: b\r\r", "data: a\r\ndata: b\rdata: c\n\r\n", "data: a\n\rdata: b\n\r",
 		"\uFEFFdata: x\n\n", "\uFEFF\uFEFFdata: x\n\n", "data: x\n\n\uFEFFdata: y\n\n", "\uFEFF\ndata: x\n\n", "\xEF\xBBdata: x\n\n",
-		"data: \xFF\n\n", "data: x\n\nid: 7\ndata: y\n", "data: x\n\nid: 7", "retry: 2000\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n:\nid: 9\n\n",
-		"retry: 0\n", "retry: 007\n", "retry: 18446744073709551616\n", "retry: 9223372036854775807\n", "retry\n", "retry: -1\n", "retry: 1 \n", "retry: ٣\n",
+		"data: \xFF\n\n", "data: x\n\nid: 7\ndata: y\n", "data: x\n\nid: 7", "retry: 2000\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n",
+		"retry: 0\n", "retry: 007\n", "retry: 18446744073709551616\n", "retry: 9223372036854775807\n",
+		"retry\n", "retry: -1\n", "retry: 1 \n", "retry: ٣\n",
 	} {
 		f.Add([]byte(text), len(text)/2)
 		f.Add([]byte(strings.ReplaceAll(text, "\n", "\r\n")), 1)

@@ -19,8 +19,9 @@ import (
 	"animalstore/client"
 )
 
-const message = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.created","subject":"pets/1","time":"2026-11-15T04:43:34Z",` +
-	`"datacontenttype":"application/json","actor":"keys/3","data":{"current":{"id":1,"name":"Rex","categoryId":1},"previous":null}}`
+const message = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.created","subject":"pets/1",` +
+	`"time":"2026-11-15T04:43:34Z","datacontenttype":"application/json","actor":"keys/3",` +
+	`"data":{"current":{"id":1,"name":"Rex","categoryId":1},"previous":null}}`
 
 func newSecret() string {
 	secret := make([]byte, 32)
@@ -126,7 +127,7 @@ func TestVerifyWebhookRejectsBadArguments(t *testing.T) {
 		header.Set("webhook-timestamp", text)
 		reject(header, message, "webhook-timestamp must be", secret)
 	}
-	for _, body := range []string{"", "x", "[]", `{"id":"7"}`, `{"type":"pet.created"}`, `{"id":"7","type":"pet.created","data":7}`, message + message} {
+	for _, body := range []string{"", "[]", `{"id":"7"}`, `{"type":"x"}`, `{"id":"7","type":"x","data":7}`, message + message} {
 		reject(sign("evt_7", time.Now(), []byte(body), secret), body, "not an event", secret)
 	}
 }

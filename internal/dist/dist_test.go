@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,8 +44,8 @@ func entries(t *testing.T, packed []byte) (found []string) {
 			return found
 		}
 		must(h, err)(t)
-		text := string(must(io.ReadAll(archive))(t))
-		found = append(found, strings.Join([]string{h.FileInfo().Mode().String(), h.Uname, h.ModTime.UTC().Format(time.RFC3339), h.Name, text}, " "))
+		text, at := must(io.ReadAll(archive))(t), h.ModTime.UTC().Format(time.RFC3339)
+		found = append(found, fmt.Sprintf("%s %s %s %s %s", h.FileInfo().Mode(), h.Uname, at, h.Name, text))
 	}
 }
 
@@ -80,8 +81,8 @@ func TestZip(t *testing.T) {
 	files, at := sample()
 	packed := must(zipArchive("a/", files, at))(t)
 	archive := must(zip.NewReader(bytes.NewReader(packed), int64(len(packed))))(t)
-	if len(archive.File) != 2 || archive.File[0].Name != "a/usr/bin/a" || archive.File[0].Mode() != 0o755 || !archive.File[0].Modified.Equal(at) {
-		t.Errorf("%+v", archive.File[0])
+	if f := archive.File[0]; len(archive.File) != 2 || f.Name != "a/usr/bin/a" || f.Mode() != 0o755 || !f.Modified.Equal(at) {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -90,7 +91,7 @@ func TestZip(t *testing.T) {
 func TestDebianPackage(t *testing.T) {
 	t.Chdir("../..")
 	_, at := sample()
-	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program"), sbom: []byte("{}"), licences: []byte("text")}
+	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program")}
 	made := must(r.debian())(t)
 	if made.name != "animalstore_1.2.3~rc.1_arm64.deb" {
 		t.Errorf("the package is named %s", made.name)
@@ -134,7 +135,8 @@ func TestDebianVersion(t *testing.T) {
 
 func TestReadVersion(t *testing.T) {
 	t.Parallel()
-	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}}
+	settings := []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: settings}
 	version, at, err := readVersion(info)
 	if _, want := sample(); err != nil || version != "1.0.0" || !at.Equal(want) {
 		t.Errorf("got version %s, time %s, %v", version, at, err)
@@ -161,7 +163,7 @@ func TestEmbeddedFilesAreListed(t *testing.T) {
 func TestLicencesAreIdentified(t *testing.T) {
 	t.Chdir("../..")
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
-		{Path: "modernc.org/sqlite", Version: "v1"}, {Path: "go.yaml.in/yaml/v3", Version: "v3"}, {Path: "github.com/prometheus/client_golang", Version: "v1"},
+		{Path: "modernc.org/sqlite"}, {Path: "go.yaml.in/yaml/v3"}, {Path: "github.com/prometheus/client_golang"},
 	}}
 	components := must(listComponents(info))(t)
 	got := map[string]string{}
@@ -176,8 +178,11 @@ func TestLicencesAreIdentified(t *testing.T) {
 			t.Errorf("%s has the licences %q, want %q", name, got[name], want)
 		}
 	}
-	if text := string(joinLicences(components)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
-		t.Error("licences are missing in the text")
+	text := string(joinLicences(components))
+	for _, want := range []string{"The Go Authors", "\nuplot 1.6.32 (MIT)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text of the licences lacks %q", want)
+		}
 	}
 	if ids := identifyLicences([]licenceFile{{"LICENSE", "Do what you want."}}); ids != nil {
 		t.Errorf("an unknown licence was identified as %v", ids)
