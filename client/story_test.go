@@ -67,19 +67,23 @@ func TestEveryOperation(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, s *testService) {
 				y := network
 				y.T, y.s, y.c, y.start, y.called = t, s, s.client(), time.Now(), map[string]bool{}
+				want := slices.Collect(strings.Lines(want))
+				if y.lost {
+					want = slices.Collect(strings.Lines(ifLost.Replace(strings.Join(want, ""))))
+				}
+				var got []string
 				for _, part := range []func(){y.pets, y.files, y.orders, y.keys, y.webhooks, y.events} {
 					y.begin()
 					part()
+					got = slices.Collect(strings.Lines(y.transcript.String()))
+					if diff := cmp.Diff(want[:min(len(got), len(want))], got); diff != "" && !*update {
+						t.Fatalf("the transcript differs from %s, which -update writes: %s", golden, diff)
+					}
 				}
-				want := want
-				if y.lost {
-					want = ifLost.Replace(want)
-				} else if *update {
+				if *update && !y.lost {
 					wantOK(t, os.WriteFile(golden, []byte(y.transcript.String()), 0o644))
 				}
-				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(y.transcript.String(), "\n")); diff != "" {
-					t.Errorf("the transcript differs from %s: %s", golden, diff)
-				}
+				wantEqual(t, "lines of the transcript", len(got), len(want))
 				for method := range reflect.TypeFor[*client.Client]().Methods() {
 					if !y.called[method.Name] {
 						t.Errorf("the story does not call %s", method.Name)
@@ -346,8 +350,8 @@ func (y *story) events() {
 		y.wantDecoded(event)
 	}
 	filter := client.EventFilter{Types: []client.EventType{client.EventPetUpdated, client.EventPetDeleted}, Subject: "pets/2"}
-	page := y.call("ListEvents", client.EventQuery{EventFilter: filter, Limit: 2}).([]client.Event)
-	y.call("ListEvents", client.EventQuery{EventFilter: filter, After: page[1].ID})
+	y.call("ListEvents", client.EventQuery{EventFilter: filter, Limit: 2})
+	y.call("ListEvents", client.EventQuery{EventFilter: filter, After: "19"}) // the next page
 	y.call("LastEventID")
 	y.called["Follow"] = true
 	wantEqual(y.T, "followed", take(y.T, len(ids), y.c.Follow(ctx, "0", client.EventFilter{})), ids)
