@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +19,14 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+// addPets creates available animals, without using the client.
+func (s *testService) addPets(animals int) {
+	s.t.Helper()
+	for range animals {
+		s.shop.AddPet(s.t, "Rex", 1, shop.Available)
+	}
+}
+
 // history returns the ids of all events so far, oldest first.
 func (s *testService) history() (ids []string) {
 	s.t.Helper()
@@ -25,6 +35,11 @@ func (s *testService) history() (ids []string) {
 	}
 	s.requests()
 	return ids
+}
+
+// follow follows all events after an id.
+func follow(t *testing.T, c *client.Client, after string) iter.Seq2[client.Event, error] {
+	return c.Follow(t.Context(), after, client.EventFilter{})
 }
 
 // take reads n events from a follower and returns their ids.
@@ -38,65 +53,20 @@ func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []str
 	return ids
 }
 
-// lastError reads a sequence until it ends. It returns the number of items and the last error.
-func lastError[T any](items iter.Seq2[T, error]) (n int, last error) {
-	for _, err := range items {
-		if last = err; err == nil {
-			n++
-		}
-	}
-	return n, last
-}
-
 // Every event is delivered exactly once and in order, no matter at which byte a connection breaks.
 func TestFollowCutAtEveryByte(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		s.addPet("Rex") // also creates a category, so there are two events
+		s.addPets(1) // also creates a category, so there are two events
 		want := s.history()
 		for n, cut := 0, true; cut; n++ {
 			cut = false
 			c := s.clientWith(shoptest.AdminKey, func(connection int) int {
 				cut = connection > 0
-				return []int{n, neverCut}[min(connection, 1)]
+				return []int{n, math.MaxInt}[min(connection, 1)]
 			})
-			if got := take(t, len(want), c.Follow(t.Context(), "0", client.EventFilter{})); !slices.Equal(got, want) {
-				t.Fatalf("cut after %d bytes: delivered %v, want %v", n, got, want)
-			}
+			wantEqual(t, fmt.Sprint("delivered after a cut at byte ", n), take(t, len(want), follow(t, c, "0")), want)
 			if !cut && n < 500 {
 				t.Fatalf("the stream had only %d bytes", n)
-			}
-		}
-	})
-}
-
-// Even if there are many writers and all connections break, each follower gets every event exactly once and
-// in the same order.
-func TestFollowConcurrently(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *testService) {
-		const writers, each, readers = 4, 15, 5
-		ctx, stop := context.WithCancel(t.Context())
-		var group, working sync.WaitGroup
-		working.Go(func() { s.shop.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		defer func() { stop(); working.Wait() }()
-		want := writers*each + 1 // one event per animal, and one for the category that the first animal creates
-		delivered := make([][]string, readers)
-		for i := range readers {
-			c := s.clientWith(shoptest.AdminKey, func(int) int { return rand.N(4000) })
-			group.Go(func() { delivered[i] = take(t, want, c.Follow(ctx, "0", client.EventFilter{})) })
-		}
-		for range writers {
-			group.Go(func() {
-				for range each {
-					s.addPet("Rex")
-					time.Sleep(rand.N(2 * time.Second))
-				}
-			})
-		}
-		group.Wait()
-		history := s.history()
-		for _, got := range delivered {
-			if !slices.Equal(got, history) {
-				t.Errorf("delivered %v, want %v", got, history)
 			}
 		}
 	})
@@ -108,23 +78,19 @@ func TestFollowFromNowOn(t *testing.T) {
 	for _, before := range []int{0, 2} {
 		t.Run(fmt.Sprint("after ", before, " animals"), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, s *testService) {
-				for range before {
-					s.addPet("Rex")
-				}
+				s.addPets(before)
 				earlier := len(s.history())
 				var got []string
 				var group sync.WaitGroup
-				group.Go(func() { got = take(t, 2, s.client().Follow(t.Context(), "", client.EventFilter{})) })
+				group.Go(func() { got = take(t, 2, follow(t, s.client(), "")) })
 				synctest.Wait() // wait until the follower is waiting for events
 				s.cut()
-				s.addPet("Mia") // happens before the follower has reconnected
+				s.addPets(1) // happens before the follower has reconnected
 				time.Sleep(time.Minute)
 				s.cut()
-				s.addPet("Max")
+				s.addPets(1)
 				group.Wait()
-				if want := s.history()[earlier:][:2]; !slices.Equal(got, want) {
-					t.Errorf("delivered %v, want %v", got, want)
-				}
+				wantEqual(t, "delivered", got, s.history()[earlier:][:2])
 			})
 		})
 	}
@@ -133,21 +99,19 @@ func TestFollowFromNowOn(t *testing.T) {
 func TestLastEventID(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
 		wantEqual(t, "last event", must(s.client().LastEventID(t.Context()))(t), "0")
-		s.addPet("Rex")
+		s.addPets(1)
 		history := s.history()
 		last := must(s.client().LastEventID(t.Context()))(t)
 		wantEqual(t, "last event", last, history[len(history)-1])
 		for _, broken := range []fault{stream("retry: 1\n"), goIdle(":\n\n")} {
-			s.inject(broken, broken, broken)
+			s.injectAlways(broken)
 			if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 2 {
 				t.Errorf("got %q, %v", got, err)
 			}
 		}
 		s.inject()
-		s.addPet("Mia") // an event after LastEventID was called must not be missed
-		if got, want := take(t, 1, s.client().Follow(t.Context(), last, client.EventFilter{})), s.history()[len(history):]; !slices.Equal(got, want) {
-			t.Errorf("delivered %v, want %v", got, want)
-		}
+		s.addPets(1) // an event after LastEventID was called must not be missed
+		wantEqual(t, "delivered", take(t, 1, follow(t, s.client(), last)), s.history()[len(history):])
 	})
 }
 
@@ -167,19 +131,18 @@ func TestFollowStaysConnectedWithoutEvents(t *testing.T) {
 // A slow caller misses no events, even though the service drops its connection.
 func TestFollowSlowCaller(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		for range 60 {
-			s.addPet("Rex")
-		}
+		s.addPets(60)
 		want := s.history()
-		var got []string
-		for event, err := range s.client().Follow(t.Context(), "0", client.EventFilter{}) {
-			if got = append(got, must(event, err)(t).ID); len(got) == len(want) {
-				break
+		slowly := func(yield func(client.Event, error) bool) {
+			for event, err := range follow(t, s.client(), "0") {
+				if time.Sleep(time.Minute); !yield(event, err) {
+					return
+				}
 			}
-			time.Sleep(time.Minute)
 		}
-		if requests := s.requests(); !slices.Equal(got, want) || len(requests) < 2 {
-			t.Errorf("with %d requests: delivered %v, want %v", len(requests), got, want)
+		wantEqual(t, "delivered", take(t, len(want), slowly), want)
+		if requests := s.requests(); len(requests) < 2 {
+			t.Errorf("got all events with %d requests", len(requests))
 		}
 	})
 }
@@ -187,34 +150,198 @@ func TestFollowSlowCaller(t *testing.T) {
 // If events were deleted, the caller gets an error and can continue with the events that are still available.
 func TestFollowReportsExpiredEvents(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		for range 3 {
-			s.addPet("Rex")
-		}
+		s.addPets(3)
 		old := s.history()
 		time.Sleep(2 * time.Hour)
-		if err := s.shop.RemoveEvents(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		wantOK(t, s.shop.RemoveEvents(t.Context()))
 		_, _, err := s.client().ListEvents(t.Context(), client.EventQuery{After: "1"})
 		wantCode(t, err, client.CodeEventsExpired)
-		s.addPet("Mia")
+		s.addPets(1)
 		var got []string
-		for event, err := range s.client().Follow(t.Context(), "1", client.EventFilter{}) {
+		for event, err := range follow(t, s.client(), "1") {
 			if err == nil {
 				got = append(got, event.ID)
 				break
 			}
-			reset, ok := errors.AsType[*client.ResetError](err)
-			if wantCode(t, err, client.CodeEventsExpired); !ok || reset.After != old[len(old)-1] || len(got) != 0 {
-				t.Fatalf("after %v: %v", got, err)
+			wantCode(t, err, client.CodeEventsExpired)
+			if reset, ok := errors.AsType[*client.ResetError](err); ok {
+				got = append(got, "reset to "+reset.After)
 			}
 			s.cut() // the follower must keep the new position when it reconnects
-			got = append(got, "reset")
 		}
-		if want := append([]string{"reset"}, s.history()...); !slices.Equal(got, want) {
-			t.Errorf("delivered %v, want %v", got, want)
-		}
+		wantEqual(t, "delivered", got, append([]string{"reset to " + old[len(old)-1]}, s.history()...))
 	}, func(o *shop.Options) { o.EventRetention = time.Hour })
+}
+
+// The tests below follow streams that a canned server sends.
+
+func eventText(id string) string {
+	return fmt.Sprintf("id: %s\ndata: {\"id\":%q,\ndata: \"type\":\"pet.created\"}\n\n", id, id)
+}
+
+// unauthorized ends a follower.
+var unauthorized = respond(401, "")
+
+// Whatever a stream contains, each event is delivered only once. Data that cannot be decoded is an error and
+// is never skipped.
+func TestFollowUnusualStreams(t *testing.T) {
+	expired := errorBody(410, client.CodeEventsExpired)
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for _, c := range []struct {
+			name  string
+			texts []string // what the service sends on each connection
+			want  string   // the ids of the delivered events
+			asked string   // the Last-Event-ID header of each connection; at the end of the last one, the key is refused
+		}{
+			{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11")}, "6 10 11", "5 10 11"},
+			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7")}, "6 7", "5 6 7"},
+			{"old events", []string{eventText("5") + eventText("4") + eventText("05") + eventText("000006")}, "000006", "5 000006"},
+			{"an id without an event", []string{"id: 8\n\n", "id: 7\n\n" + eventText("8"), "id: 008\n\n"}, "", "5 8 8 008"},
+			{"an id that is cleared", []string{"id: 8\n\nid\n\n"}, "", "5 8"},
+			{"a truncated event", []string{eventText("6") + strings.TrimSuffix(eventText("7"), "\n"), eventText("7")}, "6 7", "5 6 7"},
+			{"other messages", []string{"event: hello\nid: 6\ndata: x\n\nevent: message\n" + eventText("7")}, "7", "5 7"},
+			{"a reset", []string{"event: reset\nid: 3\ndata: " + expired + "\n\n" + eventText("4")}, "reset 3 4", "5 4"},
+			{"data that is not an event", []string{"id: 6\ndata: x\n\n"}, "", "5"},
+			{"an event without an id", []string{"data: {\"type\":\"pet.created\"}\n\n"}, "", "5"},
+			{"ids that differ", []string{"id: 6\ndata: {\"id\":\"7\"}\n\n"}, "", "5"},
+			{"an id that is not a number", []string{"id: x\n\n"}, "", "5"},
+			{"an id that is too long", []string{"id: 1234567890123456789\n\n"}, "", "5"},
+			{"an event that is too large", []string{eventText("6") + "data: " + strings.Repeat("x", 1<<20) + "\n\n"}, "6", "5"},
+			{"a reset without an id", []string{"event: reset\ndata: " + expired + "\n\n"}, "", "5"},
+			{"a reset without a reason", []string{"event: reset\nid: 7\ndata: {}\n\n"}, "", "5"},
+		} {
+			var faults []fault
+			for _, text := range c.texts {
+				faults = append(faults, stream(text))
+			}
+			n.inject(append(faults, unauthorized)...)
+			var got, asked []string
+			var last error
+			for event, err := range follow(t, n.client(), "5") {
+				if reset, ok := errors.AsType[*client.ResetError](err); ok {
+					got = append(got, "reset", reset.After)
+				} else if last = err; err == nil {
+					got = append(got, event.ID)
+				}
+			}
+			for _, r := range n.requests() {
+				asked = append(asked, r.header.Get("Last-Event-ID"))
+				wantEqual(t, "headers", r.header.Get("Accept")+r.header.Get("Authorization"), "text/event-streamBearer "+shoptest.AdminKey)
+			}
+			wantEqual(t, c.name+": delivered", strings.Join(got, " "), c.want)
+			wantEqual(t, c.name+": requested after", strings.Join(asked, " "), c.asked)
+			want := 401
+			if len(asked) == 1 { // the follower did not reconnect, because the stream was not valid
+				want = 200
+			}
+			if e, ok := errors.AsType[*client.Error](last); !ok || e.Status != want || e.Code != client.CodeUnexpectedAnswer {
+				t.Errorf("%s: ended with %v", c.name, last)
+			}
+		}
+	})
+}
+
+// The delay before a reconnection starts at the value that the service requests and grows with each failure.
+// After an event has arrived, the delay starts over.
+func TestFollowReconnectDelays(t *testing.T) {
+	refused := func(after string) fault { return respond(503, "", "Retry-After", after) }
+	none, later := stream(""), stream("retry: 2000\n")
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for _, c := range []struct {
+			name        string
+			faults      []fault   // the last one repeats
+			least, most []float64 // the expected range for each delay in seconds
+		}{
+			{"by itself", []fault{none}, make([]float64, 9), []float64{.25, .5, 1, 2, 4, 8, 16, 30, 30}},
+			{"as asked", []fault{later}, []float64{2, 2, 2, 2, 2, 2}, []float64{4, 6, 10, 18, 32, 32}},
+			{"asked once", []fault{later, none}, []float64{2, 2}, []float64{4, 6}},
+			{"asked for nothing", []fault{stream("retry: 0\n")}, []float64{0, 0}, []float64{.25, .5}},
+			{"asked for too much", []fault{stream("retry: 99999999999999999999\n")}, []float64{60, 60}, []float64{90, 90}},
+			{"refused", []fault{later, refused("7"), refused("1"), refused("9999")}, []float64{2, 7, 2, 60}, []float64{4, 11, 10, 76}},
+			{"an event", []fault{none, none, none, stream(eventText("6")), none}, make([]float64, 5), []float64{.25, .5, 1, .25, .5}},
+		} {
+			for range 20 {
+				faults := append(slices.Clone(c.faults), slices.Repeat(c.faults[len(c.faults)-1:], len(c.most))...)
+				n.inject(append(faults[:len(c.most)], unauthorized)...)
+				lastError(follow(t, n.client(), "5"))
+				waits := n.waits()
+				wantEqual(t, c.name+": reconnections", len(waits), len(c.most))
+				for i, wait := range waits {
+					if wait.Seconds() < c.least[i] || wait.Seconds() >= c.most[i] {
+						t.Errorf("%s: wait %d took %v, want %v to %v seconds", c.name, i, wait, c.least[i], c.most[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// A follower replaces a connection that has been idle for too long.
+func TestFollowReconnectsWhenIdle(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		n.inject(hang, goIdle("id: 1\n\n"), stream(eventText("2")))
+		take(t, 1, follow(t, n.client(), "0"))
+		sent := n.requests()
+		// The first connection times out after 30 seconds, like every call. The second one is idle for 45
+		// seconds.
+		if took := sent[2].at.Sub(sent[0].at); took < 75*time.Second || took > 76*time.Second {
+			t.Errorf("the last connection was opened after %v", took)
+		}
+		wantEqual(t, "position", sent[2].header.Get("Last-Event-ID"), "1")
+	})
+}
+
+// A temporary error does not end a follower, but a permanent error ends it immediately. Only a follower that
+// has never connected gives up after the usual number of retries.
+func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		unavailable := refuse(503, client.CodeUnavailable, "Retry-After", "3")
+		n.inject(dropRequest, unavailable, refuse(500, client.CodeInternal), stream(eventText("1")))
+		take(t, 1, follow(t, n.client(), "0"))
+		for status, code := range map[int]client.Code{
+			400: client.CodeInvalidParameter, 401: client.CodeInvalidAPIKey, 404: client.CodeNotFound, 410: client.CodeOperationRemoved,
+		} {
+			n.inject(refuse(status, code))
+			_, err := lastError(follow(t, n.client(), "0"))
+			wantCode(t, err, code)
+		}
+		for status, kind := range map[int]string{200: "application/json", 204: "", 302: "text/html", 404: "text/html"} {
+			n.inject(respond(status, "", "Content-Type", kind, "Location", "https://elsewhere.example/"))
+			_, err := lastError(follow(t, n.client(), "0"))
+			wantCode(t, err, client.CodeUnexpectedAnswer)
+		}
+		refused := slices.Repeat([]fault{unavailable}, 100)
+		n.inject(refused...)
+		_, err := lastError(follow(t, n.client(client.WithRetries(2)), "0"))
+		wantCode(t, err, client.CodeUnavailable)
+		wantEqual(t, "requests", len(n.requests()), 3)
+		n.inject(slices.Concat([]fault{stream("")}, refused, []fault{stream(eventText("1"))})...)
+		take(t, 1, follow(t, n.client(client.WithRetries(0)), "0"))
+		wantEqual(t, "requests", len(n.requests()), 1+100+1)
+	})
+}
+
+// A follower ends when its context ends, whatever state it is in, and leaves no goroutine behind.
+func TestFollowEndsWithItsContext(t *testing.T) {
+	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
+		for name, fault := range map[string]fault{
+			"waiting for the response": hang, "waiting for events": goIdle(""),
+			"between connections": respond(503, proxyPage, "Retry-After", "60"),
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*time.Second, cancel)
+			start := time.Now()
+			n.injectAlways(fault)
+			_, err := lastError(n.client().Follow(ctx, "", client.EventFilter{}))
+			if took := time.Since(start); !errors.Is(err, context.Canceled) || took != 20*time.Second {
+				t.Errorf("%s: ended with %v after %v", name, err, took)
+			}
+			_, followed := lastError(n.client().Follow(ctx, "", client.EventFilter{}))
+			if _, err := n.client().LastEventID(ctx); !errors.Is(err, context.Canceled) || !errors.Is(followed, context.Canceled) {
+				t.Errorf("%s: with an ended context: %v, %v", name, err, followed)
+			}
+		}
+	})
 }
 
 // The limits that the client documents are those of the service.
@@ -228,45 +355,42 @@ func TestImportLimits(t *testing.T) {
 }
 
 // With many clients on a faulty network, every call that succeeds takes effect exactly once, and nothing else
-// changes.
+// changes. Each follower gets every event exactly once and in the same order.
 func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		c := s.client(client.WithRetries(20))
-		var faults []fault
-		for range 250 {
-			faults = append(faults, passThrough)
-			if rand.N(4) == 0 {
-				faults = append(faults, []fault{dropRequest, dropResponse, cutResponse, proxyError(502)}[rand.N(4)])
-			}
-		}
+		faults := slices.Repeat([]fault{dropRequest, dropResponse, cutResponse, proxyError}, 30)
+		faults = append(faults, slices.Repeat([]fault{passThrough}, 280)...)
+		rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 		s.inject(faults...)
-		const clients, each = 8, 10
-		var group sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		var group, working sync.WaitGroup
+		working.Go(func() { s.shop.RunJobs(ctx, func(err error) { t.Error(err) }) })
+		defer func() { stop(); working.Wait() }()
+		const clients, each, followers = 8, 10, 5
+		delivered := make([][]string, followers)
+		for i := range followers {
+			c := s.clientWith(shoptest.AdminKey, func(int) int { return rand.N(4000) }, client.WithRetries(20))
+			// Each animal causes three events, and the first one also creates the category.
+			group.Go(func() { delivered[i] = take(t, 3*clients*each+1, follow(t, c, "0")) })
+		}
+		c := s.client(client.WithRetries(20))
 		for i := range clients {
 			group.Go(func() {
 				for j := range each {
 					name := fmt.Sprintf("%d of %d", j, i)
-					pet, err := c.CreatePet(t.Context(), client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable})
-					if err != nil || pet.Name != name {
-						t.Errorf("%s: got %+v, %v", name, pet, err)
-						return
+					pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable})
+					_, orderErr := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: name})
+					if pet.Name != name || err != nil || orderErr != nil {
+						t.Errorf("%s: got %+v, %v, %v", name, pet, err, orderErr)
 					}
-					if _, err := c.PlaceOrder(t.Context(), client.NewOrder{PetID: pet.ID, Reference: name}); err != nil {
-						t.Errorf("%s: %v", name, err)
-					}
+					time.Sleep(rand.N(2 * time.Second))
 				}
 			})
 		}
 		group.Wait()
 		s.inject()
-		wantEqual(t, "inventory", must(c.Inventory(t.Context()))(t), client.Inventory{Pending: clients * each})
-		references := map[string]bool{}
-		for _, order := range collect(t, c.Orders(t.Context(), client.OrderQuery{})) {
-			if references[order.Reference] {
-				t.Errorf("%s was ordered twice", order.Reference)
-			}
-			references[order.Reference] = true
-		}
-		wantEqual(t, "orders", len(references), clients*each)
+		wantEqual(t, "inventory", must(c.Inventory(ctx))(t), client.Inventory{Pending: clients * each})
+		wantEqual(t, "orders", len(collect(t, c.Orders(ctx, client.OrderQuery{}))), clients*each)
+		wantEqual(t, "delivered", delivered, slices.Repeat([][]string{s.history()}, followers))
 	})
 }

@@ -5,10 +5,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,37 +23,35 @@ func sample() ([]file, time.Time) {
 		time.Date(2026, 11, 15, 10, 0, 0, 0, time.FixedZone("", 3600))
 }
 
+// must returns a function that returns the value, or fails the test if there is an error.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
 // entries returns the entries in a tarball, each as "mode owner time name content".
 func entries(t *testing.T, packed []byte) (found []string) {
 	t.Helper()
-	content, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive := tar.NewReader(content)
+	archive := tar.NewReader(must(gzip.NewReader(bytes.NewReader(packed)))(t))
 	for {
-		header, err := archive.Next()
+		h, err := archive.Next()
 		if err == io.EOF {
 			return found
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, strings.Join([]string{header.FileInfo().Mode().String(), header.Uname, header.ModTime.UTC().Format(time.RFC3339), header.Name, string(text)}, " "))
+		must(h, err)(t)
+		text, at := must(io.ReadAll(archive))(t), h.ModTime.UTC().Format(time.RFC3339)
+		found = append(found, fmt.Sprintf("%s %s %s %s %s", h.FileInfo().Mode(), h.Uname, at, h.Name, text))
 	}
 }
 
 func TestTarball(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	packed, err := tarball("./", files, at)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := []string{
 		"drwxr-xr-x root 2026-11-15T09:00:00Z ./ ",
 		"drwxr-xr-x root 2026-11-15T09:00:00Z ./usr/ ",
@@ -60,7 +60,7 @@ func TestTarball(t *testing.T) {
 		"drwxr-xr-x root 2026-11-15T09:00:00Z ./usr/share/ ",
 		"-rw-r----- root 2026-11-15T09:00:00Z ./usr/share/b text\n",
 	}
-	if diff := cmp.Diff(want, entries(t, packed)); diff != "" {
+	if diff := cmp.Diff(want, entries(t, must(tarball("./", files, at))(t))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -70,15 +70,7 @@ func TestArchivesAreReproducible(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
 	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipArchive} {
-		one, err := archive("a/", files, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		two, err := archive("a/", files, at.UTC())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(one, two) {
+		if one, two := must(archive("a/", files, at))(t), must(archive("a/", files, at.UTC()))(t); !bytes.Equal(one, two) {
 			t.Errorf("%s: two archives of the same files differ", name)
 		}
 	}
@@ -87,16 +79,10 @@ func TestArchivesAreReproducible(t *testing.T) {
 func TestZip(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	packed, err := zipArchive("a/", files, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(archive.File) != 2 || archive.File[0].Name != "a/usr/bin/a" || archive.File[0].Mode() != 0o755 || !archive.File[0].Modified.Equal(at) {
-		t.Errorf("%+v", archive.File[0])
+	packed := must(zipArchive("a/", files, at))(t)
+	archive := must(zip.NewReader(bytes.NewReader(packed), int64(len(packed))))(t)
+	if f := archive.File[0]; len(archive.File) != 2 || f.Name != "a/usr/bin/a" || f.Mode() != 0o755 || !f.Modified.Equal(at) {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -105,11 +91,8 @@ func TestZip(t *testing.T) {
 func TestDebianPackage(t *testing.T) {
 	t.Chdir("../..")
 	_, at := sample()
-	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program"), sbom: []byte("{}"), licences: []byte("text")}
-	made, err := r.debian()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program")}
+	made := must(r.debian())(t)
 	if made.name != "animalstore_1.2.3~rc.1_arm64.deb" {
 		t.Errorf("the package is named %s", made.name)
 	}
@@ -117,26 +100,22 @@ func TestDebianPackage(t *testing.T) {
 	rest, ok := bytes.CutPrefix(made.content, []byte("!<arch>\n"))
 	for ok && len(rest) > 0 {
 		header := strings.Fields(string(rest[:60]))
-		size := 0
-		for _, digit := range header[5] {
-			size = size*10 + int(digit-'0')
-		}
+		size := must(strconv.Atoi(header[5]))(t)
 		members[header[0]] = rest[60 : 60+size]
 		rest = rest[60+size+size%2:]
 	}
 	if string(members["debian-binary"]) != "2.0\n" {
 		t.Fatalf("not a Debian package: %q", made.content[:70])
 	}
-	control := strings.Join(entries(t, members["control.tar.gz"]), "")
-	for _, want := range []string{"Version: 1.2.3~rc.1\n", "Architecture: arm64\n", "conffiles /etc/animalstore/animalstore.env\n", "./postinst #!/bin/sh\n", "  usr/bin/animalstore\n"} {
-		if !strings.Contains(control, want) {
-			t.Errorf("%q is missing in %s", want, control)
-		}
-	}
-	data := strings.Join(entries(t, members["data.tar.gz"]), "")
-	for _, want := range []string{"-rwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/animalstore program", "-rw-r----- root 2026-11-15T09:00:00Z ./etc/animalstore/animalstore.env #"} {
-		if !strings.Contains(data, want) {
-			t.Errorf("%q is missing in %s", want, data)
+	content := strings.Join(append(entries(t, members["control.tar.gz"]), entries(t, members["data.tar.gz"])...), "")
+	for _, want := range []string{
+		"Version: 1.2.3~rc.1\n", "Architecture: arm64\n", "conffiles /etc/animalstore/animalstore.env\n",
+		"./postinst #!/bin/sh\n", "  usr/bin/animalstore\n",
+		"-rwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/animalstore program",
+		"-rw-r----- root 2026-11-15T09:00:00Z ./etc/animalstore/animalstore.env #",
+	} {
+		if !strings.Contains(content, want) {
+			t.Errorf("%q is missing in %s", want, content)
 		}
 	}
 }
@@ -156,7 +135,8 @@ func TestDebianVersion(t *testing.T) {
 
 func TestReadVersion(t *testing.T) {
 	t.Parallel()
-	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}}
+	settings := []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: settings}
 	version, at, err := readVersion(info)
 	if _, want := sample(); err != nil || version != "1.0.0" || !at.Equal(want) {
 		t.Errorf("got version %s, time %s, %v", version, at, err)
@@ -171,10 +151,7 @@ func TestReadVersion(t *testing.T) {
 func TestEmbeddedFilesAreListed(t *testing.T) {
 	t.Chdir("../..")
 	for _, e := range embedded {
-		readme, err := os.ReadFile(filepath.Join(e.dir, "README.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		readme := must(os.ReadFile(filepath.Join(e.dir, "README.md")))(t)
 		row := strings.NewReplacer("` | ", "` ", "\n", " ").Replace(string(readme))
 		if !strings.Contains(row, "`"+e.name+"` "+e.version) {
 			t.Errorf("%s/README.md does not list %s %s", e.dir, e.name, e.version)
@@ -186,12 +163,9 @@ func TestEmbeddedFilesAreListed(t *testing.T) {
 func TestLicencesAreIdentified(t *testing.T) {
 	t.Chdir("../..")
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
-		{Path: "modernc.org/sqlite", Version: "v1"}, {Path: "go.yaml.in/yaml/v3", Version: "v3"}, {Path: "github.com/prometheus/client_golang", Version: "v1"},
+		{Path: "modernc.org/sqlite"}, {Path: "go.yaml.in/yaml/v3"}, {Path: "github.com/prometheus/client_golang"},
 	}}
-	components, err := listComponents(info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	components := must(listComponents(info))(t)
 	got := map[string]string{}
 	for _, p := range components {
 		got[p.name] = strings.Join(p.licenceIDs, " ")
@@ -204,10 +178,13 @@ func TestLicencesAreIdentified(t *testing.T) {
 			t.Errorf("%s has the licences %q, want %q", name, got[name], want)
 		}
 	}
-	if text := string(joinLicences(components)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
-		t.Error("licences are missing in the text")
+	text := string(joinLicences(components))
+	for _, want := range []string{"The Go Authors", "\nuplot 1.6.32 (MIT)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text of the licences lacks %q", want)
+		}
 	}
-	if identifyLicences([]licenceFile{{"LICENSE", "Do what you want."}}) != nil {
-		t.Error("an unknown licence was identified")
+	if ids := identifyLicences([]licenceFile{{"LICENSE", "Do what you want."}}); ids != nil {
+		t.Errorf("an unknown licence was identified as %v", ids)
 	}
 }

@@ -7,18 +7,30 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
 
-// waitLimit is the longest time that a test waits for a condition. It is reached only if the test hangs.
-const waitLimit = 5 * time.Minute
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// must returns a function that returns the value, or fails the test if there is an error.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
 
 // fixture is a shop on a real SQLite store.
 type fixture struct {
@@ -35,20 +47,14 @@ func newFixture(t *testing.T) *fixture {
 // it.
 func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
-	node, err := o.Node(o.t.Context(), shop.Options{})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	node := must(o.Node(o.t.Context(), shop.Options{}))(o.t)
 	fail := func(err error) { o.t.Error(err) }
 	d := New(Config{Service: node, Version: "v1", AllowPrivate: allowPrivate, Report: fail})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { node.RunJobs(ctx, fail) })
 	running.Go(func() { d.Run(ctx) })
-	stop := sync.OnceFunc(func() {
-		cancel()
-		running.Wait()
-	})
+	stop := sync.OnceFunc(func() { cancel(); running.Wait() })
 	o.t.Cleanup(stop)
 	return d, stop
 }
@@ -56,11 +62,7 @@ func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 // subscribe creates a webhook for pet.created events.
 func (o *fixture) subscribe(url string) shop.Webhook {
 	o.t.Helper()
-	hook, err := o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return hook.Webhook
+	return must(o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}}))(o.t).Webhook
 }
 
 // createPets creates the given number of pets, each of which causes a pet.created event.
@@ -75,19 +77,31 @@ func (o *fixture) createPets(animals int) {
 // deliveries.
 func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
-	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, PageRequest: shop.PageRequest{Limit: 1000}})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return page.Items
+	list := shop.DeliveryList{WebhookID: hook.ID, Status: status, PageRequest: shop.PageRequest{Limit: 1000}}
+	return must(o.ListDeliveries(o.t.Context(), list))(o.t).Items
 }
 
+// awaitSucceeded waits until this number of deliveries to a webhook has succeeded.
+func (o *fixture) awaitSucceeded(hook shop.Webhook, n int) {
+	o.t.Helper()
+	await(o.t, "deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == n })
+}
+
+// await waits for a condition. The limit is reached only if the test hangs.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
+	const limit = 5 * time.Minute
+	for deadline := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", waitLimit, what)
+			t.Fatalf("waited %s for %s", limit, what)
 		}
+	}
+}
+
+func (r *receiver) wantMessages(t *testing.T, want int) {
+	t.Helper()
+	if messages, times := r.received(); messages != want || times != want {
+		t.Errorf("%d messages were sent %d times, want %d", messages, times, want)
 	}
 }
 
@@ -106,60 +120,42 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	dead := newReceiver(t, nil)
 	dead.Close()
 	failing := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
-	healthy, other := newReceiver(t, nil), newReceiver(t, nil)
 	var hooks []shop.Webhook
-	for _, url := range []string{hanging.URL, dead.URL, failing.URL, healthy.URL, other.URL} {
+	for _, url := range []string{hanging.URL, dead.URL, failing.URL, newReceiver(t, nil).URL, newReceiver(t, nil).URL} {
 		hooks = append(hooks, o.subscribe(url))
 	}
 	d, stop := o.dispatch(true)
 	const events = 60
 	o.createPets(events)
-	for _, r := range []*receiver{healthy, other} {
-		await(t, "all messages", func() bool { messages, _ := r.received(); return messages == events })
-	}
+	o.awaitSucceeded(hooks[3], events)
+	o.awaitSucceeded(hooks[4], events)
+	untried := func(d shop.Delivery) bool { return len(d.Attempts) == 0 }
 	await(t, "the failures to be recorded", func() bool {
-		return len(o.deliveries(hooks[1], "")) == events && !slices.ContainsFunc(o.deliveries(hooks[1], ""), func(d shop.Delivery) bool { return len(d.Attempts) == 0 })
+		deliveries := o.deliveries(hooks[1], "")
+		return len(deliveries) == events && !slices.ContainsFunc(deliveries, untried)
 	})
-	for _, delivery := range o.deliveries(hooks[1], "") {
-		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "connection refused" || first.Status != 0 {
-			t.Errorf("%+v", delivery)
+	for _, d := range o.deliveries(hooks[1], "") {
+		if first := d.Attempts[0]; d.Status != shop.DeliveryPending || first.Error != "connection refused" || first.Status != 0 {
+			t.Errorf("%+v", d)
 		}
 	}
 	close(release)
 	stop()
-	for _, hook := range hooks[3:] {
-		if delivered := o.deliveries(hook, shop.DeliverySucceeded); len(delivered) != events {
-			t.Errorf("%d deliveries succeeded, want %d", len(delivered), events)
+	registry, counted := prometheus.NewRegistry(), map[string]float64{}
+	registry.MustRegister(d.Collectors()...)
+	for _, family := range must(registry.Gather())(t) {
+		for _, metric := range family.GetMetric() {
+			name := strings.TrimPrefix(family.GetName(), "animalstore_webhook_")
+			for _, label := range metric.GetLabel() {
+				name = label.GetValue()
+			}
+			counted[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
 		}
 	}
-	counted := metricValues(t, d)
-	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || counted["in_flight"] != 0 {
+	running, known := counted["attempts_in_flight"]
+	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || running != 0 || !known {
 		t.Errorf("unexpected metrics: %v", counted)
 	}
-}
-
-// metricValues returns a dispatcher's number of attempts by outcome. The key "in_flight" holds the number of
-// attempts in flight.
-func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(d.Collectors()...)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			switch family.GetName() {
-			case "animalstore_webhook_deliveries_total":
-				values[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
-			case "animalstore_webhook_attempts_in_flight":
-				values["in_flight"] = metric.GetGauge().GetValue()
-			}
-		}
-	}
-	return values
 }
 
 // A node that is stopping starts no new attempts, waits for the attempts in flight and records their results.
@@ -178,10 +174,7 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 		<-arrived
 	}
 	stopped := make(chan struct{})
-	go func() {
-		stop()
-		close(stopped)
-	}()
+	go func() { stop(); close(stopped) }()
 	select {
 	case <-stopped:
 		t.Error("the dispatcher returned while attempts were in flight")
@@ -189,11 +182,10 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	}
 	close(release)
 	<-stopped
-	if _, times := slow.received(); times != maxInFlight {
-		t.Errorf("%d messages were sent, want %d", times, maxInFlight)
-	}
+	slow.wantMessages(t, maxInFlight)
 	for _, delivery := range o.deliveries(hook, "") {
-		if claimed := !delivery.ClaimedUntil.IsZero(); claimed || delivery.Status == shop.DeliverySucceeded != (len(delivery.Attempts) == 1) {
+		succeeded := delivery.Status == shop.DeliverySucceeded
+		if !delivery.ClaimedUntil.IsZero() || succeeded != (len(delivery.Attempts) == 1) {
 			t.Errorf("%+v", delivery)
 		}
 	}
@@ -201,10 +193,8 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 		t.Errorf("%d deliveries succeeded, want %d", n, maxInFlight)
 	}
 	o.dispatch(true) // a restarted or different node continues
-	await(t, "the remaining deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
-	if messages, times := slow.received(); messages != 3*maxInFlight || times != 3*maxInFlight {
-		t.Errorf("%d messages were sent %d times", messages, times)
-	}
+	o.awaitSucceeded(hook, 3*maxInFlight)
+	slow.wantMessages(t, 3*maxInFlight)
 }
 
 // Several nodes share the work, and exactly one of them sends each message.
@@ -218,11 +208,8 @@ func TestNodesSendEachMessageOnce(t *testing.T) {
 	}
 	const events = 200
 	o.createPets(events)
-	await(t, "all messages", func() bool { messages, _ := server.received(); return messages == events })
-	await(t, "all results to be recorded", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
-	if messages, times := server.received(); messages != events || times != events {
-		t.Errorf("%d messages were sent %d times", messages, times)
-	}
+	o.awaitSucceeded(hook, events)
+	server.wantMessages(t, events)
 }
 
 // A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
@@ -236,33 +223,22 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	sent := func(want int) {
 		t.Helper()
 		await(t, fmt.Sprint(want, " messages"), func() bool { messages, _ := server.received(); return messages >= want })
-		if messages, times := server.received(); messages != want || times != want {
-			t.Errorf("%d messages were sent %d times, want %d", messages, times, want)
-		}
-	}
-	enable := func(enabled bool) {
-		t.Helper()
-		if _, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
-			t.Fatal(err)
-		}
+		server.wantMessages(t, want)
 	}
 	o.createPets(2)
 	sent(2)
-	enable(false)
+	must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: new(false)}, nil))(t)
 	o.createPets(2)
-	if _, err := o.TestWebhook(t.Context(), hook.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(o.TestWebhook(t.Context(), hook.ID))(t)
 	sent(3)
-	enable(true)
+	must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: new(true)}, nil))(t)
 	sent(5)
 	if err := o.DeleteWebhook(t.Context(), hook.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	marker := newReceiver(t, nil)
-	o.subscribe(marker.URL)
+	next := o.subscribe(newReceiver(t, nil).URL)
 	o.createPets(1)
-	await(t, "the next webhook", func() bool { messages, _ := marker.received(); return messages == 1 })
+	o.awaitSucceeded(next, 1)
 	sent(5)
 }
 
@@ -281,9 +257,16 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != requirePublic(netip.MustParseAddr("127.0.0.1")).Error() {
 		t.Errorf("%+v", attempt)
 	}
-	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections, want none", n)
-	}
+	server.wantNoConnection(t)
+}
+
+// worker returns a receiver, a webhook for it and a worker that has not been started.
+func (o *fixture) worker(report func(error)) (*receiver, shop.Webhook, *worker) {
+	server := newReceiver(o.t, nil)
+	hook := o.subscribe(server.URL)
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: report})
+	o.t.Cleanup(d.sender.close)
+	return server, hook, newWorker(d, hook)
 }
 
 // A worker may skip an event because it has not yet seen the webhook's new event types. When it sees the new
@@ -291,28 +274,15 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
-	server := newReceiver(t, nil)
-	hook := o.subscribe(server.URL)
-	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { t.Error(err) }})
-	defer d.sender.close()
-	c := newWorker(d, hook)
+	server, hook, c := o.worker(func(err error) { t.Error(err) })
 	types := []shop.EventType{shop.CategoryCreated}
-	changed, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.CreateCategory(t.Context(), "dogs"); err != nil {
-		t.Fatal(err)
-	}
+	changed := must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil))(t)
+	must(o.CreateCategory(t.Context(), "dogs"))(t)
 	for _, known := range []shop.Webhook{hook, changed} {
-		if _, err := c.poll(t.Context(), known); err != nil {
-			t.Fatal(err)
-		}
+		must(c.poll(t.Context(), known))(t)
 		c.sending.Wait()
 	}
-	if messages, _ := server.received(); messages != 1 {
-		t.Errorf("received %d messages, want 1", messages)
-	}
+	server.wantMessages(t, 1)
 }
 
 // An attempt that could outlast its claim is not started. The result of an attempt is lost if it cannot be
@@ -320,24 +290,16 @@ func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
-	server := newReceiver(t, nil)
-	hook := o.subscribe(server.URL)
 	var reported []error
-	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { reported = append(reported, err) }})
-	defer d.sender.close()
-	c := newWorker(d, hook)
+	server, hook, c := o.worker(func(err error) { reported = append(reported, err) })
 	c.attempt(t.Context(), message(server.URL), time.Now().Add(-startWithin-time.Second))
-	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections, want none", n)
-	}
+	server.wantNoConnection(t)
 	o.Store.Close()
-	attempt := shop.Attempt{Status: 200}
-	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(reported) != 1 {
+	outcome := c.recordAttempt(t.Context(), message(server.URL), shop.Attempt{Status: 200}, 0, time.Now().Add(-time.Second))
+	if outcome != shop.OutcomeLost || len(reported) != 1 {
 		t.Errorf("the outcome is %s, reported: %q", outcome, reported)
 	}
-	for range 3 {
-		if _, err := c.poll(t.Context(), hook); err == nil {
-			t.Error("poll succeeded on a closed store")
-		}
+	if _, err := c.poll(t.Context(), hook); err == nil {
+		t.Error("poll succeeded on a closed store")
 	}
 }

@@ -4,22 +4,27 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"golang.org/x/net/dns/dnsmessage"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -27,15 +32,16 @@ const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // message returns a claimed delivery that is to be sent to the URL.
 func message(url string) shop.Claim {
 	return shop.Claim{
-		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{"specversion":"1.0"}`)},
+		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{}`)},
 		URL:      url, Secrets: []string{testSecret},
 	}
 }
 
-// receiver is a server that counts the messages it receives.
+// receiver is a server that counts its connections and the messages that it receives.
 type receiver struct {
 	*httptest.Server
-	connections *countingListener
+	port        string
+	connections atomic.Int32
 	mu          sync.Mutex
 	got         map[string]int // the number of requests by webhook-id header
 }
@@ -53,15 +59,16 @@ func newReceiver(t *testing.T, handler http.HandlerFunc, addr ...string) *receiv
 			handler(w, request)
 		}
 	}))
-	if len(addr) > 0 {
-		listener, err := net.Listen("tcp", addr[0])
-		if err != nil {
-			t.Fatal(err)
+	r.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			r.connections.Add(1)
 		}
-		r.Listener.Close()
-		r.Listener = listener
 	}
-	r.connections = countConnections(r.Server)
+	if len(addr) > 0 {
+		r.Listener.Close()
+		r.Listener = must(net.Listen("tcp", addr[0]))(t)
+	}
+	_, r.port, _ = net.SplitHostPort(r.Listener.Addr().String())
 	r.Start()
 	t.Cleanup(r.Close)
 	return r
@@ -77,38 +84,50 @@ func (r *receiver) received() (messages, times int) {
 	return len(r.got), times
 }
 
+func (r *receiver) wantNoConnection(t *testing.T) {
+	t.Helper()
+	if n := r.connections.Load(); n != 0 {
+		t.Errorf("there were %d connections, want none", n)
+	}
+}
+
 func unrestrictedSender(t *testing.T) *sender {
 	s := newSender("v1.2.3", nil, nil)
 	t.Cleanup(s.close)
 	return s
 }
 
+// isVerified reports whether the official library accepts a message.
+func isVerified(secret string, body []byte, header http.Header) bool {
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	return err == nil && verifier.Verify(body, header) == nil
+}
+
 func TestSend(t *testing.T) {
 	t.Parallel()
-	var header http.Header
-	var problem error
+	got := map[string]string{}
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
-		header = r.Header.Clone()
 		body, _ := io.ReadAll(r.Body)
-		verifier, _ := standardwebhooks.NewWebhook(testSecret)
-		if problem = verifier.Verify(body, r.Header); r.Method != "POST" || r.URL.String() != "/hook?a=b" || problem != nil {
-			problem = fmt.Errorf("%s %s: %w", r.Method, r.URL, problem)
+		for _, name := range []string{"Content-Type", "User-Agent", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp"} {
+			got[name] = r.Header.Get(name)
 		}
+		got["request"] = fmt.Sprint(r.Method, " ", r.URL, " ", isVerified(testSecret, body, r.Header))
+		w.Header().Set("Retry-After", "77")
 		w.WriteHeader(http.StatusAccepted)
 		io.WriteString(w, "thanks")
 	})
 	before := time.Now()
 	attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL+"/hook?a=b"))
-	if attempt.Status != 202 || attempt.Response != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
+	if attempt.Status != 202 || attempt.Response != "thanks" || attempt.Error != "" || after != 77*time.Second ||
 		attempt.Duration <= 0 || attempt.At.Before(before.Add(-time.Second)) {
-		t.Errorf("%+v %v %v", attempt, after, problem)
+		t.Errorf("%+v %v", attempt, after)
 	}
 	for name, want := range map[string]string{
 		"Content-Type": "application/cloudevents+json; charset=utf-8", "User-Agent": "animalstore/v1.2.3", "Accept-Encoding": "",
-		"Webhook-Id": "evt_1", "Webhook-Timestamp": timestamp(attempt.At),
+		"Webhook-Id": "evt_1", "Webhook-Timestamp": timestamp(attempt.At), "request": "POST /hook?a=b true",
 	} {
-		if got := header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
 }
@@ -118,9 +137,7 @@ func TestSend(t *testing.T) {
 func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		verifier, _ := standardwebhooks.NewWebhook(testSecret)
-		if verifier.Verify(body, r.Header) != nil {
+		if body, _ := io.ReadAll(r.Body); !isVerified(testSecret, body, r.Header) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
@@ -133,8 +150,43 @@ func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	}{{-time.Hour, 401}, {time.Hour, 200}, {24 * time.Hour, 401}, {-24 * time.Hour, 200}} {
 		o.Clock.Forward(step.forward)
 		attempt, _ := s.send(t.Context(), message(server.URL))
-		if attempt.Status != step.status || attempt.At.Sub(o.Now()).Abs() > 30*time.Minute || attempt.Duration < 0 || attempt.Duration > 30*time.Minute {
+		skew := attempt.At.Sub(o.Now()).Abs()
+		if attempt.Status != step.status || skew > 30*time.Minute || attempt.Duration < 0 || attempt.Duration > 30*time.Minute {
 			t.Errorf("%v later: %+v", step.forward, attempt)
+		}
+	}
+}
+
+// The official library accepts our signatures for every secret that was used and rejects them for any other
+// secret.
+func TestOfficialLibraryVerifiesSignatures(t *testing.T) {
+	t.Parallel()
+	const second, other = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	now := time.Now()
+	claim := message("https://example.com/")
+	claim.Body = []byte(`{"name":"Žofka 🐢"}`)
+	for _, secrets := range [][]string{{testSecret}, {second}, {testSecret, second}} {
+		claim.Secrets = secrets
+		signature := must(sign(claim, now))(t)
+		header := http.Header{"Webhook-Id": {claim.MessageID}, "Webhook-Timestamp": {timestamp(now)}, "Webhook-Signature": {signature}}
+		for _, secret := range []string{testSecret, second, other} {
+			if signed := slices.Contains(secrets, secret); isVerified(secret, claim.Body, header) != signed {
+				t.Errorf("signed with %q, verified with %s: %v", secrets, secret, !signed)
+			}
+			if isVerified(secret, []byte(`{"name":"Rex"}`), header) {
+				t.Error("a different body is accepted")
+			}
+		}
+	}
+	// This is the example from the specification.
+	claim.MessageID, claim.Body, claim.Secrets = "msg_p5jXN8AQM9LWM0D4loKWxJek", []byte(`{"test": 2432232314}`), []string{testSecret}
+	if signature, err := sign(claim, time.Unix(1614265330, 0)); signature != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
+		t.Errorf("%q %v", signature, err)
+	}
+	for _, secrets := range [][]string{nil, {"whsec_?"}} {
+		claim.Secrets = secrets
+		if signature, err := sign(claim, now); err == nil {
+			t.Errorf("with %q: %s", secrets, signature)
 		}
 	}
 }
@@ -146,20 +198,16 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, location := range []string{inside.URL, "", "http://%zz/", "/elsewhere"} {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-				if location != "" {
-					w.Header().Set("Location", location)
-				}
+				w.Header()["Location"] = strings.Fields(location)
 				w.WriteHeader(status)
 			})
 			attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
-			if _, times := server.received(); attempt.Status != status || times != 1 {
-				t.Errorf("%d to %q: %+v, %d requests", status, location, attempt, times)
+			if server.wantMessages(t, 1); attempt.Status != status {
+				t.Errorf("%d to %q: %+v", status, location, attempt)
 			}
 		}
 	}
-	if n := inside.connections.accepted(); n != 0 {
-		t.Errorf("%d redirects were followed", n)
-	}
+	inside.wantNoConnection(t)
 }
 
 // The sender ignores proxy settings, because a proxy would bypass the address check.
@@ -170,61 +218,10 @@ func TestProxyIsNotUsed(t *testing.T) {
 	}
 	server := newReceiver(t, nil, "127.0.0.3:0") // not 127.0.0.1, for which Go never uses a proxy
 	attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
-	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || unrestrictedSender(t).transport.Proxy != nil {
-		t.Errorf("%+v, and the proxy got %d connections", attempt, n)
+	if attempt.Status != 200 || unrestrictedSender(t).transport.Proxy != nil {
+		t.Errorf("%+v", attempt)
 	}
-}
-
-// Only the beginning of a long response is read, and it is stored as valid text.
-func TestLongResponsesAreTruncated(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ part, want string }{
-		"plain":          {"a", strings.Repeat("a", 1024)},
-		"three bytes":    {"€", strings.Repeat("€", 341)},
-		"four bytes":     {"🐢", strings.Repeat("🐢", 256)},
-		"five of 1,024":  {"abcd€", strings.Repeat("abcd€", 146) + "ab"},
-		"no text":        {"\xff\xfea", strings.Repeat("\uFFFDa", 256)},
-		"broken letters": {"\xe2\x82 ", strings.Repeat("\uFFFD ", 256)},
-	} {
-		attempt := sendInVirtualTime(t, func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil { // the response never ends
-				if _, err := io.WriteString(w, strings.Repeat(c.part, 1000)); err != nil {
-					return
-				}
-			}
-		})
-		if attempt.Status != 200 || !utf8.ValidString(attempt.Response) || len(attempt.Response) > 1024 || attempt.Response != c.want {
-			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Response), attempt.Response)
-		}
-	}
-	attempt := sendInVirtualTime(t, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // the response ends in the middle of a character
-	})
-	if len(attempt.Response) > 1024 || !utf8.ValidString(attempt.Response) {
-		t.Errorf("%q", attempt.Response)
-	}
-}
-
-// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part
-// received so far counts.
-func TestSlowReceiverTimesOut(t *testing.T) {
-	t.Parallel()
-	hang := func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	}
-	attempt := sendInVirtualTime(t, hang)
-	if attempt.Status != 0 || attempt.Error != fmt.Sprint("no response within ", attemptTimeout) || attempt.Duration != attemptTimeout {
-		t.Errorf("a receiver that hangs: %+v", attempt)
-	}
-	attempt = sendInVirtualTime(t, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "a beginning")
-		w.(http.Flusher).Flush()
-		hang(w, r)
-	})
-	if attempt.Status != 200 || attempt.Response != "a beginning" || attempt.Duration != bodyTimeout {
-		t.Errorf("a receiver that stalls in the body: %+v", attempt)
-	}
+	proxy.wantNoConnection(t)
 }
 
 // sendInVirtualTime sends a message to a receiver on an in-memory network, on which no timeout depends on the
@@ -232,67 +229,75 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 func sendInVirtualTime(t *testing.T, handler http.HandlerFunc) (attempt shop.Attempt) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, listener, server := newSender("v1.2.3", nil, nil), make(pipeListener, 1), &http.Server{Handler: handler}
-		s.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			listener <- there
-			return here, nil
-		}
-		go server.Serve(listener)
+		s := newSender("v1.2.3", nil, nil)
+		s.transport.DialContext = shoptest.ServeInMemory(t, handler)
 		attempt, _ = s.send(t.Context(), message("http://receiver.example/"))
 		s.close()
-		server.Close()
 	})
 	return attempt
 }
 
-// pipeListener is a listener for the connections in a channel.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	if conn, ok := <-l; ok {
-		return conn, nil
+// Only the beginning of a long response is read, and it is stored as valid text.
+func TestLongResponsesAreTruncated(t *testing.T) {
+	t.Parallel()
+	for part, want := range map[string]string{
+		"a":         strings.Repeat("a", 1024),
+		"€":         strings.Repeat("€", 341),
+		"abcd€":     strings.Repeat("abcd€", 146) + "ab",
+		"\xff\xfea": strings.Repeat("\uFFFDa", 256), // not text
+		"\xe2\x82 ": strings.Repeat("\uFFFD ", 256), // half of a character
+	} {
+		attempt := sendInVirtualTime(t, func(w http.ResponseWriter, r *http.Request) {
+			for err := error(nil); err == nil && r.Context().Err() == nil; { // the response never ends
+				_, err = io.WriteString(w, strings.Repeat(part, 1000))
+			}
+		})
+		if attempt.Status != 200 || attempt.Response != want {
+			t.Errorf("%q: %d, %d bytes %q", part, attempt.Status, len(attempt.Response), attempt.Response)
+		}
 	}
-	return nil, net.ErrClosed
 }
 
-func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (l pipeListener) Close() error { close(l); return nil }
-
-// A receiver that switches protocols does not block the attempt. The response body would be the open
-// connection, which never ends, so it is not read.
-func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
+// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part
+// received so far counts. If the receiver has switched protocols, the body would be the open connection,
+// which never ends, so it is not read.
+func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
-	s := unrestrictedSender(t)
-	release := make(chan struct{})
-	defer close(release)
-	silent := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
-		connection, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	for _, c := range []struct {
+		name    string
+		handler http.HandlerFunc
+		want    shop.Attempt
+	}{
+		{"hangs", hang, shop.Attempt{Error: fmt.Sprint("no response within ", attemptTimeout), Duration: attemptTimeout}},
+		{"stalls in the body", func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "a beginning")
+			w.(http.Flusher).Flush()
+			hang(w, r)
+		}, shop.Attempt{Status: 200, Response: "a beginning", Duration: bodyTimeout}},
+		{"switches protocols", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+			io.Copy(io.Discard, conn) // until the sender closes the connection
+			conn.Close()
+		}, shop.Attempt{Status: 101}},
+	} {
+		got := sendInVirtualTime(t, c.handler)
+		c.want.At = got.At
+		if got != c.want {
+			t.Errorf("a receiver that %s: got %+v, want %+v", c.name, got, c.want)
 		}
-		io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
-		go func() {
-			<-release
-			connection.Close()
-		}()
-	})
-	if attempt, _ := s.send(t.Context(), message(silent.URL)); attempt.Status != http.StatusSwitchingProtocols || attempt.Response != "" {
-		t.Errorf("%+v", attempt)
 	}
 }
 
 // Error messages are understandable and reveal nothing about our network.
 func TestErrorMessages(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := listener.Addr().String()
-	listener.Close()
+	nobody := newReceiver(t, nil)
+	nobody.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -301,25 +306,21 @@ func TestErrorMessages(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(secure.Certificate())
 	trusting.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
-	_, port, _ := net.SplitHostPort(secure.Listener.Addr().String())
+	localhost := strings.Replace(secure.URL, "127.0.0.1", "localhost", 1)
+	nowhere := newSender("v1", nil, new(dnsServer).resolver())
 	closing := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
 	shouting := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 64<<10)) })
-	babbling := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, _ := w.(http.Hijacker).Hijack()
-		io.WriteString(conn, "hello\r\n\r\n")
-		conn.Close()
-	})
 	for _, c := range []struct {
 		sender    *sender
 		url, want string
 	}{
-		{unrestrictedSender(t), "http://" + nobody, "connection refused"},
+		{unrestrictedSender(t), nobody.URL, "connection refused"},
 		{unrestrictedSender(t), secure.URL, "the certificate is not trusted: it is signed by an unknown authority"},
-		{trusting, "https://localhost:" + port, "the certificate is not trusted: it is for a different host name"},
+		{trusting, localhost, "the certificate is not trusted: it is for a different host name"},
 		{unrestrictedSender(t), strings.Replace(closing.URL, "http:", "https:", 1), "the server does not speak TLS"},
 		{unrestrictedSender(t), closing.URL, "the connection was closed before a response arrived"},
 		{unrestrictedSender(t), shouting.URL, "the response could not be read"},
-		{unrestrictedSender(t), babbling.URL, "the response could not be read"},
+		{nowhere, "http://nobody.example.com/", "the host name nobody.example.com has no address"},
 	} {
 		if attempt, _ := c.sender.send(t.Context(), message(c.url)); attempt.Status != 0 || attempt.Error != c.want {
 			t.Errorf("%s: %+v, want %s", c.url, attempt, c.want)
@@ -334,7 +335,7 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "1": time.Second, "120": 2 * time.Minute, "-1": 0, "1.5": 0, "soon": 0, "4294967295": 365 * 24 * time.Hour, "99999999999999999999": 0,
+		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "4294967295": 365 * 24 * time.Hour, "99999999999999999999": 0,
 		"Sun, 15 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sunday, 15-Nov-26 12:01:00 GMT": time.Minute,
 		"Sun, 15 Nov 2026 11:00:00 GMT": 0, "Sat, 15 Nov 2036 12:00:00 GMT": 365 * 24 * time.Hour,
 	} {
@@ -342,11 +343,137 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q is %s, want %s", value, got, want)
 		}
 	}
-	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "77")
-		w.WriteHeader(http.StatusTooManyRequests)
-	})
-	if attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
-		t.Errorf("%+v, Retry-After %s", attempt, after)
+}
+
+func TestRequirePublic(t *testing.T) {
+	t.Parallel()
+	for kind, addresses := range map[string]string{
+		"": `1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255 172.15.255.255
+			172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255 2606:4700::1111 2a00:1450:4001::1 ::ffff:8.8.8.8
+			64:ff9b::808:808 2002:808:808::1 2003::1`,
+		"unspecified": "0.0.0.0 0.1.2.3 :: ::ffff:0.0.0.0 64:ff9b::",
+		"private": `10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 172.16.0.1 172.31.255.255 192.168.0.1 fc00::1 fdff::ffff
+			::ffff:10.0.0.1 ::ffff:c0a8:1 64:ff9b::a00:1 64:ff9b::c0a8:101 2002:a00:1::1 2002:c0a8:101::`,
+		"loopback":   "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1 64:ff9b::7f00:1 2002:7f00:1::",
+		"link-local": "169.254.169.254 169.254.0.1 fe80::1 febf::1 2606:4700::1111%eth0 ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe",
+		"multicast":  "224.0.0.1 239.255.255.255 ff02::1 ff0e::1",
+		"reserved": `192.0.0.1 192.0.0.170 192.0.2.1 192.88.99.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 240.0.0.1
+			255.255.255.255 ::2 ::7f00:1 ::10.0.0.1 64:ff9b:1::1 100::1 2001::1 2001:0:7f00:1:: 2001:db8::1 3fff::1 fec0::1 4000::1`,
+	} {
+		for address := range strings.FieldsSeq(addresses) {
+			addr := netip.MustParseAddr(address)
+			want := "the address " + addr.String() + " is " + kind + ";"
+			if err := requirePublic(addr); (err == nil) != (kind == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s (%s): %v", address, kind, err)
+			}
+		}
+	}
+}
+
+// dnsServer is a DNS server that answers with configured addresses and counts the lookups.
+type dnsServer struct {
+	answers map[string][]string // the addresses for each name; each lookup returns the next one, and the last one repeats
+	lookups atomic.Int32
+}
+
+func (s *dnsServer) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go s.answer(there)
+		return here, nil
+	}}
+}
+
+// answer answers one query, which its length precedes. Each lookup sends an A query and an AAAA query, so
+// only the A queries are counted.
+func (s *dnsServer) answer(conn net.Conn) {
+	defer conn.Close()
+	var message dnsmessage.Message
+	packet := make([]byte, 512)
+	io.ReadFull(conn, packet[:2])
+	if n, _ := io.ReadFull(conn, packet[:binary.BigEndian.Uint16(packet)]); message.Unpack(packet[:n]) != nil {
+		return
+	}
+	question := message.Questions[0]
+	message.Header = dnsmessage.Header{ID: message.ID, Response: true, Authoritative: true, RecursionAvailable: true}
+	message.Additionals = nil
+	if addresses := s.answers[strings.TrimSuffix(question.Name.String(), ".")]; len(addresses) == 0 {
+		message.RCode = dnsmessage.RCodeNameError
+	} else {
+		address := netip.MustParseAddr(addresses[min(int(s.lookups.Load()), len(addresses)-1)])
+		header := dnsmessage.ResourceHeader{Name: question.Name, Class: question.Class}
+		if question.Type == dnsmessage.TypeA {
+			s.lookups.Add(1)
+		}
+		if address.Is4() && question.Type == dnsmessage.TypeA {
+			message.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AResource{A: address.As4()}}}
+		} else if address.Is6() && question.Type == dnsmessage.TypeAAAA {
+			message.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}}}
+		}
+	}
+	packed, _ := message.Pack()
+	conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...))
+}
+
+// If a host name resolves to a private address, the connection is refused.
+func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	server := newReceiver(t, nil)
+	names := map[string][]string{
+		"loopback.example.com": {"127.0.0.1"}, "metadata.example.com": {"169.254.169.254"}, "zero.example.com": {"0.0.0.0"},
+		"loopback6.example.com": {"::1"}, "local6.example.com": {"fc00::1"}, "mapped.example.com": {"::ffff:127.0.0.1"},
+	}
+	s := newSender("v1", requirePublic, (&dnsServer{answers: names}).resolver())
+	defer s.close()
+	for name, addresses := range names {
+		attempt, _ := s.send(t.Context(), message("http://"+name+":"+server.port+"/"))
+		address := netip.MustParseAddr(addresses[0])
+		if attempt.Error != requirePublic(address.Unmap()).Error() && (address.Is4() || hasIPv6()) {
+			t.Errorf("%s: %+v", name, attempt)
+		}
+	}
+	system := newSender("v1", requirePublic, nil)
+	defer system.close()
+	for _, host := range []string{"127.0.0.1", "LOCALHOST", "0.0.0.0", "127.1", "2130706433", "0x7f000001", "017700000001",
+		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:0001]"} {
+		if attempt, _ := system.send(t.Context(), message("http://"+host+":"+server.port)); attempt.Status != 0 || attempt.Error == "" {
+			t.Errorf("%s: %+v", host, attempt)
+		}
+	}
+	server.wantNoConnection(t)
+}
+
+func hasIPv6() bool {
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err == nil {
+		listener.Close()
+	}
+	return err == nil
+}
+
+// The check applies to exactly the address that is dialled and does not look up the name separately.
+// Otherwise a name could resolve to a public address for the check and to a private one for the connection
+// (DNS rebinding).
+func TestAddressIsCheckedWhenConnecting(t *testing.T) {
+	t.Parallel()
+	good, bad := newReceiver(t, nil), newReceiver(t, nil, "127.0.0.2:0")
+	names := &dnsServer{answers: map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}}}
+	s := newSender("v1", func(addr netip.Addr) error {
+		if addr == netip.MustParseAddr("127.0.0.1") {
+			return nil // this address stands in for a public one
+		}
+		return requirePublic(addr)
+	}, names.resolver())
+	defer s.close()
+	const url = "http://turns.example.com:"
+	if attempt, _ := s.send(t.Context(), message(url+good.port)); attempt.Status != 200 {
+		t.Errorf("the first time: %+v", attempt)
+	}
+	if attempt, _ := s.send(t.Context(), message(url+bad.port)); !strings.Contains(attempt.Error, "127.0.0.2 is loopback") {
+		t.Errorf("the second time: %+v", attempt)
+	}
+	bad.wantNoConnection(t)
+	if n := names.lookups.Load(); n != 2 {
+		t.Errorf("two attempts made %d lookups", n)
 	}
 }

@@ -1,9 +1,0 @@
-package webhook
-
-import (
-	"testing"
-
-	"animalstore/internal/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
