@@ -12,25 +12,23 @@ func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 	t.Parallel()
 	const shopOrigin = "https://shop.example.com"
 	for _, c := range []struct {
-		name    string
-		origins []string
-		origin  string
-		allowed string
-		vary    string
+		name, configured, origin, allowed string
 	}{
-		{"none configured", nil, shopOrigin, "", ""},
-		{"the configured one", []string{"https://other.example.com", shopOrigin}, shopOrigin, shopOrigin, "Origin"},
-		{"a foreign one", []string{shopOrigin}, "https://evil.example.com", "", "Origin"},
-		{"one that begins alike", []string{shopOrigin}, shopOrigin + ".evil.com", "", "Origin"},
-		{"another scheme", []string{shopOrigin}, "http://shop.example.com", "", "Origin"},
-		{"null", []string{shopOrigin}, "null", "", "Origin"},
-		{"no browser", []string{shopOrigin}, "", "", "Origin"},
-		{"any", []string{"*"}, "https://whatever.example.com", "*", "Origin"},
+		{"none configured", "", shopOrigin, ""},
+		{"the configured one", "https://other.example.com " + shopOrigin, shopOrigin, shopOrigin},
+		{"one that begins alike", shopOrigin, shopOrigin + ".evil.com", ""},
+		{"another scheme", shopOrigin, "http://shop.example.com", ""},
+		{"null", shopOrigin, "null", ""},
+		{"no browser", shopOrigin, "", ""},
+		{"any", "*", "https://whatever.example.com", "*"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, func(config *Config) { config.Origins = c.origins })
-			origin := "Origin: " + c.origin
+			s := newShop(t, func(config *Config) { config.Origins = strings.Fields(c.configured) })
+			origin, vary := "Origin: "+c.origin, ""
+			if c.configured != "" {
+				vary = "Origin"
+			}
 			for _, got := range []testResponse{
 				s.do("GET", "/v1/pets", "", origin),
 				s.do("GET", "/v1/pets", "", origin, "Authorization: "),
@@ -38,19 +36,13 @@ func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 				s.do("OPTIONS", "/v1/pets", "", origin, "Authorization: ", "Access-Control-Request-Method: POST"),
 			} {
 				h := got.Header
-				if h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Vary") != c.vary {
-					t.Errorf("%s: allowed is %q and Vary %q", got.Request.Method, h.Get("Access-Control-Allow-Origin"), h.Get("Vary"))
-				}
-				if h.Get("Access-Control-Allow-Credentials") != "" {
-					t.Error("credentials are allowed")
-				}
 				preflight := got.Request.Method == "OPTIONS" && c.allowed != ""
-				if (h.Get("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS, POST") != preflight ||
-					(h.Get("Access-Control-Allow-Headers") == corsRequestHeaders) != preflight {
-					t.Errorf("%s: the preflight's headers are %v", got.Request.Method, h)
-				}
-				if (h.Get("Access-Control-Expose-Headers") != "") != (c.allowed != "") {
-					t.Errorf("%s: exposed is %q", got.Request.Method, h.Get("Access-Control-Expose-Headers"))
+				if h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Vary") != vary ||
+					h.Get("Access-Control-Allow-Credentials") != "" ||
+					(h.Get("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS, POST") != preflight ||
+					(h.Get("Access-Control-Allow-Headers") == corsRequestHeaders) != preflight ||
+					(h.Get("Access-Control-Expose-Headers") != "") != (c.allowed != "") {
+					t.Errorf("%s: got %v, want the origin %q and a preflight: %v", got.Request.Method, h, c.allowed, preflight)
 				}
 			}
 			if got := s.do("GET", "/metrics", "", origin); got.Header.Get("Access-Control-Allow-Origin") != "" {

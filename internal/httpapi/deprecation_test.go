@@ -24,12 +24,9 @@ func TestDeprecatedGetPetStillWorks(t *testing.T) {
 	got := s.do("GET", "/v1/pets/1", "")
 	got.want(t, 200, `{"id":1,"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
 	s.do("GET", "/v1/pets/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
-	s.do("GET", "/v1/pets/%31", "").want(t, 200, "")
-	s.do("GET", "/v1/pets/1?x=%zz", "").want(t, 200, "")
-	for _, id := range []string{"2", "1e0", "+1", "%2B1", "1%20", "-9223372036854775808", "18446744073709551616", "18446744073709551617", "🐈", "null"} {
-		t.Run(id, func(t *testing.T) {
-			s.do("GET", "/v1/pets/"+id, "").wantError(t, 404, shop.NotFound)
-		})
+	s.do("GET", "/v1/pets/%31?x=%zz", "").want(t, 200, "")
+	for _, id := range []string{"2", "1e0", "+1", "1%20", "18446744073709551617", "🐈"} {
+		s.do("GET", "/v1/pets/"+id, "").wantError(t, 404, shop.NotFound)
 	}
 }
 
@@ -44,27 +41,20 @@ func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
 		s.do("HEAD", "/v1/pets/1", ""),
 		s.do("GET", "/v1/pets/1", "", "If-None-Match: "+tag),
 		s.do("GET", "/v1/pets/2", ""),
-		s.do("GET", "/v1/pets/abc", ""),
 		s.do("GET", "/v1/pets/1", "", "Authorization: "),
-		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer wrong"),
-		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer "+s.key(shop.PetsWrite)),
+		s.do("GET", "/v1/pets/1", "", bearing(s.key(shop.PetsWrite))),
 	} {
-		if d := got.Header.Get("Deprecation"); d != "@1794700800" {
-			t.Errorf("%d: Deprecation is %q", got.StatusCode, d)
-		}
-		if d := got.Header.Get("Sunset"); d != "Thu, 05 Dec 2030 00:00:00 GMT" {
-			t.Errorf("%d: Sunset is %q", got.StatusCode, d)
-		}
-		if l := got.link("successor-version"); l != "/v1/pets" {
-			t.Errorf("%d: the successor is %q", got.StatusCode, l)
+		if h := got.Header; h.Get("Deprecation") != "@1794700800" || h.Get("Sunset") != "Thu, 05 Dec 2030 00:00:00 GMT" ||
+			got.link("successor-version") != "/v1/pets" {
+			t.Errorf("%d: the headers %v do not announce the removal", got.StatusCode, h)
 		}
 		for _, relation := range []string{"deprecation", "sunset"} {
 			s.do("GET", got.link(relation), "", "Authorization: ").want(t, 200, "")
 		}
 	}
-	for _, got := range []testResponse{s.do("GET", "/v1/pets", ""), s.do("POST", "/v1/pets/1", "{}"), s.do("OPTIONS", "/v1/pets/1", "")} {
-		if got.Header.Get("Deprecation") != "" || got.Header.Get("Sunset") != "" {
-			t.Errorf("%s %s announces a removal", got.Request.Method, got.Request.URL.Path)
+	for _, method := range []string{"PATCH", "POST", "OPTIONS"} {
+		if got := s.do(method, "/v1/pets/1", "{}"); got.Header.Get("Deprecation") != "" || got.Header.Get("Sunset") != "" {
+			t.Errorf("%s announces a removal: %v", method, got.Header)
 		}
 	}
 }
@@ -79,13 +69,10 @@ func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 	today = today.Add(1)
 	got := s.do("GET", "/v1/pets/1", "")
 	got.wantError(t, 410, shop.OperationRemoved)
-	if !strings.Contains(got.message(t), "GET /pets?id=") {
-		t.Errorf("the message %q does not name the replacement", got.message(t))
+	if !strings.Contains(got.message(t), "GET /pets?id=") || got.Header.Get("Sunset") == "" ||
+		got.link("successor-version") != "/v1/pets" {
+		t.Errorf("%s with %v does not name the replacement", got.body, got.Header)
 	}
-	if got.Header.Get("Sunset") == "" || got.link("successor-version") != "/v1/pets" {
-		t.Error("after the removal, the response does not name the replacement")
-	}
-	s.do("GET", "/v1/pets/abc", "").wantError(t, 410, shop.OperationRemoved)
 	s.do("HEAD", "/v1/pets/1", "").wantError(t, 410, shop.OperationRemoved)
 	s.do("GET", "/v1/pets/1", "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 	s.do("GET", "/v1/pets?id=1", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
@@ -97,10 +84,10 @@ func TestDeprecatedCallsAreCountedByKey(t *testing.T) {
 	s.add(`{"name":"Rex","categoryId":1}`)
 	key := s.key(shop.PetsRead)
 	for range 3 {
-		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer "+key)
+		s.do("GET", "/v1/pets/1", "", bearing(key))
 	}
 	s.do("GET", "/v1/pets/2", "")
-	s.do("GET", "/v1/pets/1", "", "Authorization: Bearer wrong")
+	s.do("GET", "/v1/pets/1", "", bearing("wrong"))
 	metrics := string(s.do("GET", "/metrics", "").body)
 	for _, want := range []string{
 		`animalstore_deprecated_calls_total{key="keys/1",name="Žofie <at the till>",operation="getPet"} 3`,

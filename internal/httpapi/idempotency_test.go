@@ -29,15 +29,11 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			t.Fatalf("%s: %d %s", r.operation, first.StatusCode, first.body)
 		}
 		state := s.snapshot() + string(s.do("GET", "/v1/keys", "").body)
-		for _, key := range []string{key, `Idempotency-Key: "` + r.operation + `"`} {
-			again := s.do(r.method, r.path, r.body, key)
-			if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
-				t.Errorf("%s: the retry returned %s, want %s", r.operation, again.body, want)
-			}
-			if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
-				again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
-				t.Errorf("%s: the retry returned %d %v", r.operation, again.StatusCode, again.Header)
-			}
+		again := s.do(r.method, r.path, r.body, `Idempotency-Key: "`+r.operation+`"`) // the quotes make no difference
+		again.want(t, first.StatusCode, strings.TrimSuffix(secretMember.ReplaceAllString(string(first.body), ""), "\n"))
+		if again.Header.Get("Idempotency-Replayed") != "true" || again.Header.Get("Location") != first.Header.Get("Location") ||
+			again.Header.Get("ETag") != first.Header.Get("ETag") {
+			t.Errorf("%s: the retry returned %v, want %v", r.operation, again.Header, first.Header)
 		}
 		if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
 			t.Errorf("%s: the retry changed something:\n%s\n%s", r.operation, state, after)
@@ -46,18 +42,12 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			s.do(r.method, r.path, r.body+" ", key).wantError(t, 422, shop.IdempotencyKeyReused)
 		}
 		s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
-		s.do(r.method, r.path+"?x=1", r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
-		s.do("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, key).wantError(t, 422, shop.IdempotencyKeyReused)
+		for _, path := range []string{r.path + "?x=1", "/v1/categories", "/v1/pets"} { // the key is bound to its path
+			if path != r.path {
+				s.do("POST", path, r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
+			}
+		}
 	}
-}
-
-// An idempotency key cannot be reused for a different path, even if the body is the same.
-func TestIdempotencyKeyIsBoundToItsPath(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	const body = `{"name":"x","categoryId":1}`
-	s.do("POST", "/v1/pets", body, "Idempotency-Key: k").want(t, 201, "")
-	s.do("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 }
 
 // An idempotency key is valid only for the API key that used it, even after that API key is rotated.
@@ -109,10 +99,10 @@ func TestRetryOfARequestThatHasBecomeInvalid(t *testing.T) {
 
 func TestIdempotencyKeyForms(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("k", 255)
 	for field, want := range map[string]string{
-		"k": "k", `"k"`: "k", `"a \"b\" \\c"`: `a "b" \c`, "a b": "a b", `a"b`: `a"b`, `'k'`: "'k'", "~!@#$%^&*()": "~!@#$%^&*()",
-		strings.Repeat("k", 255): strings.Repeat("k", 255), `"` + strings.Repeat("k", 255) + `"`: strings.Repeat("k", 255),
-		"": "", `""`: "", `"k`: "", `"k"x`: "", `"k" `: "", `"a\b"`: "", `"a\`: "", "ž": "", "a\tb": "", "a\x7f": "", strings.Repeat("k", 256): "",
+		"k": "k", `"k"`: "k", `"a \"b\" \\c"`: `a "b" \c`, "a b": "a b", `a"b`: `a"b`, "~!@": "~!@", long: long, `"` + long + `"`: long,
+		"": "", `""`: "", `"k`: "", `"k"x`: "", `"a\b"`: "", `"a\`: "", "ž": "", "a\tb": "", long + "k": "",
 	} {
 		got, err := idempotencyKey([]string{field})
 		if (err == nil) != (want != "") || got != want {
@@ -123,9 +113,6 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		t.Error("two keys were accepted")
 	}
 	s := newShop(t)
-	for _, field := range []string{`"k`, strings.Repeat("k", 256), "ž"} {
-		s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: "+field).wantError(t, 400, shop.InvalidParameter)
-	}
 	request, err := http.NewRequest("POST", s.url+"/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":1}`))
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"net"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,11 +15,7 @@ func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
 	const limit = 3
 	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
 	for i := range 4 * limit {
-		if path := "/v1/openapi.json"; i%2 == 0 {
-			s.overPipe(t, path, adminKey).wantStatus(t, "200")
-		} else {
-			s.overPipe(t, path, "").wantStatus(t, "200")
-		}
+		s.overPipe(t, "/v1/openapi.json", []string{adminKey, ""}[i%2]).wantStatus(t, "200")
 	}
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
@@ -33,12 +27,7 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 	const limit = 3
 	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
 	for range 2 * limit { // each of these clients sends only half a body
-		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer connection.Close()
-		fmt.Fprintf(connection, "POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{\"name\":", adminKey)
+		fmt.Fprintf(s.dial(t), "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{\"name\":", keyLine)
 	}
 	entered, release := s.Store.HoldWrites()
 	var wg sync.WaitGroup
