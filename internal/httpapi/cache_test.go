@@ -48,8 +48,7 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 
 // A change that commits during a load makes the loaded response stale, even if the load read the old state.
 func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
 	for _, want := range []string{"before the change", "after the change"} {
 		got, err := cache.get(t.Context(), "GET /pets", func() (cachedResponse, error) {
@@ -65,8 +64,7 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 
 // A cached response expires as soon as a hold expires.
 func TestCachedResponsesExpireWithAHold(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
 	for range 2 { // the second response comes from the cache
@@ -78,8 +76,7 @@ func TestCachedResponsesExpireWithAHold(t *testing.T) {
 
 // All clients share the cache, but the links in a response contain the host that the client used.
 func TestCachedResponsesGetLinksPerClient(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	for _, host := range []string{"one.example", "two.example", "one.example"} {
@@ -93,8 +90,7 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 
 // Errors are not cached, so the next request tries again.
 func TestErrorsAreNotCached(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.do("GET", "/v1/pets/1", "").wantError(t, 404, shop.NotFound)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.do("GET", "/v1/pets/1", "").want(t, 200, "")

@@ -8,8 +8,7 @@ import (
 )
 
 func TestCategoryLifecycle(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	const smallest = "/v1/categories/-9223372036854775808"
 	s.do("GET", "/v1/categories", "").want(t, 200, "[]")
 	s.add(`{"name":"Rex","categoryId":2}`)
@@ -28,9 +27,7 @@ func TestCategoryLifecycle(t *testing.T) {
 	} {
 		got := s.do(c.method, c.path, c.body)
 		got.want(t, c.status, c.want)
-		if location := got.Header.Get("Location"); location != c.location {
-			t.Errorf("%s %s: Location is %q, want %q", c.method, c.path, location, c.location)
-		}
+		got.wantHeaders(t, "Location: "+c.location)
 	}
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.do("DELETE", "/v1/categories/1", "").wantError(t, 409, shop.CategoryInUse)
@@ -44,8 +41,7 @@ func TestCategoryLifecycle(t *testing.T) {
 
 // If only known categories are allowed, the message names the category together with all other bad members.
 func TestUnknownCategoryIsNamed(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.api.Service = s.node(shop.Options{KnownCategories: true})
 	for _, body := range []string{`{"name":"Mia","categoryId":2}`, `{"name":"","categoryId":2}`} {

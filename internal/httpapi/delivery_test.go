@@ -37,8 +37,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 
 // A delivery lists all of its attempts, and its webhook shows whether it is failing.
 func TestDeliveryListsItsAttempts(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	// Creating the webhook causes event 1.
 	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
 	s.do("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
@@ -79,8 +78,7 @@ func TestDeliveryListsItsAttempts(t *testing.T) {
 
 // A test or a redelivery is accepted at once, even if the webhook is disabled.
 func TestDisabledWebhookCanBeTestedAndRedelivered(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	s.deliver(t, shop.Attempt{Status: 200})

@@ -18,8 +18,7 @@ func day(text string) func() time.Time {
 }
 
 func TestDeprecatedGetPetStillWorks(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
 	got := s.do("GET", "/v1/pets/1", "")
 	got.want(t, 200, `{"id":1,"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
@@ -32,8 +31,7 @@ func TestDeprecatedGetPetStillWorks(t *testing.T) {
 
 // Every response from the deprecated operation announces its removal. No other response does.
 func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	tag := s.do("GET", "/v1/pets/1", "").Header.Get("ETag")
 	for _, got := range []testResponse{
@@ -44,18 +42,16 @@ func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
 		s.do("GET", "/v1/pets/1", "", "Authorization: "),
 		s.do("GET", "/v1/pets/1", "", bearing(s.key(shop.PetsWrite))),
 	} {
-		if h := got.Header; h.Get("Deprecation") != "@1794700800" || h.Get("Sunset") != "Thu, 05 Dec 2030 00:00:00 GMT" ||
-			got.link("successor-version") != "/v1/pets" {
-			t.Errorf("%d: the headers %v do not announce the removal", got.StatusCode, h)
+		got.wantHeaders(t, "Deprecation: @1794700800", "Sunset: Thu, 05 Dec 2030 00:00:00 GMT")
+		if successor := got.link("successor-version"); successor != "/v1/pets" {
+			t.Errorf("%d: the successor is %q, want /v1/pets", got.StatusCode, successor)
 		}
 		for _, relation := range []string{"deprecation", "sunset"} {
 			s.do("GET", got.link(relation), "", "Authorization: ").want(t, 200, "")
 		}
 	}
 	for _, method := range []string{"PATCH", "POST", "OPTIONS"} {
-		if got := s.do(method, "/v1/pets/1", "{}"); got.Header.Get("Deprecation") != "" || got.Header.Get("Sunset") != "" {
-			t.Errorf("%s announces a removal: %v", method, got.Header)
-		}
+		s.do(method, "/v1/pets/1", "{}").wantHeaders(t, "Deprecation: ", "Sunset: ")
 	}
 }
 
@@ -79,8 +75,7 @@ func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 }
 
 func TestDeprecatedCallsAreCountedByKey(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	key := s.key(shop.PetsRead)
 	for range 3 {

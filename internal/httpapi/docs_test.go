@@ -17,16 +17,14 @@ import (
 
 // The documentation is available without an API key.
 func TestDocsAreServed(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	for path, want := range map[string]string{
 		"/docs": "text/html", "/docs/guides": "text/html", "/docs/docs.css": "text/css", "/docs/docs.js": "text/javascript",
 		"/docs/swagger-ui-bundle.js": "text/javascript", "/docs/swagger-ui.css": "text/css", "/docs/swagger-ui.LICENSE.txt": "text/plain",
 	} {
 		got := s.do("GET", path, "", "Authorization: ")
-		if got.StatusCode != 200 || got.Header.Get("Content-Type") != want+"; charset=utf-8" || len(got.body) == 0 {
-			t.Errorf("%s: %d, a %s of %d bytes, want a %s", path, got.StatusCode, got.Header.Get("Content-Type"), len(got.body), want)
-		}
+		got.want(t, 200, "")
+		got.wantHeaders(t, "Content-Type: "+want+"; charset=utf-8")
 		s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
 	}
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
@@ -37,8 +35,7 @@ func TestDocsAreServed(t *testing.T) {
 // The documentation pages run only scripts from this server and send requests only to the servers listed
 // in the OpenAPI document.
 func TestDocsPagesRunOnlyOwnScripts(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, func(c *Config) {
+	s := parallelShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
 	})
 	inline := regexp.MustCompile(`(?i)<script(?: [^>]*)?>[^<]|<style|\son[a-z]+=|\sstyle=|(?:src|href)="/`)

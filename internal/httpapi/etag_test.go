@@ -30,8 +30,7 @@ func TestIfMatchPreventsLostUpdates(t *testing.T) {
 
 // If-Match is respected for every type of resource.
 func TestIfMatchIsNeverIgnored(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.stockEverything()
 	for _, c := range []struct{ method, path, body string }{
 		{"PATCH", "/v1/store/orders/1", `{"status":"approved"}`},

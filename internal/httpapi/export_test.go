@@ -17,8 +17,7 @@ import (
 )
 
 func TestExportFormats(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
 	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
@@ -29,10 +28,8 @@ func TestExportFormats(t *testing.T) {
 	got := s.do("GET", "/v1/exports/pets.csv", "")
 	got.want(t, 200, "id,name,categoryId,status\r\n2,\"a \"\"b\"\", c\",-9223372036854775808,\r\n"+
 		"3,'=HYPERLINK(1),9223372036854775807,sold\r\n4,\" Žofka\",1,\r")
-	if h := got.Header; h.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || h.Get("Cache-Control") != "no-store" ||
-		h.Get("Content-Disposition") != `attachment; filename="pets.csv"` {
-		t.Errorf("the headers are %v", h)
-	}
+	got.wantHeaders(t, "Content-Type: text/csv; charset=utf-8; header=present", "Cache-Control: no-store",
+		`Content-Disposition: attachment; filename="pets.csv"`)
 	got = s.do("GET", "/v1/exports/pets.ndjson", "")
 	got.want(t, 200, `{"id":2,"name":"a \"b\", c","categoryId":-9223372036854775808}`+"\n"+
 		`{"id":3,"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`+"\n"+
@@ -147,8 +144,7 @@ func (s *testShop) failLater(reads int64) {
 // If an export fails before it sends anything, the client gets an error response. If it fails later, the
 // response is cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.fill(3000)
 	s.failLater(1)
 	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
@@ -174,8 +170,7 @@ func TestFailedExportIsCutOff(t *testing.T) {
 
 // An export stops when its API key is revoked.
 func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.fill(2500)
 	key := s.Key(t, shop.PetsRead)
 	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
@@ -193,8 +188,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 
 // A node limits the number of exports. When a client disconnects, another client can start an export.
 func TestExportsAreLimited(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.fill(100) // more than net/http buffers
 	var open []*pipeClient
 	for range maxExports {

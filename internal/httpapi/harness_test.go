@@ -38,6 +38,13 @@ func newShop(t *testing.T, change ...func(*Config)) *testShop {
 	return newShopWith(t, shoptest.Options{}, change...)
 }
 
+// parallelShop is newShop for a test that runs in parallel with others.
+func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
+	t.Helper()
+	t.Parallel()
+	return newShop(t, change...)
+}
+
 func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *testShop {
 	t.Helper()
 	s := &testShop{Shop: shoptest.Open(t, o), t: t, log: &syncBuffer{}}
@@ -210,6 +217,17 @@ func (a testResponse) want(t *testing.T, status int, body string) {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
 		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
+	}
+}
+
+// wantHeaders checks headers of the form "Name: value". An empty value means that there is no such header.
+func (a testResponse) wantHeaders(t *testing.T, headers ...string) {
+	t.Helper()
+	for _, header := range headers {
+		name, want, _ := strings.Cut(header, ": ")
+		if got := strings.Join(a.Header.Values(name), ", "); got != want {
+			t.Errorf("%s %s: %d with %s %q, want %q", a.Request.Method, a.Request.URL, a.StatusCode, name, got, want)
+		}
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 )
 
 func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
 	s.Store.FailWith(func(bool) error { return errSecret })
 	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)

@@ -44,8 +44,7 @@ func (d deadlines) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 // A stream may be idle for longer than its write timeout. Over HTTP/2, it would be reset if a deadline were
 // left behind.
 func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.runJobs()
 	var last atomic.Value
 	s.overHTTP2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(deadlines{w, &last}, r) }))
@@ -68,8 +67,7 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 // If a client does not read its stream, the stream is reset. Other requests on the same connection still
 // work.
 func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.runJobs()
 	s.overHTTP2(s.api)
 	s.skipValidation = true
@@ -94,8 +92,7 @@ func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 // If a request is refused before its body is read, the connection stays open for the other requests that
 // share it.
 func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.overHTTP2(s.api)
 	var connections []string
 	for range 3 {
@@ -137,11 +134,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			s.do("OPTIONS", "/v1/pets", ""), s.do("PUT", "/v1/pets", ""), s.do("GET", "/livez", ""), s.do("GET", "/debug/pprof/", ""),
 			s.do("GET", "/v1/openapi.json", "", "If-None-Match: *"), s.do("HEAD", "/v1/events", "", "Accept: text/event-stream"),
 		} {
-			h := got.Header
-			if len(h.Values("X-Content-Type-Options")) != 1 || h.Get("X-Content-Type-Options") != "nosniff" ||
-				h.Get("Strict-Transport-Security") != c.strictly {
-				t.Errorf("%+v: %s: %v", c, got.Request.URL.Path, h)
-			}
+			got.wantHeaders(t, "X-Content-Type-Options: nosniff", "Strict-Transport-Security: "+c.strictly)
 		}
 	}
 }

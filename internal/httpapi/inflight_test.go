@@ -41,9 +41,7 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 	}
 	got := s.do("GET", "/v1/pets", "")
 	got.wantError(t, 503, shop.Unavailable)
-	if got.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After is %q", got.Header.Get("Retry-After"))
-	}
+	got.wantHeaders(t, "Retry-After: 1")
 	s.do("GET", "/livez", "").want(t, 200, "")
 	s.do("GET", "/metrics", "").want(t, 200, "")
 	release()
