@@ -23,17 +23,14 @@ func TestOnlyAValidBearerKeyIsAccepted(t *testing.T) {
 	for _, header := range []string{"Bearer " + adminKey, "Bearer " + good, "bEARER   " + good} {
 		s.do("GET", "/v1/pets", "", "Authorization: "+header).want(t, 200, "[]")
 	}
-	missing := s.do("GET", "/v1/pets", "", "Authorization: ")
-	missing.wantError(t, 401, shop.MissingAPIKey)
-	missing.wantHeaders(t, "WWW-Authenticate: "+realm)
+	s.do("GET", "/v1/pets", "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey).wantHeaders(t, "WWW-Authenticate: "+realm)
 	for _, header := range []string{
 		"Basic YTpi", good, "Bearer", "Bearer " + good + " " + good, "Bearer nobody-knows-this-key", "Bearer " + strings.ToUpper(good),
 		"Bearer " + good[:len(good)-1], "Bearer " + strings.Repeat("k", 30000), "Bearer " + adminKey[:16], "Bearer " + expired.Secret,
 		"Bearer ask_live_000000000000000000000000000000_2j6gTR", // well-formed, but never issued
 		"Bearer ask_test_" + good[9:],                           // of the other environment
 	} {
-		got := s.do("GET", "/v1/pets", "", "Authorization: "+header)
-		got.wantError(t, 401, shop.InvalidAPIKey)
+		got := s.do("GET", "/v1/pets", "", "Authorization: "+header).wantError(t, 401, shop.InvalidAPIKey)
 		got.wantHeaders(t, "WWW-Authenticate: "+realm+`, error="invalid_token"`)
 	}
 }
@@ -118,9 +115,7 @@ func TestKeyIsNotJudgedWithoutTheStore(t *testing.T) {
 	s := parallelShop(t)
 	key := s.key(shop.PetsRead)
 	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
-	got := s.do("GET", "/v1/pets", "", bearing(key))
-	got.wantError(t, 503, shop.Unavailable)
-	got.wantHeaders(t, "Retry-After: 1")
+	s.do("GET", "/v1/pets", "", bearing(key)).wantError(t, 503, shop.Unavailable).wantHeaders(t, "Retry-After: 1")
 	s.do("GET", "/v1/pets", "", bearing("mistyped")).wantError(t, 401, shop.InvalidAPIKey)
 	s.Store.FailWith(nil)
 	s.do("GET", "/v1/pets", "", bearing(key)).want(t, 200, "[]")

@@ -25,9 +25,7 @@ func TestCategoryLifecycle(t *testing.T) {
 		{"PUT", smallest, `{"name":"Dragons"}`, 201, `{"id":-9223372036854775808,"name":"Dragons"}`, smallest},
 		{"DELETE", smallest, "", 204, "", ""},
 	} {
-		got := s.do(c.method, c.path, c.body)
-		got.want(t, c.status, c.want)
-		got.wantHeaders(t, "Location: "+c.location)
+		s.do(c.method, c.path, c.body).want(t, c.status, c.want).wantHeaders(t, "Location: "+c.location)
 	}
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.do("DELETE", "/v1/categories/1", "").wantError(t, 409, shop.CategoryInUse)
@@ -46,8 +44,7 @@ func TestUnknownCategoryIsNamed(t *testing.T) {
 	s.api.Service = s.node(shop.Options{KnownCategories: true})
 	for _, body := range []string{`{"name":"Mia","categoryId":2}`, `{"name":"","categoryId":2}`} {
 		for _, got := range []testResponse{s.do("POST", "/v1/pets", body), s.do("PATCH", "/v1/pets/1", body)} {
-			got.wantError(t, 400, shop.ValidationFailed)
-			message := got.message(t)
+			message := got.wantError(t, 400, shop.ValidationFailed).message(t)
 			if !strings.Contains(message, " categoryId ") || strings.Contains(message, " name ") != strings.Contains(body, `""`) {
 				t.Errorf("%s: the message %q does not name the bad members", body, message)
 			}

@@ -63,8 +63,7 @@ func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 	s.do("GET", "/v1/pets/1", "").want(t, 200, "")
 
 	today = today.Add(1)
-	got := s.do("GET", "/v1/pets/1", "")
-	got.wantError(t, 410, shop.OperationRemoved)
+	got := s.do("GET", "/v1/pets/1", "").wantError(t, 410, shop.OperationRemoved)
 	if !strings.Contains(got.message(t), "GET /pets?id=") || got.Header.Get("Sunset") == "" ||
 		got.link("successor-version") != "/v1/pets" {
 		t.Errorf("%s with %v does not name the replacement", got.body, got.Header)

@@ -33,16 +33,6 @@ func fuzzBody(f *testing.F, check func(t *testing.T, body []byte), seeds ...stri
 	f.Fuzz(check)
 }
 
-// wantRefusal checks the code of an error and that its message is one line of plain text.
-func wantRefusal(t *testing.T, input any, err error, codes ...shop.Code) {
-	t.Helper()
-	e := shop.AsError(err)
-	if !slices.Contains(codes, e.Code) {
-		t.Fatalf("%q: %v, want one of %v", input, err, codes)
-	}
-	wantLine(t, e.Message)
-}
-
 // wantLine checks that a text can be displayed safely on one line in a log or on a page.
 func wantLine(t *testing.T, text string) {
 	t.Helper()
@@ -53,13 +43,21 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// accepted reports whether a body was accepted. If not, it checks the refusal.
-func accepted(t *testing.T, body []byte, err error) bool {
+// accepted reports whether an input was accepted. If not, it checks the code of the error and that its message is
+// one line of plain text. By default, the codes are those of bodies.
+func accepted[T string | []byte](t *testing.T, input T, err error, codes ...shop.Code) bool {
 	t.Helper()
-	if err != nil {
-		wantRefusal(t, body, err, shop.InvalidJSON, shop.ValidationFailed)
+	if err == nil {
+		return true
 	}
-	return err == nil
+	if codes == nil {
+		codes = []shop.Code{shop.InvalidJSON, shop.ValidationFailed}
+	}
+	if e := shop.AsError(err); !slices.Contains(codes, e.Code) {
+		t.Fatalf("%q: %v, want one of %v", input, err, codes)
+	}
+	wantLine(t, shop.AsError(err).Message)
+	return false
 }
 
 // members decodes a JSON object with the standard library.
@@ -150,8 +148,7 @@ func FuzzImport(f *testing.F) {
 func FuzzIdempotencyKey(f *testing.F) {
 	fuzzText(f, func(t *testing.T, text string) {
 		key, err := idempotencyKey([]string{text})
-		if err != nil {
-			wantRefusal(t, text, err, shop.InvalidParameter)
+		if !accepted(t, text, err, shop.InvalidParameter) {
 			return
 		}
 		odd := func(r rune) bool { return r < ' ' || r > '~' }
@@ -193,13 +190,14 @@ func FuzzLastEventID(f *testing.F) {
 func FuzzAuthorization(f *testing.F) {
 	fuzzText(f, func(t *testing.T, text string) {
 		secret, err := bearerToken([]string{text})
-		if text == "" {
-			wantRefusal(t, text, err, shop.MissingAPIKey)
-		} else if err != nil {
-			wantRefusal(t, text, err, shop.InvalidAPIKey)
-		} else if secret == "" || secret[0] == ' ' || !strings.HasSuffix(text, " "+secret) || !strings.EqualFold(text[:7], "bearer ") {
+		code := map[bool]shop.Code{true: shop.MissingAPIKey, false: shop.InvalidAPIKey}[text == ""]
+		if !accepted(t, text, err, code) {
+			return
+		}
+		if secret == "" || secret[0] == ' ' || !strings.HasSuffix(text, " "+secret) || !strings.EqualFold(text[:7], "bearer ") {
 			t.Fatalf("%q gave the key %q", text, secret)
-		} else if _, err := bearerToken([]string{text, text}); err == nil {
+		}
+		if _, err := bearerToken([]string{text, text}); err == nil {
 			t.Fatalf("%q is accepted twice", text)
 		}
 	}, "", "Bearer", "Bearer ", "Bearer k", "bearer  k", "BEARER k k", "Basic k", "Bearer\tk", " Bearer k", "k")
@@ -260,9 +258,7 @@ func FuzzPath(f *testing.F) {
 func FuzzOtherLists(f *testing.F) {
 	fuzzText(f, func(t *testing.T, query string) {
 		check := func(limit int, err error) {
-			if err != nil {
-				wantRefusal(t, query, err, shop.InvalidParameter, shop.InvalidCursor)
-			} else if limit < 1 || limit > maxLimit {
+			if accepted(t, query, err, shop.InvalidParameter, shop.InvalidCursor) && (limit < 1 || limit > maxLimit) {
 				t.Fatalf("%q has the limit %d", query, limit)
 			}
 		}

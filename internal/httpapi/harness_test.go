@@ -196,28 +196,30 @@ func (s *testShop) logLine(t *testing.T, got testResponse) string {
 	return ""
 }
 
-// wantError checks that the response is an error with the given status and code.
-func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
+// wantError checks that the response is an error with the given status and code. It returns the response.
+func (a testResponse) wantError(t *testing.T, status int, code shop.Code) testResponse {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, code)
 	}
 	if a.Request.Method == http.MethodHead {
-		return
+		return a
 	}
 	members := parsed[map[string]any](t, a)
 	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" ||
 		a.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("got %s %s, want the code %s, the status %d and a message", a.Header.Get("Content-Type"), a.body, code, status)
 	}
+	return a
 }
 
-// want checks the status of the response. If body is not empty, want also checks the response's body.
-func (a testResponse) want(t *testing.T, status int, body string) {
+// want checks the status of the response and, if body is not empty, its body. It returns the response.
+func (a testResponse) want(t *testing.T, status int, body string) testResponse {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
 		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
 	}
+	return a
 }
 
 // wantHeaders checks headers of the form "Name: value". An empty value means that there is no such header.

@@ -39,12 +39,23 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 		})
 		<-entered
 	}
-	got := s.do("GET", "/v1/pets", "")
-	got.wantError(t, 503, shop.Unavailable)
-	got.wantHeaders(t, "Retry-After: 1")
+	s.do("GET", "/v1/pets", "").wantError(t, 503, shop.Unavailable).wantHeaders(t, "Retry-After: 1")
 	s.do("GET", "/livez", "").want(t, 200, "")
 	s.do("GET", "/metrics", "").want(t, 200, "")
 	release()
 	wg.Wait()
 	s.do("GET", "/v1/pets", "").want(t, 200, "")
+}
+
+func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
+	s := parallelShop(t)
+	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.Store.FailWith(func(bool) error { return errSecret })
+	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
+	s.Store.FailWith(nil)
+	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.api.Stopping()
+	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]") // a node that is stopping still serves requests
 }
