@@ -44,11 +44,9 @@ func TestAuthenticationComesFirst(t *testing.T) {
 		"POST /v1/pets": "{", "POST /v1/pets?": strings.Repeat("x", maxBodyBytes+1), "HEAD /v1/pets": "",
 		"GET /metrics": "", "GET /debug/pprof/": "", "GET /debug/pprof/heap": "",
 	} {
-		t.Run(request, func(t *testing.T) {
-			method, path, _ := strings.Cut(request, " ")
-			s.do(method, path, body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
-			s.do(method, path, body, bearing("wrong")).wantError(t, 401, shop.InvalidAPIKey)
-		})
+		method, path, _ := strings.Cut(request, " ")
+		s.do(method, path, body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+		s.do(method, path, body, bearing("wrong")).wantError(t, 401, shop.InvalidAPIKey)
 	}
 }
 
@@ -93,8 +91,7 @@ func TestScopesLimitWhatAKeyMayDo(t *testing.T) {
 	}
 }
 
-// The router rejects a route without a scope. If one operation on a path is public, all operations on that
-// path are.
+// The router rejects a route without a scope. On one path, either all operations are public or none.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
 	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
@@ -109,8 +106,7 @@ func TestEveryRouteNeedsAScope(t *testing.T) {
 	}
 }
 
-// If the store cannot be read, the response to a well-formed key is a 503 and does not reveal whether the
-// key is valid.
+// If the store cannot be read, a well-formed key gets a 503, which does not reveal whether the key is valid.
 func TestKeyIsNotJudgedWithoutTheStore(t *testing.T) {
 	s := parallelShop(t)
 	key := s.key(shop.PetsRead)

@@ -30,8 +30,7 @@ func TestDocsAreServed(t *testing.T) {
 	}
 }
 
-// The documentation pages run only scripts from this server and send requests only to the servers listed
-// in the OpenAPI document.
+// The documentation pages run only own scripts and send requests only to the servers in the OpenAPI document.
 func TestDocsPagesRunOnlyOwnScripts(t *testing.T) {
 	s := parallelShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
@@ -84,8 +83,7 @@ func (c slowClient) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// A response without an API key needs little memory, even if its client does not read it. Each of these
-// clients asks another host for the largest files.
+// A response without a key needs little memory, even if its client does not read it. Each client asks another host.
 func TestSlowClientsWithoutAKeyNeedLittleMemory(t *testing.T) {
 	const clients, perClient = 300, 64 << 10
 	s := newShop(t)

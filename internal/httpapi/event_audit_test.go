@@ -75,8 +75,7 @@ const (
 	hookDisabled = `{"id":1,"url":"https://example.com/hook","types":["pet.created"],"enabled":false}`
 )
 
-// Each change causes an event with its actor and with the resource before and after the change. A request
-// that fails or changes nothing causes no events.
+// Each change causes an event with its actor and the resource before and after. Nothing else causes events.
 var changes = []change{
 	{"POST /v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
 		`category.created categories/7 ACTOR, {"id":7}, null`, `pet.created pets/1 ACTOR, ` + rexAvailable + `, null`}},

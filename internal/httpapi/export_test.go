@@ -81,8 +81,7 @@ func (s *testShop) fill(n int) {
 	}
 }
 
-// While animals are added and removed, an export contains every animal that is not removed exactly once.
-// It contains no animal that was added after the export started.
+// While animals are added and removed, an export has every remaining animal once and none that was added later.
 func TestExportDuringChanges(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		const animals = 2500 // an export reads a thousand at once
@@ -100,16 +99,9 @@ func TestExportDuringChanges(t *testing.T) {
 				s.do("DELETE", fmt.Sprintf("/v1/pets/%d", animals-1), "").want(t, 204, "")
 			}
 		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
-		for id := int64(1); id <= animals; id++ {
-			if !seen[id] && id != animals-1 {
-				t.Errorf("%d is missing", id)
-			}
-		}
-		if seen[animals+1] {
-			t.Error("the export has an animal that was added after its start")
+		delete(seen, animals-1) // it was removed meanwhile
+		if err := lines.Err(); err != nil || len(seen) != animals-1 || seen[animals+1] {
+			t.Errorf("got %d animals (%v), a late one: %v, want the other %d", len(seen), err, seen[animals+1], animals-1)
 		}
 	})
 }
@@ -141,8 +133,7 @@ func (s *testShop) failLater(reads int64) {
 	})
 }
 
-// If an export fails before it sends anything, the client gets an error response. If it fails later, the
-// response is cut off.
+// An export that fails before it sends anything gets an error response. If it fails later, it is cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(3000)

@@ -121,8 +121,7 @@ func FuzzBody(f *testing.F) {
 		`{"overlapSeconds":9223372036854775807}`, `{"overlapSeconds":null}`)
 }
 
-// FuzzImport checks that rows have increasing line numbers, that each row's problems fit on one line, and
-// that accepted names are valid UTF-8.
+// FuzzImport checks that rows have increasing line numbers, problems on one line, and names in valid UTF-8.
 func FuzzImport(f *testing.F) {
 	fuzzBody(f, func(t *testing.T, body []byte) {
 		rows, err := decodeImport("application/x-ndjson", body)
@@ -185,8 +184,7 @@ func FuzzLastEventID(f *testing.F) {
 	}, "", "0", "7", "000000000000000007", "999999999999999999", "1000000000000000000", "-1", "+1", "1.0", "٣", "1\n")
 }
 
-// FuzzAuthorization checks that a key is accepted only from a single Authorization header with the scheme
-// Bearer and that the key is not modified.
+// FuzzAuthorization checks that only a single header with the scheme Bearer has a key, which is not modified.
 func FuzzAuthorization(f *testing.F) {
 	fuzzText(f, func(t *testing.T, text string) {
 		secret, err := bearerToken([]string{text})
@@ -203,8 +201,7 @@ func FuzzAuthorization(f *testing.F) {
 	}, "", "Bearer", "Bearer ", "Bearer k", "bearer  k", "BEARER k k", "Basic k", "Bearer\tk", " Bearer k", "k")
 }
 
-// FuzzMediaTypes checks that only a client that accepts text/event-stream gets a stream, and that only an
-// uncompressed body with the right type is accepted.
+// FuzzMediaTypes checks that only a client that asks for a stream gets one and only uncompressed JSON is accepted.
 func FuzzMediaTypes(f *testing.F) {
 	for _, text := range []string{"", "application/json", "application/json; charset=utf-8", "text/event-stream;q=0.1, */*",
 		"text/event-stream;q=NaN", "a/b;c=\"d", "application/json, text/event-stream;q=1e400"} {
@@ -224,8 +221,7 @@ func FuzzMediaTypes(f *testing.F) {
 	})
 }
 
-// FuzzPath checks that only the known public paths work without an API key and that every path parameter
-// has a value.
+// FuzzPath checks that only the known public paths need no API key and that every path parameter has a value.
 func FuzzPath(f *testing.F) {
 	router, err := newRouter(routes())
 	if err != nil {
@@ -253,8 +249,7 @@ func FuzzPath(f *testing.F) {
 	}, "", "/", "//v1/pets", "/v1/pets/", "/v1/pets/%2f", "/v1/%70ets", "/v1/pets/1/../../livez", "/livez%00", "/v1/pets/%", "*")
 }
 
-// FuzzOtherLists checks that every query for orders or deliveries is either within the limits or refused
-// because of an invalid parameter or cursor.
+// FuzzOtherLists checks that every query for orders or deliveries is within the limits or refused.
 func FuzzOtherLists(f *testing.F) {
 	fuzzText(f, func(t *testing.T, query string) {
 		check := func(limit int, err error) {

@@ -101,8 +101,8 @@ func TestIdempotencyKeyForms(t *testing.T) {
 			t.Errorf("%q is %q (%v), want %q", field, got, err, want)
 		}
 	}
-	if _, err := idempotencyKey([]string{"a", "a"}); err == nil {
-		t.Error("two keys were accepted")
+	if key, err := idempotencyKey([]string{"a", "a"}); err == nil {
+		t.Errorf("two keys were accepted as %q", key)
 	}
 	s := newShop(t)
 	empty := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + keyLine + "Idempotency-Key:\r\nContent-Length: 2\r\n\r\n{}"

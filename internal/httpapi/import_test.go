@@ -14,8 +14,7 @@ const asCSV = "Content-Type: text/csv"
 // csvOf returns a CSV file with a header and the given lines.
 func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
 
-// wantPets checks which animals are in the store, oldest first. Each animal has the format "name
-// categoryId status".
+// wantPets checks which animals are in the store, oldest first. Each has the format "name categoryId status".
 func (s *testShop) wantPets(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string

@@ -8,24 +8,20 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Clients that do not read their responses do not block other clients. This holds with and without an API
-// key.
+// Clients that do not read their responses do not block others, with and without an API key.
 func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
-	t.Parallel()
 	const limit = 3
-	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
+	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
 	for i := range 4 * limit {
 		s.overPipe(t, "/v1/openapi.json", []string{adminKey, ""}[i%2]).wantStatus(t, "200")
 	}
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// Requests that exceed the limit are refused immediately, and accepted requests are served. Clients that
-// send their body slowly do not block other clients.
+// Requests beyond the limit are refused, and accepted ones are served. Clients that send slowly block nobody.
 func TestExcessRequestsAreRefused(t *testing.T) {
-	t.Parallel()
 	const limit = 3
-	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
+	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
 	for range 2 * limit { // each of these clients sends only half a body
 		fmt.Fprintf(s.dial(t), "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{\"name\":", keyLine)
 	}
