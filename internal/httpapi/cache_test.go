@@ -108,7 +108,7 @@ func TestResponseCacheIsBounded(t *testing.T) {
 	for i := range 100_000 { // small entries count towards the size, too
 		c.store(fmt.Sprint(i), &entry{})
 	}
-	if n := len(c.entries); n > maxCacheBytes/entryOverhead {
-		t.Errorf("there are %d entries", n)
+	if n, most := len(c.entries), maxCacheBytes/entryOverhead; n > most {
+		t.Errorf("there are %d entries, want at most %d", n, most)
 	}
 }

@@ -2,11 +2,14 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // wireEvent is an event as it appears in the API.
@@ -61,5 +64,186 @@ func TestEventShowsTheResource(t *testing.T) {
 	if event.Source != "https://pets.example.com/v1" || time.Since(event.Time) > time.Minute || event.Time.Location() != time.UTC ||
 		string(event.Data.Current)+"\n" != string(pet.body) || string(event.Data.Previous) != "null" {
 		t.Errorf("the event is %+v, want a recent one that shows %s", event, pet.body)
+	}
+}
+
+// change is a request and the events that it must cause, in order. Each event has the format "type subject
+// actor, current, previous". ACTOR is a placeholder for the key that sends the request.
+type change struct {
+	request, body string
+	events        []string
+}
+
+// vague matches members with values that differ in every test run.
+var vague = regexp.MustCompile(`,"(createdAt|updatedAt|holdExpiresAt|expiresAt|lastUsedAt|hint)":"[^"]*"`)
+
+// wantEvents sends the request for a change and checks the events that the request causes.
+func (s *testShop) wantEvents(t *testing.T, c change, actor string, headers ...string) {
+	t.Helper()
+	before := s.lastEvent(t)
+	method, path, _ := strings.Cut(c.request, " ")
+	if got := s.do(method, path, c.body, headers...); got.StatusCode >= 300 && c.events != nil {
+		t.Errorf("%s %s returned %d %s", c.request, c.body, got.StatusCode, got.body)
+	}
+	got := strings.Join(s.eventLines(t, before), "\n")
+	if want := strings.ReplaceAll(strings.Join(c.events, "\n"), " ACTOR, ", " "+actor+", "); got != want {
+		t.Errorf("%s %s caused the events\n%s\nwant\n%s", c.request, c.body, got, want)
+	}
+}
+
+func (s *testShop) lastEvent(t *testing.T) int64 {
+	t.Helper()
+	last, err := s.Service.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+func (s *testShop) eventLines(t *testing.T, after int64) (lines []string) {
+	t.Helper()
+	for path := fmt.Sprintf("/v1/events?after=%d", after); path != ""; {
+		page := s.do("GET", path, "")
+		for _, e := range parsed[[]wireEvent](t, page) {
+			line := fmt.Sprintf("%s %s %s, %s, %s", e.Type, e.Subject, e.Actor, e.Data.Current, e.Data.Previous)
+			lines = append(lines, vague.ReplaceAllString(line, ""))
+		}
+		path = page.link("next")
+	}
+	return lines
+}
+
+// The states of the resources in the changes.
+const (
+	rexAvailable = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
+	rexPending   = `{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`
+	rexSold      = `{"id":1,"name":"Rex","categoryId":7,"status":"sold"}`
+	mia          = `{"id":2,"name":"Mia","categoryId":7}`
+	leo          = `{"id":2,"name":"Leo","categoryId":7,"status":"sold"}`
+	leoMoved     = `{"id":2,"name":"Leo","categoryId":-8,"status":"sold"}`
+	placed1      = `{"id":1,"petId":1,"status":"placed","reference":"b 4711"}`
+	approved1    = `{"id":1,"petId":1,"status":"approved","reference":"b 4711"}`
+	delivered1   = `{"id":1,"petId":1,"status":"delivered","reference":"b 4711"}`
+	placed2      = `{"id":2,"petId":1,"status":"placed"}`
+	cancelled2   = `{"id":2,"petId":1,"status":"cancelled"}`
+	webKey       = `{"id":2,"name":"web","scopes":["pets:read"]}`
+	hookEnabled  = `{"id":1,"url":"https://example.com/hook","enabled":true}`
+	hookDisabled = `{"id":1,"url":"https://example.com/hook","types":["pet.created"],"enabled":false}`
+)
+
+// Each change causes an event with its actor and the resource before and after. Nothing else causes events.
+var changes = []change{
+	{"POST /v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
+		`category.created categories/7 ACTOR, {"id":7}, null`, `pet.created pets/1 ACTOR, ` + rexAvailable + `, null`}},
+	{"POST /v1/pets", `{"name":"Mia","categoryId":7}`, []string{`pet.created pets/2 ACTOR, ` + mia + `, null`}},
+	{"PATCH /v1/pets/2", `{"name":"Leo","status":"sold"}`, []string{`pet.updated pets/2 ACTOR, ` + leo + `, ` + mia}},
+	{"PATCH /v1/pets/2", `{"name":"Leo","status":"sold","categoryId":7}`, nil},
+	{"PATCH /v1/pets/2", `{"categoryId":-8}`, []string{
+		`category.created categories/-8 ACTOR, {"id":-8}, null`, `pet.updated pets/2 ACTOR, ` + leoMoved + `, ` + leo}},
+	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
+	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
+	{"DELETE /v1/pets/2", ``, nil},
+
+	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
+	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
+		`category.updated categories/1 ACTOR, {"id":1,"name":"Cats"}, {"id":1,"name":"Dogs"}`}},
+	{"PUT /v1/categories/1", `{"name":"Cats"}`, nil},
+	{"PUT /v1/categories/-8", `{"name":"Fish"}`, []string{
+		`category.updated categories/-8 ACTOR, {"id":-8,"name":"Fish"}, {"id":-8}`}},
+	{"PUT /v1/categories/5", `{"name":"Mice"}`, []string{`category.created categories/5 ACTOR, {"id":5,"name":"Mice"}, null`}},
+	{"DELETE /v1/categories/5", ``, []string{`category.deleted categories/5 ACTOR, null, {"id":5,"name":"Mice"}`}},
+	{"DELETE /v1/categories/7", ``, nil},
+
+	{"POST /v1/store/orders", `{"petId":1,"reference":"b 4711"}`, []string{
+		`order.placed store/orders/1 ACTOR, ` + placed1 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
+	{"POST /v1/store/orders", `{"petId":1}`, nil},
+	{"PATCH /v1/store/orders/1", `{"status":"placed"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"status":"approved"}`, []string{
+		`order.approved store/orders/1 ACTOR, ` + approved1 + `, ` + placed1}},
+	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{
+		`order.delivered store/orders/1 ACTOR, ` + delivered1 + `, ` + approved1,
+		`pet.updated pets/1 ACTOR, ` + rexSold + `, ` + rexPending}},
+	{"PATCH /v1/pets/1", `{"status":"available"}`, []string{`pet.updated pets/1 ACTOR, ` + rexAvailable + `, ` + rexSold}},
+	{"POST /v1/store/orders", `{"petId":1}`, []string{
+		`order.placed store/orders/2 ACTOR, ` + placed2 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
+	{"PATCH /v1/store/orders/2", `{"status":"cancelled"}`, []string{
+		`order.cancelled store/orders/2 ACTOR, ` + cancelled2 + `, ` + placed2,
+		`pet.updated pets/1 ACTOR, ` + rexAvailable + `, ` + rexPending}},
+
+	{"POST /v1/keys", `{"name":"web","scopes":["pets:read"]}`, []string{`key.created keys/2 ACTOR, ` + webKey + `, null`}},
+	{"POST /v1/keys/2/rotate", ``, []string{`key.rotated keys/2 ACTOR, ` + webKey + `, ` + webKey}},
+	{"DELETE /v1/keys/2", ``, []string{`key.revoked keys/2 ACTOR, null, ` + webKey}},
+	{"DELETE /v1/keys/1", ``, nil}, // the last admin key cannot be revoked
+
+	{"POST /v1/imports", "{\"name\":\"Tom\",\"categoryId\":7}\n{\"name\":\"Jerry\",\"categoryId\":12,\"status\":\"sold\"}", []string{
+		`category.created categories/12 ACTOR, {"id":12}, null`,
+		`pet.created pets/3 ACTOR, {"id":3,"name":"Tom","categoryId":7}, null`,
+		`pet.created pets/4 ACTOR, {"id":4,"name":"Jerry","categoryId":12,"status":"sold"}, null`}},
+	{"POST /v1/imports", `{"name":"Tom","categoryId":13,"status":"gone"}`, nil},
+	{"POST /v1/imports?dryRun=true", `{"name":"Tom","categoryId":13}`, nil},
+
+	{"POST /v1/webhooks", `{"url":"https://example.com/hook"}`, []string{
+		`webhook.created webhooks/1 ACTOR, ` + hookEnabled + `, null`}},
+	{"PATCH /v1/webhooks/1", `{"enabled":false,"types":["pet.created"]}`, []string{
+		`webhook.updated webhooks/1 ACTOR, ` + hookDisabled + `, ` + hookEnabled}},
+	{"PATCH /v1/webhooks/1", `{"enabled":false,"types":["pet.created","pet.created"],"url":"https://example.com/hook"}`, nil},
+	{"POST /v1/webhooks/1/rotate", ``, []string{`webhook.updated webhooks/1 ACTOR, ` + hookDisabled + `, ` + hookDisabled}},
+	{"POST /v1/webhooks/1/test", ``, nil},
+	{"POST /v1/webhooks/1/deliveries/1/redeliver", ``, nil},
+	{"DELETE /v1/webhooks/1", ``, []string{`webhook.deleted webhooks/1 ACTOR, null, ` + hookDisabled}},
+}
+
+func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
+	t.Parallel()
+	types := map[string]bool{string(shop.OrderExpired): true} // TestExpiredHoldIsRecordedWithoutActor proves this one
+	for _, actor := range []string{"configured", "keys/1"} {
+		s := newShopWith(t, shoptest.Options{Postgres: actor == "keys/1"}) // one engine for each actor
+		secret := s.key(shop.Admin)                                        // not created through the API, so the event has no actor
+		if got := s.eventLines(t, 0); len(got) != 1 || !strings.HasPrefix(got[0], "key.created keys/1 system, ") {
+			t.Errorf("a key of the command line caused the events %q", got)
+		}
+		if actor == "configured" {
+			secret = adminKey
+		}
+		s.skipValidation = true // other tests validate these responses
+		for i, c := range changes {
+			once := fmt.Sprint("Idempotency-Key: ", i)
+			s.wantEvents(t, c, actor, bearing(secret), once)
+			if strings.HasPrefix(c.request, "POST") { // a retry causes no events
+				s.wantEvents(t, change{c.request, c.body, nil}, actor, bearing(secret), once)
+			}
+			for _, line := range c.events {
+				kind, _, _ := strings.Cut(line, " ")
+				types[kind] = true
+			}
+		}
+		s.skipValidation = false
+		s.eventLines(t, 0) // validates all events against the OpenAPI document
+	}
+	for _, kind := range shop.EventTypes() {
+		if !types[string(kind)] {
+			t.Errorf("no change causes %s", kind)
+		}
+	}
+}
+
+// The events for an expired hold have no actor, whichever request detects the expiry.
+func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
+	t.Parallel()
+	expired := []string{
+		`order.expired store/orders/1 system, {"id":1,"petId":1,"status":"expired"}, {"id":1,"petId":1,"status":"placed"}`,
+		`pet.updated pets/1 system, ` + rexAvailable + `, ` + rexPending,
+	}
+	for _, c := range []change{
+		{"GET /v1/pets", ``, expired},
+		{"POST /v1/store/orders", `{"petId":1}`, append(expired[:2:2],
+			`order.placed store/orders/2 ACTOR, `+placed2+`, null`, `pet.updated pets/1 ACTOR, `+rexPending+`, `+rexAvailable)},
+	} {
+		s := newShop(t)
+		secret := s.key(shop.Admin)
+		s.add(`{"name":"Rex","categoryId":7,"status":"available"}`)
+		s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+		s.Clock.Forward(73 * time.Hour)
+		s.wantEvents(t, c, "keys/1", bearing(secret))
 	}
 }

@@ -157,6 +157,22 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 	return s.send(request)
 }
 
+// postAll sends a request n times at once. If started is not nil, it waits for each of them to start.
+func (s *testShop) postAll(t *testing.T, n int, started <-chan struct{}, path, body string, headers ...string) *sync.WaitGroup {
+	var clients sync.WaitGroup
+	for range n {
+		clients.Go(func() {
+			if got, err := s.tryDo("POST", path, body, headers...); err != nil || got.StatusCode >= 300 {
+				t.Errorf("%s: %v %s", path, err, got.body)
+			}
+		})
+		if started != nil {
+			<-started
+		}
+	}
+	return &clients
+}
+
 func (s *testShop) send(request *http.Request) (testResponse, error) {
 	response, err := s.client.Transport.RoundTrip(request) // in contrast to client.Do, this does not follow redirects
 	if err != nil {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"animalstore/internal/shop"
@@ -26,20 +25,12 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 		fmt.Fprintf(s.dial(t), "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{\"name\":", keyLine)
 	}
 	entered, release := s.Store.HoldWrites()
-	var wg sync.WaitGroup
-	for range limit {
-		wg.Go(func() {
-			if got, err := s.tryDo("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`); err != nil || got.StatusCode != 201 {
-				t.Errorf("an accepted request failed: %v %s", err, got.body)
-			}
-		})
-		<-entered
-	}
+	accepted := s.postAll(t, limit, entered, "/v1/pets", `{"name":"Rex","categoryId":1}`)
 	s.do("GET", "/v1/pets", "").wantError(t, 503, shop.Unavailable).wantHeaders(t, "Retry-After: 1")
 	s.do("GET", "/livez", "").want(t, 200, "")
 	s.do("GET", "/metrics", "").want(t, 200, "")
 	release()
-	wg.Wait()
+	accepted.Wait()
 	s.do("GET", "/v1/pets", "").want(t, 200, "")
 }
 

@@ -1,10 +1,17 @@
 package httpapi
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -40,7 +47,6 @@ func TestCSVOfSpreadsheetProgramsIsRead(t *testing.T) {
 		"empty columns":               "name;categoryId;status;;\nRex;1;available;;\nMia;2;;;;;\n",
 		"old Macs":                    "name,categoryId,status\rRex,1,available\rMia,2,\r",
 		"numbers as tables have them": "name,categoryId,status\nRex,1.0,available\nMia,002,\n",
-		"exported":                    "id,name,categoryId,status\r\n1,Rex,1,available\r\n9,Mia,2,\r\n",
 	} {
 		rows, err := decodeImport("text/csv", []byte(file))
 		if err != nil || len(rows) != 2 || rows[0].NewPet != (shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}) ||
@@ -119,12 +125,12 @@ func TestImportLimits(t *testing.T) {
 	if want := "The import has more than 10000 animals; send at most 10000 at once."; got.message(t) != want {
 		t.Errorf("got %s, want %s", got.message(t), want)
 	}
-	s.wantPets(t)
 	s.do("POST", "/v1/imports?dryRun=true", file, asCSV).want(t, 200, `{"created":0}`)
-
-	s.do("POST", "/v1/imports", csvOf("Rex,1,")+strings.Repeat("\n", maxImportBytes), asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	s.wantPets(t)
 	fits := csvOf("Rex,1,")
-	s.do("POST", "/v1/imports", fits+strings.Repeat("\n", maxImportBytes-len(fits)), asCSV).want(t, 200, `{"created":1}`)
+	full := fits + strings.Repeat("\n", maxImportBytes-len(fits))
+	s.do("POST", "/v1/imports", full+"\n", asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	s.do("POST", "/v1/imports", full, asCSV).want(t, 200, `{"created":1}`)
 	for _, header := range []string{"Content-Type: text/plain", asCSV + "; charset=iso-8859-1", "Content-Type: ", "Content-Encoding: br"} {
 		s.do("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
 	}
@@ -139,16 +145,7 @@ func TestImportLimits(t *testing.T) {
 func TestImportIsIdempotent(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		file := csvOf("Rex,1,", "Mia,2,")
-		var clients sync.WaitGroup
-		for range 5 {
-			clients.Go(func() {
-				got, err := s.tryDo("POST", "/v1/imports", file, asCSV, "Idempotency-Key: a")
-				if err != nil || string(got.body) != "{\"created\":2}\n" {
-					t.Errorf("%v %s", err, got.body)
-				}
-			})
-		}
-		clients.Wait()
+		s.postAll(t, 5, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
 		s.wantPets(t, "Rex 1", "Mia 2")
 		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 		for _, replayed := range []string{"", "true"} {
@@ -163,17 +160,179 @@ func TestImportIsIdempotent(t *testing.T) {
 func TestImportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
 	entered, release := s.Store.HoldWrites()
-	var clients sync.WaitGroup
-	for range maxImports {
-		clients.Go(func() {
-			if got, err := s.tryDo("POST", "/v1/imports", csvOf("Rex,1,"), asCSV); err != nil || got.StatusCode != 200 {
-				t.Errorf("%v %s", err, got.body)
-			}
-		})
-		<-entered
-	}
+	clients := s.postAll(t, maxImports, entered, "/v1/imports", csvOf("Rex,1,"), asCSV)
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
 	release()
 	clients.Wait()
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+}
+
+func TestExportFormats(t *testing.T) {
+	s := parallelShop(t)
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.add(`{"name":"a \"b\", c","categoryId":-9223372036854775808}`)
+	s.add(`{"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`)
+	s.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	s.add(`{"name":" Žofka","categoryId":1}`)
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r\n2,\"a \"\"b\"\", c\",-9223372036854775808,\r\n"+
+		"3,'=HYPERLINK(1),9223372036854775807,sold\r\n4,\" Žofka\",1,\r").wantHeaders(t, "Cache-Control: no-store",
+		"Content-Type: text/csv; charset=utf-8; header=present", `Content-Disposition: attachment; filename="pets.csv"`)
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":2,"name":"a \"b\", c","categoryId":-9223372036854775808}`+"\n"+
+		`{"id":3,"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`+"\n"+
+		`{"id":4,"name":" Žofka","categoryId":1}`)
+	s.do("HEAD", "/v1/exports/pets.csv", "").want(t, 200, "")
+}
+
+// An exported file can be imported into another shop. The animals are the same except for their ids.
+func TestExportCanBeImported(t *testing.T) {
+	t.Parallel()
+	from := newShop(t)
+	statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
+	var rows []shop.ImportRow
+	for i, name := range []string{"Rex", "=1", "'=1", "''=1", "'Rex", "+", "＝1", `"`, `a "b" c`, " a", "b ", "a,b", "a;b", "🐈"} {
+		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: name, CategoryID: int64(i-7) * 1e18, Status: statuses[i%4]}})
+	}
+	if _, err := from.Service.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	from.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	want := from.do("GET", "/v1/pets?limit=100", "").pets(t)
+	for path, header := range map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": ""} {
+		to := newShop(t)
+		file := string(from.do("GET", path, "").body)
+		to.do("POST", "/v1/imports", file, header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
+		got := to.do("GET", "/v1/pets?limit=100", "").pets(t)
+		for i := range got {
+			got[i].ID++
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %+v\nwant %+v", path, got, want)
+		}
+	}
+}
+
+// fill adds animals, each of which takes about 200 bytes in an export.
+func (s *testShop) fill(n int) {
+	s.t.Helper()
+	rows := make([]shop.ImportRow, n)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
+	}
+	if _, err := s.ImportPets(s.t.Context(), rows, false); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// While animals are added and removed, an export has every remaining animal once and none that was added later.
+func TestExportDuringChanges(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		const animals = 2500 // an export reads a thousand at once
+		s.fill(animals)
+		response := s.begin(t, "/v1/exports/pets.ndjson")
+		lines := bufio.NewScanner(response.Body)
+		seen := map[int64]bool{}
+		for lines.Scan() {
+			var pet shop.Pet
+			if err := json.Unmarshal(lines.Bytes(), &pet); err != nil || seen[pet.ID] {
+				t.Fatalf("%s %v, seen before: %v", lines.Bytes(), err, seen[pet.ID])
+			}
+			if seen[pet.ID] = true; len(seen) == 1 {
+				s.add(`{"name":"late","categoryId":1}`)
+				s.do("DELETE", fmt.Sprintf("/v1/pets/%d", animals-1), "").want(t, 204, "")
+			}
+		}
+		delete(seen, animals-1) // it was removed meanwhile
+		if err := lines.Err(); err != nil || len(seen) != animals-1 || seen[animals+1] {
+			t.Errorf("got %d animals (%v), a late one: %v, want the other %d", len(seen), err, seen[animals+1], animals-1)
+		}
+	})
+}
+
+// begin sends a request and returns the response without reading its body.
+func (s *testShop) begin(t *testing.T, path string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// failLater makes the store fail after the given number of accesses.
+func (s *testShop) failLater(reads int64) {
+	var n atomic.Int64
+	s.Store.FailWith(func(bool) error {
+		if n.Add(1) > reads {
+			return shop.UnavailableError(errSecret)
+		}
+		return nil
+	})
+}
+
+// An export that fails before it sends anything gets an error response. If it fails later, it is cut off.
+func TestFailedExportIsCutOff(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(3000)
+	s.failLater(1)
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	s.failLater(3)
+	response := s.begin(t, "/v1/exports/pets.csv")
+	body, err := io.ReadAll(response.Body)
+	if response.StatusCode != 200 || len(body) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
+	}
+	log := s.log.String()
+	if !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
+		t.Errorf("the failure is not in the log: %s", log)
+	}
+	// In HTTP/1.0, closing the connection marks the end of a body. If the body is incomplete, the
+	// connection is therefore reset.
+	s.failLater(3)
+	conn := s.dial(t)
+	fmt.Fprintf(conn, "GET /v1/exports/pets.csv HTTP/1.0\r\n%s\r\n", keyLine)
+	if answer, err := io.ReadAll(conn); err == nil {
+		t.Errorf("an incomplete response of %d bytes looks complete", len(answer))
+	}
+}
+
+// An export stops when its API key is revoked.
+func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(2500)
+	key := s.Key(t, shop.PetsRead)
+	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
+	client.wantStatus(t, "200")
+	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(keyCheckInterval) // the key is not checked more often than that
+	text, _ := io.ReadAll(client)
+	<-client.ended
+	if n := strings.Count(string(text), `"id":`); n != 1000 {
+		t.Errorf("the client got %d animals after its key was revoked, want no more than the thousand that were read before", n)
+	}
+}
+
+// A node limits the number of exports. When a client disconnects, another client can start an export.
+func TestExportsAreLimited(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(100) // more than net/http buffers
+	var open []*pipeClient
+	for range maxExports {
+		client := s.overPipe(t, "/v1/exports/pets.ndjson", adminKey)
+		client.wantStatus(t, "200")
+		open = append(open, client)
+	}
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	open[0].Close()
+	<-open[0].ended
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "")
 }
