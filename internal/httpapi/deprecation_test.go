@@ -62,7 +62,6 @@ func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 	s := newShop(t, func(c *Config) { c.Today = func() time.Time { return today } })
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.do("GET", "/v1/pets/1", "").want(t, 200, "")
-
 	today = today.Add(1)
 	got := s.do("GET", "/v1/pets/1", "").wantError(t, 410, shop.OperationRemoved)
 	if !strings.Contains(got.message(t), "GET /pets?id=") || got.Header.Get("Sunset") == "" ||

@@ -60,7 +60,7 @@ func TestGuidesExplainEveryErrorCode(t *testing.T) {
 		t.Errorf("the guides explain %d errors, want %d", len(advice), len(web.Status))
 	}
 	if !strings.Contains(guides, "(72 hours here)") || strings.Contains(guides, "Staging") {
-		t.Error("the guides do not say how long an order holds its animal here, or that this is production")
+		t.Error("the guides do not say how long an order holds its animal here, or they claim to be staging")
 	}
 }
 

@@ -79,11 +79,10 @@ var errSecret = errors.New("SELECT broke at 10.0.0.1")
 func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 	s := parallelShop(t)
 	for _, c := range []struct {
-		fault  func() error
-		status int
-		code   shop.Code
-		after  string
-		logged string
+		fault         func() error
+		status        int
+		code          shop.Code
+		after, logged string
 	}{
 		{func() error { return fmt.Errorf("pets: %w", errSecret) }, 500, shop.Internal, "", errSecret.Error()},
 		{func() error { panic(errSecret) }, 500, shop.Internal, "", "goroutine"},
@@ -175,6 +174,17 @@ func TestResponseDoesNotWaitForAnUnneededBody(t *testing.T) {
 // exchange sends a raw request and returns the response.
 func (s *testShop) exchange(t *testing.T, request string) testResponse {
 	t.Helper()
+	response := s.begin(t, request)
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%.60q: %v", request, err)
+	}
+	return testResponse{response, body}
+}
+
+// begin sends a raw request and returns the response without reading its body.
+func (s *testShop) begin(t *testing.T, request string) *http.Response {
+	t.Helper()
 	connection := s.dial(t)
 	connection.SetDeadline(time.Now().Add(5 * time.Minute)) // in case the service hangs
 	if _, err := io.WriteString(connection, request); err != nil {
@@ -185,12 +195,7 @@ func (s *testShop) exchange(t *testing.T, request string) testResponse {
 	if err != nil {
 		t.Fatalf("%.60q: %v", request, err)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatalf("%.60q: %v", request, err)
-	}
-	return testResponse{response, body}
+	return response
 }
 
 // dial opens a connection to the service, which is closed when the test ends.

@@ -14,13 +14,9 @@ import (
 
 // wireEvent is an event as it appears in the API.
 type wireEvent struct {
-	ID      string
-	Source  string
-	Type    shop.EventType
-	Subject string
-	Time    time.Time
-	Actor   string
-	Data    struct{ Current, Previous json.RawMessage }
+	Source, Type, Subject, Actor string
+	Time                         time.Time
+	Data                         struct{ Current, Previous json.RawMessage }
 }
 
 func TestEventsAreListedAndFiltered(t *testing.T) {
@@ -46,7 +42,7 @@ func TestEventsAreListedAndFiltered(t *testing.T) {
 	if want := s.url + "/v1/events?limit=1&subject=pets%2F2&type=pet.created&type=pet.deleted"; page.link("first") != want {
 		t.Errorf("the first page is %s, want %s", page.link("first"), want)
 	}
-	for _, query := range []string{ // FuzzLastEventID and FuzzEventList try more of them
+	for _, query := range []string{ // FuzzHeader and FuzzEventList try more of them
 		"after=", "after=-1", "after=1234567890123456789", "after=1&after=1", "limit=0", "limit=101", "limit=%zz",
 		"type=", "type=Pet.Created", "type=pet.created,pet.updated", "type=webhook.test", "subject=a&subject=b", "subject=a%00",
 		strings.Repeat("type=pet.created&", 40000), // otherwise there could be more types than a database query can take
@@ -142,7 +138,6 @@ var changes = []change{
 		`category.created categories/-8 ACTOR, {"id":-8}, null`, `pet.updated pets/2 ACTOR, ` + leoMoved + `, ` + leo}},
 	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
-	{"DELETE /v1/pets/2", ``, nil},
 
 	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
@@ -198,7 +193,7 @@ func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	types := map[string]bool{string(shop.OrderExpired): true} // TestExpiredHoldIsRecordedWithoutActor proves this one
 	for _, actor := range []string{"configured", "keys/1"} {
 		s := newShopWith(t, shoptest.Options{Postgres: actor == "keys/1"}) // one engine for each actor
-		secret := s.key(shop.Admin)                                        // not created through the API, so the event has no actor
+		secret := s.key(shop.Admin)                                        // not through the API, so the event has no actor
 		if got := s.eventLines(t, 0); len(got) != 1 || !strings.HasPrefix(got[0], "key.created keys/1 system, ") {
 			t.Errorf("a key of the command line caused the events %q", got)
 		}

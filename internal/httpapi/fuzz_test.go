@@ -43,8 +43,7 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// accepted reports whether an input was accepted. If not, it checks the code of the error and that its message is
-// one line of plain text. By default, the codes are those of bodies.
+// accepted reports whether an input was accepted. If not, it checks the error; by default, it is that of a body.
 func accepted[T string | []byte](t *testing.T, input T, err error, codes ...shop.Code) bool {
 	t.Helper()
 	if err == nil {
@@ -53,10 +52,11 @@ func accepted[T string | []byte](t *testing.T, input T, err error, codes ...shop
 	if codes == nil {
 		codes = []shop.Code{shop.InvalidJSON, shop.ValidationFailed}
 	}
-	if e := shop.AsError(err); !slices.Contains(codes, e.Code) {
+	e := shop.AsError(err)
+	if !slices.Contains(codes, e.Code) {
 		t.Fatalf("%q: %v, want one of %v", input, err, codes)
 	}
-	wantLine(t, shop.AsError(err).Message)
+	wantLine(t, e.Message)
 	return false
 }
 
@@ -190,8 +190,7 @@ func FuzzAuthorization(f *testing.F) {
 
 // FuzzMediaTypes checks that only a client that asks for a stream gets one and only uncompressed JSON is accepted.
 func FuzzMediaTypes(f *testing.F) {
-	for _, text := range []string{"", "application/json", "application/json; charset=utf-8", "text/event-stream;q=0.1, */*",
-		"text/event-stream;q=NaN", "a/b;c=\"d", "application/json, text/event-stream;q=1e400"} {
+	for _, text := range []string{"", "application/json; charset=utf-8", "text/event-stream;q=NaN, */*", "a/b;c=\"d"} {
 		f.Add(text, "")
 	}
 	f.Add("application/json", "gzip")
