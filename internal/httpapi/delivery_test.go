@@ -38,8 +38,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 // A delivery lists all of its attempts, and its webhook shows whether it is failing.
 func TestDeliveryListsItsAttempts(t *testing.T) {
 	s := parallelShop(t)
-	// Creating the webhook causes event 1.
-	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // causes event 1
 	s.do("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
 	s.add(`{"name":"Rex","categoryId":1}`) // causes events 2 and 3
 	latest := func() shop.Delivery {

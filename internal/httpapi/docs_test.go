@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
@@ -59,8 +60,11 @@ func TestGuidesExplainEveryErrorCode(t *testing.T) {
 	if len(advice) != len(web.Status) {
 		t.Errorf("the guides explain %d errors, want %d", len(advice), len(web.Status))
 	}
-	if !strings.Contains(guides, "(72 hours here)") || strings.Contains(guides, "Staging") {
-		t.Error("the guides do not say how long an order holds its animal here, or they claim to be staging")
+	if odd := humanDuration(90 * time.Minute); odd != "1h30m0s" || !strings.Contains(guides, "(72 hours here)") {
+		t.Errorf("the guides do not say how long an order holds its animal here, or call 90 minutes %s", odd)
+	}
+	if strings.Contains(guides, "Staging") {
+		t.Error("a production shop claims to be staging")
 	}
 }
 

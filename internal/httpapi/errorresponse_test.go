@@ -45,8 +45,7 @@ func TestEveryResponseHasItsOwnRequestID(t *testing.T) {
 	seen := map[string]bool{}
 	for _, got := range []testResponse{
 		s.do("GET", "/v1/pets", "", "X-Request-Id: chosen"), s.do("GET", "/v1/pets?limit=0", ""), s.do("POST", "/v1/pets", `{`),
-		s.do("OPTIONS", "/v1/pets", ""), s.do("GET", "/v1/nothing", "", "Authorization: "), s.do("GET", "/nothing", ""),
-		s.do("GET", "/metrics", "", "Authorization: "),
+		s.do("OPTIONS", "/v1/pets", ""), s.do("GET", "/metrics", "", "Authorization: "), s.do("GET", "/nothing", ""),
 	} {
 		id := got.Header.Get("X-Request-Id")
 		if seen[id] || len(id) != 26 {

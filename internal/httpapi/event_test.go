@@ -143,8 +143,6 @@ var changes = []change{
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
 		`category.updated categories/1 ACTOR, {"id":1,"name":"Cats"}, {"id":1,"name":"Dogs"}`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, nil},
-	{"PUT /v1/categories/-8", `{"name":"Fish"}`, []string{
-		`category.updated categories/-8 ACTOR, {"id":-8,"name":"Fish"}, {"id":-8}`}},
 	{"PUT /v1/categories/5", `{"name":"Mice"}`, []string{`category.created categories/5 ACTOR, {"id":5,"name":"Mice"}, null`}},
 	{"DELETE /v1/categories/5", ``, []string{`category.deleted categories/5 ACTOR, null, {"id":5,"name":"Mice"}`}},
 	{"DELETE /v1/categories/7", ``, nil},

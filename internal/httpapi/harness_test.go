@@ -53,8 +53,7 @@ func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *tes
 	}
 	var err, invalid error
 	s.api, err = New(config)
-	s.checks, invalid = documentChecks()
-	if err != nil || invalid != nil {
+	if s.checks, invalid = documentChecks(); err != nil || invalid != nil {
 		t.Fatal(err, invalid)
 	}
 	server := shoptest.Serve(t, s.api)
