@@ -14,9 +14,9 @@ import (
 
 // wireEvent is an event as it appears in the API.
 type wireEvent struct {
-	Source, Type, Subject, Actor string
-	Time                         time.Time
-	Data                         struct{ Current, Previous json.RawMessage }
+	ID, Source, Type, Subject, Actor string
+	Time                             time.Time
+	Data                             struct{ Current, Previous json.RawMessage }
 }
 
 func TestEventsAreListedAndFiltered(t *testing.T) {
@@ -98,15 +98,22 @@ func (s *testShop) lastEvent(t *testing.T) int64 {
 
 func (s *testShop) eventLines(t *testing.T, after int64) (lines []string) {
 	t.Helper()
-	for path := fmt.Sprintf("/v1/events?after=%d", after); path != ""; {
-		page := s.do("GET", path, "")
-		for _, e := range parsed[[]wireEvent](t, page) {
-			line := fmt.Sprintf("%s %s %s, %s, %s", e.Type, e.Subject, e.Actor, e.Data.Current, e.Data.Previous)
-			lines = append(lines, vague.ReplaceAllString(line, ""))
-		}
-		path = page.link("next")
+	for _, e := range s.since(t, fmt.Sprintf("/v1/events?after=%d", after)) {
+		line := fmt.Sprintf("%s %s %s, %s, %s", e.Type, e.Subject, e.Actor, e.Data.Current, e.Data.Previous)
+		lines = append(lines, vague.ReplaceAllString(line, ""))
 	}
 	return lines
+}
+
+// since reads all pages of the event feed, starting at the given path.
+func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
+	t.Helper()
+	for path != "" {
+		page := s.do("GET", path, "").want(t, 200, "")
+		events = append(events, parsed[[]wireEvent](t, page)...)
+		path = page.link("next")
+	}
+	return events
 }
 
 // The states of the resources in the changes.
