@@ -145,7 +145,6 @@ var changes = []change{
 		`category.created categories/-8 ACTOR, {"id":-8}, null`, `pet.updated pets/2 ACTOR, ` + leoMoved + `, ` + leo}},
 	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
-
 	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
 		`category.updated categories/1 ACTOR, {"id":1,"name":"Cats"}, {"id":1,"name":"Dogs"}`}},
@@ -153,7 +152,6 @@ var changes = []change{
 	{"PUT /v1/categories/5", `{"name":"Mice"}`, []string{`category.created categories/5 ACTOR, {"id":5,"name":"Mice"}, null`}},
 	{"DELETE /v1/categories/5", ``, []string{`category.deleted categories/5 ACTOR, null, {"id":5,"name":"Mice"}`}},
 	{"DELETE /v1/categories/7", ``, nil},
-
 	{"POST /v1/store/orders", `{"petId":1,"reference":"b 4711"}`, []string{
 		`order.placed store/orders/1 ACTOR, ` + placed1 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"POST /v1/store/orders", `{"petId":1}`, nil},
@@ -169,19 +167,16 @@ var changes = []change{
 	{"PATCH /v1/store/orders/2", `{"status":"cancelled"}`, []string{
 		`order.cancelled store/orders/2 ACTOR, ` + cancelled2 + `, ` + placed2,
 		`pet.updated pets/1 ACTOR, ` + rexAvailable + `, ` + rexPending}},
-
 	{"POST /v1/keys", `{"name":"web","scopes":["pets:read"]}`, []string{`key.created keys/2 ACTOR, ` + webKey + `, null`}},
 	{"POST /v1/keys/2/rotate", ``, []string{`key.rotated keys/2 ACTOR, ` + webKey + `, ` + webKey}},
 	{"DELETE /v1/keys/2", ``, []string{`key.revoked keys/2 ACTOR, null, ` + webKey}},
 	{"DELETE /v1/keys/1", ``, nil}, // the last admin key cannot be revoked
-
 	{"POST /v1/imports", "{\"name\":\"Tom\",\"categoryId\":7}\n{\"name\":\"Jerry\",\"categoryId\":12,\"status\":\"sold\"}", []string{
 		`category.created categories/12 ACTOR, {"id":12}, null`,
 		`pet.created pets/3 ACTOR, {"id":3,"name":"Tom","categoryId":7}, null`,
 		`pet.created pets/4 ACTOR, {"id":4,"name":"Jerry","categoryId":12,"status":"sold"}, null`}},
 	{"POST /v1/imports", `{"name":"Tom","categoryId":13,"status":"gone"}`, nil},
 	{"POST /v1/imports?dryRun=true", `{"name":"Tom","categoryId":13}`, nil},
-
 	{"POST /v1/webhooks", `{"url":"https://example.com/hook"}`, []string{
 		`webhook.created webhooks/1 ACTOR, ` + hookEnabled + `, null`}},
 	{"PATCH /v1/webhooks/1", `{"enabled":false,"types":["pet.created"]}`, []string{

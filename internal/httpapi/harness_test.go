@@ -33,13 +33,11 @@ type testShop struct {
 
 // newShop opens a shop on SQLite. Use onBothEngines if the engine can matter for what the API returns.
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
-	t.Helper()
 	return newShopWith(t, shoptest.Options{}, change...)
 }
 
 // parallelShop is newShop for a test that runs in parallel with others.
 func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
-	t.Helper()
 	t.Parallel()
 	return newShop(t, change...)
 }
