@@ -21,41 +21,23 @@ type response struct {
 	wrong         string // part of the expected error; empty if the response is valid
 }
 
-var common = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}}
-
-var errorHeader = http.Header{
-	"Content-Type":  {"application/json"},
-	"Cache-Control": {"no-store"},
-}
-
-var page = http.Header{
-	"Content-Type":  {"application/json"},
-	"Cache-Control": {"private, no-cache"},
-	"Etag":          {`"5d41402abc4b2a76"`},
-	"Link":          {`<http://x/v1/pets?cursor=8000000000003>; rel="next"`, `<http://x/v1/pets>; rel="first"`},
-}
-
-var pet = http.Header{
-	"Content-Type":  {"application/json"},
-	"Cache-Control": {"private, no-cache"},
-	"Etag":          {`"5d41402abc4b2a76"`},
-	"Deprecation":   {"@1794700800"},
-	"Sunset":        {"Thu, 05 Dec 2030 00:00:00 GMT"},
-	"Link": {`<http://x/docs>; rel="deprecation", <http://x/docs>; rel="sunset", ` +
-		`<http://x/v1/pets>; rel="successor-version"`},
-}
-
-var eventStream = http.Header{
-	"Content-Type":      {"text/event-stream"},
-	"Cache-Control":     {"no-store"},
-	"X-Accel-Buffering": {"no"},
-}
-
-var ndjson = http.Header{
-	"Content-Type":        {"application/x-ndjson"},
-	"Cache-Control":       {"no-store"},
-	"Content-Disposition": {`attachment; filename="pets.ndjson"`},
-}
+var (
+	common      = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}}
+	errorHeader = http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}
+	page        = http.Header{
+		"Content-Type": {"application/json"}, "Cache-Control": {"private, no-cache"}, "Etag": {`"5d41402abc4b2a76"`},
+		"Link": {`<http://x/v1/pets?cursor=8000000000003>; rel="next"`, `<http://x/v1/pets>; rel="first"`},
+	}
+	pet = merge(page, http.Header{
+		"Deprecation": {"@1794700800"}, "Sunset": {"Thu, 05 Dec 2030 00:00:00 GMT"},
+		"Link": {`<http://x/docs>; rel="deprecation", <http://x/docs>; rel="sunset", <http://x/v1/pets>; rel="successor-version"`},
+	})
+	eventStream = http.Header{"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-store"}, "X-Accel-Buffering": {"no"}}
+	ndjson      = http.Header{
+		"Content-Type": {"application/x-ndjson"}, "Cache-Control": {"no-store"},
+		"Content-Disposition": {`attachment; filename="pets.ndjson"`},
+	}
+)
 
 func merge(base http.Header, changes ...http.Header) http.Header {
 	all := base.Clone()
@@ -70,13 +52,9 @@ func errorBody(code string, status int) string {
 	return fmt.Sprintf(`{"code":%q,"message":"It failed.","status":%d}`, code, status)
 }
 
-// pageWithName returns a page with one animal. Its name has count characters, each of which takes two UTF-16
-// code units.
-func pageWithName(count int) string {
-	return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", count) + `"}]`
-}
-
-func TestCheck(t *testing.T) {
+// newValidator returns a validator for the API's document.
+func newValidator(t *testing.T) *apitest.Validator {
+	t.Helper()
 	document, err := api.NewDocument()
 	if err != nil {
 		t.Fatal(err)
@@ -85,14 +63,29 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return validator
+}
+
+// complain checks that an error is about the given text, or that there is none if the text is empty.
+func complain(t *testing.T, name string, err error, about string) {
+	t.Helper()
+	if (err != nil) != (about != "") || err != nil && !strings.Contains(err.Error(), about) {
+		t.Errorf("%s: got %v, want a complaint about %q", name, err, about)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	validator := newValidator(t)
+	pageWithName := func(length int) string { // each character takes two UTF-16 code units
+		return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", length) + `"}]`
+	}
 	challenge := http.Header{"Www-Authenticate": {`Bearer realm="animalstore", error="invalid_token"`}}
 	allow := http.Header{"Allow": {"GET, HEAD, OPTIONS, POST"}}
 	later, soon := http.Header{"Retry-After": {"1"}}, http.Header{"Retry-After": {"soon"}}
-	text := http.Header{"Content-Type": {"text/plain"}}
+	text, streamType := http.Header{"Content-Type": {"text/plain"}}, http.Header{"Content-Type": {"text/event-stream"}}
 
 	for _, a := range []response{
 		{"page", "GET /pets?limit=2", 200, page, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`, ""},
-		{"empty page", "GET /pets", 200, page, `[]`, ""},
 		{"200 turtles", "GET /pets", 200, page, pageWithName(200), ""},
 		{"201 turtles", "GET /pets", 200, page, pageWithName(201), "maxLength"},
 		{"head", "HEAD /pets", 200, page, ``, ""},
@@ -107,13 +100,9 @@ func TestCheck(t *testing.T) {
 		{"another id", "GET /pets", 200, merge(page, http.Header{"X-Request-Id": {"7"}}), `[]`, "X-Request-Id"},
 
 		{"pet", "GET /pets/1", 200, pet, `{"id":1,"name":"Rex","categoryId":1}`, ""},
-		{"pet head", "HEAD /pets/1", 200, pet, ``, ""},
 		{"smallest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775808}`, ""},
-		{"largest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775807}`, ""},
 		{"2^63", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775808}`, "not an int64"},
-		{"-2^63-1", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775809}`, "not an int64"},
 		{"7.5", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":7.5}`, "integer"},
-		{"a string", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":"7"}`, "integer"},
 		{"null", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"status":null}`, "status"},
 		{"another member", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"age":1}`, "age"},
 		{"spaces", "GET /pets/1", 200, pet, `{"id":1,"name":"  ","categoryId":1}`, "pattern"},
@@ -123,9 +112,8 @@ func TestCheck(t *testing.T) {
 		{"events", "GET /events", 200, page, `[` + event(`{"id":1}`, `null`) + `]`, ""},
 		{"events without a before", "GET /events", 200, page, `[` + event(`{"id":1}`, `{}`) + `]`, "previous"},
 		{"stream", "GET /events", 200, eventStream, "retry: 2000\n\n", ""},
-		{"stream, another header", "GET /events", 200, merge(eventStream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
-		{"stream that may be kept", "GET /events", 200, merge(eventStream, http.Header{"Cache-Control": {}}), "", "Cache-Control is missing"},
-		{"stream where there is none", "GET /pets", 200, merge(page, http.Header{"Content-Type": {"text/event-stream"}}), "", "text/event-stream"},
+		{"buffered stream", "GET /events", 200, merge(eventStream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
+		{"stream where there is none", "GET /pets", 200, merge(page, streamType), "", "text/event-stream"},
 
 		{"lines", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}` + "\n", ""},
 		{"no lines", "GET /exports/pets.ndjson", 200, ndjson, "", ""},
@@ -135,28 +123,19 @@ func TestCheck(t *testing.T) {
 
 		{"unknown path", "GET /nothing", 404, errorHeader, errorBody("not_found", 404), ""},
 		{"unknown path without a key", "GET /nothing", 401, merge(errorHeader, challenge), errorBody("invalid_api_key", 401), ""},
-		{"unknown path, no challenge", "GET /nothing", 401, errorHeader, errorBody("invalid_api_key", 401), "WWW-Authenticate is missing"},
+		{"no challenge", "GET /nothing", 401, errorHeader, errorBody("invalid_api_key", 401), "WWW-Authenticate is missing"},
 		{"unknown path as text", "GET /nothing", 404, merge(errorHeader, text), `no`, "text/plain"},
 		{"unknown path, found", "GET /nothing", 200, page, `[]`, "GET http://x/v1/nothing responded with 200"},
 		{"wrong method", "PUT /pets", 405, merge(errorHeader, allow), errorBody("method_not_allowed", 405), ""},
 		{"wrong method, none named", "PUT /pets", 405, errorHeader, errorBody("method_not_allowed", 405), "Allow is missing"},
 		{"unauthorized", "GET /pets", 401, merge(errorHeader, challenge), errorBody("invalid_api_key", 401), ""},
-		{"no challenge", "GET /pets", 401, errorHeader, errorBody("invalid_api_key", 401), "WWW-Authenticate is missing"},
 		{"another code", "POST /pets", 400, errorHeader, errorBody("oops", 400), "code"},
 		{"unavailable", "POST /pets", 503, merge(errorHeader, later), errorBody("unavailable", 503), ""},
 		{"no number of seconds", "POST /pets", 503, merge(errorHeader, soon), errorBody("unavailable", 503), "Retry-After"},
 	} {
-		t.Run(a.name, func(t *testing.T) {
-			method, path, _ := strings.Cut(a.request, " ")
-			req := httptest.NewRequest(method, "http://x/v1"+path, nil)
-			err := validator.Check(req, a.status, merge(common, a.change), []byte(a.body))
-			if a.wrong == "" && err != nil {
-				t.Error(err)
-			}
-			if a.wrong != "" && (err == nil || !strings.Contains(err.Error(), a.wrong)) {
-				t.Errorf("got %v, want an error about %q", err, a.wrong)
-			}
-		})
+		method, path, _ := strings.Cut(a.request, " ")
+		req := httptest.NewRequest(method, "http://x/v1"+path, nil)
+		complain(t, a.name, validator.Check(req, a.status, merge(common, a.change), []byte(a.body)), a.wrong)
 	}
 }
 
@@ -168,14 +147,7 @@ func event(current, previous string) string {
 }
 
 func TestCheckSchema(t *testing.T) {
-	document, err := api.NewDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, err := apitest.New(document.YAML(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := newValidator(t)
 	good := event(`{"id":1,"name":"Dogs"}`, `null`)
 	for _, c := range []struct{ name, schema, value, wrong string }{
 		{"event", "Event", good, ""},
@@ -186,55 +158,22 @@ func TestCheckSchema(t *testing.T) {
 		{"another actor", "Event", strings.Replace(good, `"system"`, `"somebody"`, 1), "actor"},
 		{"another type", "Event", strings.Replace(good, `category.created`, `category.eaten`, 1), "type"},
 		{"another member", "Event", strings.Replace(good, `"actor"`, `"x":1,"actor"`, 1), "x"},
-		{"no time", "Event", strings.Replace(good, `09:30`, `25:30`, 1), "time"},
 		{"no int64", "Category", `{"id":9223372036854775808}`, "not an int64"},
 		{"no JSON", "Event", `{`, "not valid JSON"},
 		{"no schema", "Nothing", `{}`, "no schema"},
 	} {
-		err := validator.CheckSchema(c.schema, []byte(c.value))
-		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
-			t.Errorf("%s: got %v, want a complaint about %q", c.name, err, c.wrong)
-		}
+		complain(t, c.name, validator.CheckSchema(c.schema, []byte(c.value)), c.wrong)
 	}
 }
 
 func TestCheckRejectsInvalidTimes(t *testing.T) {
-	validator, err := apitest.New([]byte(`
-openapi: 3.1.0
-info: { title: Times, version: 1.0.0 }
-servers: [{ url: http://x/v1 }]
-paths:
-  /now:
-    get:
-      responses:
-        '200':
-          description: The time.
-          content:
-            application/json:
-              schema: { type: array, items: { $ref: '#/components/schemas/Time' } }
-components:
-  schemas:
-    Time: { type: string, format: date-time }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for body, good := range map[string]bool{
-		`["2030-12-05T00:00:00Z"]`:      true,
-		`["2030-12-05T00:00:00.25Z"]`:   true,
-		`["2030-12-05T01:00:00+01:00"]`: true,
-		`["2030-12-05"]`:                false,
-		`["2030-12-05 00:00:00Z"]`:      false,
-		`["2030-12-05T00:00:00"]`:       false,
-		`["2030-02-30T00:00:00Z"]`:      false,
-		`["2030-12-05T25:00:00Z"]`:      false,
-		`["yesterday"]`:                 false,
-		`[7]`:                           false,
+	validator := newValidator(t)
+	for time, wrong := range map[string]string{
+		"2030-12-05T00:00:00.25Z": "", "2030-12-05T01:00:00+01:00": "", "2030-12-05": "time", "2030-12-05 00:00:00Z": "time",
+		"2030-12-05T00:00:00": "time", "2030-02-30T00:00:00Z": "time", "2030-12-05T25:00:00Z": "time",
 	} {
-		req := httptest.NewRequest("GET", "http://x/v1/now", nil)
-		err := validator.Check(req, 200, http.Header{"Content-Type": {"application/json"}}, []byte(body))
-		if good != (err == nil) {
-			t.Errorf("%s: %v", body, err)
-		}
+		body := `[` + strings.Replace(event(`{"id":1}`, `null`), "2026-11-15T09:30:00Z", time, 1) + `]`
+		req := httptest.NewRequest("GET", "http://x/v1/events", nil)
+		complain(t, time, validator.Check(req, 200, merge(common, page), []byte(body)), wrong)
 	}
 }

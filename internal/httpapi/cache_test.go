@@ -10,90 +10,83 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Once a change is confirmed, every response includes it, even if many clients are reading at the same
-// time.
+// Once a change is confirmed, every response includes it, even if many clients read at the same time.
 func TestCachedResponsesAreNeverStale(t *testing.T) {
-	onBothEngines(t, wantFreshResponses)
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		s.skipValidation = true
+		s.add(`{"name":"0","categoryId":1,"status":"available"}`)
+		var told atomic.Int64
+		var ended atomic.Bool
+		var reading sync.WaitGroup
+		for _, path := range []string{"/v1/pets?status=available", "/v1/pets", "/v1/pets/1", "/v1/pets?id=1"} {
+			reading.Go(func() {
+				for !ended.Load() {
+					least := told.Load()
+					got, err := s.tryDo("GET", path, "")
+					if err != nil || got.StatusCode != 200 {
+						t.Errorf("%s: %v %s", path, err, got.body)
+						return
+					}
+					var seen int64
+					_, name, _ := strings.Cut(string(got.body), `"name":"`)
+					if fmt.Sscan(name, &seen); seen < least {
+						t.Errorf("%s returns %d after %d was confirmed", path, seen, least)
+						return
+					}
+				}
+			})
+		}
+		for n := range int64(50) {
+			s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"name":"%d"}`, n+1)).want(t, 200, "")
+			told.Store(n + 1)
+		}
+		ended.Store(true)
+		reading.Wait()
+	})
 }
 
-func wantFreshResponses(t *testing.T, s *testShop) {
-	s.skipValidation = true
-	s.add(`{"name":"0","categoryId":1,"status":"available"}`)
-	const changes, readers = 50, 4
-	var told atomic.Int64
-	var ended atomic.Bool
-	var reading sync.WaitGroup
-	for i := range readers {
-		path := []string{"/v1/pets?status=available", "/v1/pets", "/v1/pets/1", "/v1/pets?id=1"}[i%4]
-		reading.Go(func() {
-			for !ended.Load() {
-				least := told.Load()
-				got, err := s.tryDo("GET", path, "")
-				if err != nil || got.StatusCode != 200 {
-					t.Errorf("%s: %v %s", path, err, got.body)
-					return
-				}
-				_, name, _ := strings.Cut(string(got.body), `"name":"`)
-				var seen int64
-				if fmt.Sscan(name, &seen); seen < least {
-					t.Errorf("%s returns %d after %d was confirmed", path, seen, least)
-					return
-				}
-			}
+// A change that commits during a load makes the loaded response stale, even if the load read the old state.
+func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
+	s := parallelShop(t)
+	cache := newResponseCache(s.Service)
+	for _, want := range []string{"before the change", "after the change"} {
+		got, err := cache.get(t.Context(), 0, "GET /pets", func() (cachedResponse, error) {
+			loaded := cachedResponse{body: []byte(want)}
+			s.AddPet(t, "Rex", 1, shop.Available)
+			return loaded, nil
 		})
-	}
-	for n := range int64(changes) {
-		s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"name":"%d"}`, n+1)).want(t, 200, "")
-		told.Store(n + 1)
-	}
-	ended.Store(true)
-	reading.Wait()
-}
-
-// A cached response expires as soon as a hold expires.
-func TestCachedResponsesExpireWithAHold(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
-	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
-	for range 2 { // the second response comes from the cache
-		s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
-		s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`)
-	}
-	s.Clock.Forward(shop.DefaultOrderHold)
-	s.do("GET", "/v1/pets?status=available", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
-	s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
-}
-
-// All clients share the cache, but the links in a response contain the host that the client used.
-func TestCachedResponsesGetLinksPerClient(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.add(`{"name":"Rex","categoryId":1}`)
-	s.add(`{"name":"Luna","categoryId":1}`)
-	for _, host := range []string{"one.example", "two.example", "one.example"} {
-		links := s.exchange(t, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+adminKey+"\r\n\r\n").Header.Get("Link")
-		if n := strings.Count(links, "<http://"+host+"/v1/pets?"); n != 2 || strings.Count(links, "/v1/pets?") != n {
-			t.Errorf("for %s: %s", host, links)
+		if err != nil || string(got.body) != want {
+			t.Errorf("got the response from %s (%v), want the one from %s", got.body, err, want)
 		}
 	}
 }
 
-// Errors are not cached, so the next request tries again.
-func TestErrorsAreNotCached(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.do("GET", "/v1/pets/1", "").wantError(t, 404, shop.NotFound)
-	s.add(`{"name":"Rex","categoryId":1}`)
-	s.do("GET", "/v1/pets/1", "").want(t, 200, "")
+// A cached response expires as soon as a hold expires. Errors are not cached.
+func TestCachedResponsesExpireWithAHold(t *testing.T) {
+	s := parallelShop(t)
 	s.Store.FailWith(func(bool) error { return shop.UnavailableError(nil) })
-	s.do("GET", "/v1/pets?limit=7", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/pets?status=available", "").wantError(t, 503, shop.Unavailable)
 	s.Store.FailWith(nil)
-	s.do("GET", "/v1/pets?limit=7", "").want(t, 200, "")
+	s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	for range 2 { // the second response comes from the cache
+		s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
+	}
+	s.Clock.Forward(shop.DefaultOrderHold)
+	s.do("GET", "/v1/pets?status=available", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
 }
 
-// The size of the cache is limited, whatever clients request. Keys, bodies and links all count towards its
-// size.
+// All clients share the cache, but the links in a response contain the host that the client used.
+func TestCachedResponsesGetLinksPerClient(t *testing.T) {
+	s := parallelShop(t)
+	for _, host := range []string{"one.example", "two.example", "one.example"} {
+		got := s.exchange(t, "GET /v1/pets HTTP/1.1\r\nHost: "+host+"\r\n"+keyLine+"\r\n")
+		got.wantHeaders(t, "Link: <http://"+host+`/v1/pets?limit=20>; rel="first"`)
+	}
+}
+
+// The size of the cache is limited, whatever clients request. Keys, bodies and links all count.
 func TestResponseCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)
@@ -111,7 +104,7 @@ func TestResponseCacheIsBounded(t *testing.T) {
 	for i := range 100_000 { // small entries count towards the size, too
 		c.store(fmt.Sprint(i), &entry{})
 	}
-	if n := len(c.entries); n > maxCacheBytes/entryOverhead {
-		t.Errorf("there are %d entries", n)
+	if n, most := len(c.entries), maxCacheBytes/entryOverhead; n > most {
+		t.Errorf("there are %d entries, want at most %d", n, most)
 	}
 }

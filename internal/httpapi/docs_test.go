@@ -2,8 +2,12 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
+	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,54 +17,34 @@ import (
 
 // The documentation is available without an API key.
 func TestDocsAreServed(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	for path, want := range map[string]string{
-		"/docs":                        "text/html; charset=utf-8",
-		"/docs/guides":                 "text/html; charset=utf-8",
-		"/docs/docs.css":               "text/css; charset=utf-8",
-		"/docs/docs.js":                "text/javascript; charset=utf-8",
-		"/docs/swagger-ui-bundle.js":   "text/javascript; charset=utf-8",
-		"/docs/swagger-ui.css":         "text/css; charset=utf-8",
-		"/docs/swagger-ui.LICENSE.txt": "text/plain; charset=utf-8",
+		"/docs": "text/html", "/docs/guides": "text/html", "/docs/docs.css": "text/css", "/docs/docs.js": "text/javascript",
+		"/docs/swagger-ui-bundle.js": "text/javascript", "/docs/swagger-ui.css": "text/css", "/docs/swagger-ui.LICENSE.txt": "text/plain",
 	} {
-		got := s.do("GET", path, "", "Authorization: ")
-		if got.StatusCode != 200 || got.Header.Get("Content-Type") != want || len(got.body) == 0 {
-			t.Errorf("%s: %d, a %s of %d bytes, want a %s", path, got.StatusCode, got.Header.Get("Content-Type"), len(got.body), want)
-		}
-		if again := s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
-			t.Errorf("%s: %d for the same again, want 304", path, again.StatusCode)
-		}
+		got := s.do("GET", path, "", "Authorization: ").want(t, 200, "")
+		got.wantHeaders(t, "Content-Type: "+want+"; charset=utf-8")
+		s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
 	}
-	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/README.md", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
+	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
 		s.do("GET", path, "").wantError(t, 404, shop.NotFound)
 	}
 }
 
-// The documentation pages run only scripts from this server and send requests only to the servers listed
-// in the OpenAPI document.
+// The documentation pages run only own scripts and send requests only to the servers in the OpenAPI document.
 func TestDocsPagesRunOnlyOwnScripts(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, func(c *Config) {
+	s := parallelShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
 	})
-	for _, path := range []string{"/docs", "/docs/guides"} {
+	inline := regexp.MustCompile(`(?i)<script(?: [^>]*)?>[^<]|<style|\son[a-z]+=|\sstyle=|(?:src|href)="/`)
+	for path, own := range map[string]string{"/docs": "docs/docs.js", "/docs/guides": "https://pets.example.com/shop/v1/pets"} {
 		got := s.do("GET", path, "")
-		policy := got.Header.Get("Content-Security-Policy")
-		for _, want := range []string{
-			"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'",
-			"connect-src 'self' https://pets.example.com https://staging.example.com:8443;",
-		} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("%s: the policy %q lacks %q", path, policy, want)
-			}
+		got.wantHeaders(t, "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+			"connect-src 'self' https://pets.example.com https://staging.example.com:8443; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		if found := inline.FindString(string(got.body)); found != "" || !strings.Contains(string(got.body), own) {
+			t.Errorf("%s has %q, or lacks %s", path, found, own)
 		}
-		if inline := regexp.MustCompile(`(?i)<script(?: [^>]*)?>[^<]|<style|\son[a-z]+=|\sstyle=|(?:src|href)="/`).FindString(string(got.body)); inline != "" {
-			t.Errorf("%s has %q", path, inline)
-		}
-	}
-	if guides := s.do("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
-		t.Error("the examples do not use the public URL")
 	}
 }
 
@@ -68,28 +52,64 @@ func TestGuidesExplainEveryErrorCode(t *testing.T) {
 	t.Parallel()
 	guides := string(newShop(t).do("GET", "/docs/guides", "").body)
 	for code, status := range web.Status {
-		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
+		row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0])
+		if !strings.Contains(guides, row) {
 			t.Errorf("the guides do not explain %s", code)
 		}
 	}
-	for code := range advice {
-		if web.Status[code] == 0 {
-			t.Errorf("there is no error %s", code)
-		}
+	if len(advice) != len(web.Status) {
+		t.Errorf("the guides explain %d errors, want %d", len(advice), len(web.Status))
 	}
-	if !strings.Contains(guides, "(72 hours here)") {
-		t.Error("the guides do not say how long an order holds its animal here")
+	if odd := humanDuration(90 * time.Minute); odd != "1h30m0s" || !strings.Contains(guides, "(72 hours here)") {
+		t.Errorf("the guides do not say how long an order holds its animal here, or call 90 minutes %s", odd)
 	}
 	if strings.Contains(guides, "Staging") {
 		t.Error("a production shop claims to be staging")
 	}
 }
 
-func TestHumanDuration(t *testing.T) {
-	t.Parallel()
-	for want, d := range map[string]time.Duration{"72 hours": 72 * time.Hour, "1h0m0s": time.Hour, "90ms": 90 * time.Millisecond, "1h30m0s": 90 * time.Minute} {
-		if got := humanDuration(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
+// slowClient accepts headers but not a single byte of the body before release is closed.
+type slowClient struct {
+	*httptest.ResponseRecorder
+	blocked func()
+	release <-chan struct{}
+}
+
+func (c slowClient) Write([]byte) (int, error) {
+	c.blocked()
+	<-c.release
+	return 0, io.ErrClosedPipe
+}
+
+// A response without a key needs little memory, even if its client does not read it. Each client asks another host.
+func TestSlowClientsWithoutAKeyNeedLittleMemory(t *testing.T) {
+	const clients, perClient = 300, 64 << 10
+	s := newShop(t)
+	for _, path := range []string{"/docs/swagger-ui-bundle.js", "/v1/openapi.json", "/v1/openapi.yaml"} {
+		var blocked, ended sync.WaitGroup
+		release := make(chan struct{})
+		blocked.Add(clients)
+		before := heapInUse()
+		for i := range clients {
+			r := httptest.NewRequest("GET", path, nil)
+			r.Host = fmt.Sprintf("host-%d.example", i)
+			ended.Go(func() {
+				defer func() { recover() }() // the handler aborts the response
+				s.api.ServeHTTP(slowClient{httptest.NewRecorder(), sync.OnceFunc(blocked.Done), release}, r)
+			})
 		}
+		blocked.Wait()
+		if used := heapInUse() - before; used > clients*perClient {
+			t.Errorf("%s: %d clients that do not read use %d bytes, want at most %d each", path, clients, used, perClient)
+		}
+		close(release)
+		ended.Wait()
 	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

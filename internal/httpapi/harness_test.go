@@ -19,8 +19,7 @@ import (
 
 const adminKey = shoptest.AdminKey
 
-// testShop is a complete service with a real database and a real listener. It validates every response
-// against the OpenAPI document.
+// testShop is a service with a real database and listener that validates responses against the OpenAPI document.
 type testShop struct {
 	*shoptest.Shop
 	t              *testing.T
@@ -34,8 +33,13 @@ type testShop struct {
 
 // newShop opens a shop on SQLite. Use onBothEngines if the engine can matter for what the API returns.
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
-	t.Helper()
 	return newShopWith(t, shoptest.Options{}, change...)
+}
+
+// parallelShop is newShop for a test that runs in parallel with others.
+func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
+	t.Parallel()
+	return newShop(t, change...)
 }
 
 func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *testShop {
@@ -45,12 +49,10 @@ func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *tes
 	for _, fn := range change {
 		fn(&config)
 	}
-	var err error
-	if s.api, err = New(config); err != nil {
-		t.Fatal(err)
-	}
-	if s.checks, err = documentChecks(); err != nil {
-		t.Fatal(err)
+	var err, invalid error
+	s.api, err = New(config)
+	if s.checks, invalid = documentChecks(); err != nil || invalid != nil {
+		t.Fatal(err, invalid)
 	}
 	server := shoptest.Serve(t, s.api)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
@@ -70,19 +72,17 @@ func onBothEngines(t *testing.T, test func(t *testing.T, s *testShop)) {
 	}
 }
 
-// documentChecks returns the validator that checks responses against the OpenAPI document and records
-// which responses the tests have seen.
+// documentChecks validates responses against the OpenAPI document and records which ones the tests have seen.
 var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	document, err := api.NewDocument()
 	if err != nil {
 		return nil, err
 	}
 	checks, err := apitest.New(document.YAML([]api.Server{{URL: "/v1"}}))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		checks.OnResponse = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
 	}
-	checks.OnResponse = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
-	return checks, nil
+	return checks, err
 })
 
 // node opens another service on the same store, like a second node.
@@ -119,8 +119,7 @@ type testResponse struct {
 	body []byte
 }
 
-// do sends a request with the admin key. Each header has the form "Name: value". An empty value removes
-// the header.
+// do sends a request with the admin key. A header has the form "Name: value"; an empty value removes it.
 func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
 	got, err := s.tryDo(method, path, body, headers...)
@@ -132,16 +131,15 @@ func (s *testShop) do(method, path, body string, headers ...string) testResponse
 
 // tryDo is like do but returns an error, because goroutines must not call Fatal.
 func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
-	address := path
 	if strings.HasPrefix(path, "/") {
-		address = s.url + path
+		path = s.url + path
 	}
-	request, err := http.NewRequest(method, address, strings.NewReader(body))
+	request, err := http.NewRequest(method, path, strings.NewReader(body))
 	if err != nil {
 		return testResponse{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	if strings.HasPrefix(path, "/v1/imports") {
+	if strings.HasPrefix(path, s.url+"/v1/imports") {
 		request.Header.Set("Content-Type", "application/x-ndjson")
 	} else if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -154,6 +152,22 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 		}
 	}
 	return s.send(request)
+}
+
+// postAll sends a request n times at once. If started is not nil, it waits for each of them to start.
+func (s *testShop) postAll(t *testing.T, n int, started <-chan struct{}, path, body string, headers ...string) *sync.WaitGroup {
+	var clients sync.WaitGroup
+	for range n {
+		clients.Go(func() {
+			if got, err := s.tryDo("POST", path, body, headers...); err != nil || got.StatusCode >= 300 {
+				t.Errorf("%s: %v %s", path, err, got.body)
+			}
+		})
+		if started != nil {
+			<-started
+		}
+	}
+	return &clients
 }
 
 func (s *testShop) send(request *http.Request) (testResponse, error) {
@@ -174,7 +188,7 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 		return got, nil // the OpenAPI document does not describe endpoints outside /v1
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
-		return testResponse{}, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
+		return got, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
 	}
 	return got, nil
 }
@@ -191,57 +205,62 @@ func (s *testShop) logLine(t *testing.T, got testResponse) string {
 	return ""
 }
 
-// wantError checks that the response is an error with the given status and code.
-func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
+// wantError checks that the response is an error with the given status and code. It returns the response.
+func (a testResponse) wantError(t *testing.T, status int, code shop.Code) testResponse {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, code)
 	}
 	if a.Request.Method == http.MethodHead {
-		return
+		return a
 	}
-	if got := a.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type is %q", got)
+	members := parsed[map[string]any](t, a)
+	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" ||
+		a.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %s %s, want the code %s, the status %d and a message", a.Header.Get("Content-Type"), a.body, code, status)
 	}
-	var members map[string]any
-	if err := json.Unmarshal(a.body, &members); err != nil {
-		t.Fatalf("%s: %v", a.body, err)
-	}
-	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" {
-		t.Errorf("got %s, want the code %s, the status %d and a message", a.body, code, status)
-	}
+	return a
 }
 
-// want checks the status of the response. If body is not empty, want also checks the response's body.
-func (a testResponse) want(t *testing.T, status int, body string) {
+// want checks the status of the response and, if body is not empty, its body. It returns the response.
+func (a testResponse) want(t *testing.T, status int, body string) testResponse {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
 		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
 	}
+	return a
+}
+
+// wantHeaders checks headers of the form "Name: value". An empty value means that there is no such header.
+func (a testResponse) wantHeaders(t *testing.T, headers ...string) {
+	t.Helper()
+	for _, header := range headers {
+		name, want, _ := strings.Cut(header, ": ")
+		if got := strings.Join(a.Header.Values(name), ", "); got != want {
+			t.Errorf("%s %s: %d with %s %q, want %q", a.Request.Method, a.Request.URL, a.StatusCode, name, got, want)
+		}
+	}
 }
 
 // message returns the message in an error response.
-func (a testResponse) message(t *testing.T) string {
+func (a testResponse) message(t *testing.T) string { return parsed[errorBody](t, a).Message }
+
+// pets returns the animals in a list response.
+func (a testResponse) pets(t *testing.T) []shop.Pet { return parsed[[]shop.Pet](t, a) }
+
+// parsed decodes the body of a response.
+func parsed[T any](t *testing.T, a testResponse) (value T) {
 	t.Helper()
-	var body errorBody
-	if err := json.Unmarshal(a.body, &body); err != nil {
+	if err := json.Unmarshal(a.body, &value); err != nil {
 		t.Fatalf("%s: %v", a.body, err)
 	}
-	return body.Message
+	return value
 }
 
 // add creates an animal through the API.
 func (s *testShop) add(body string) shop.Pet {
 	s.t.Helper()
-	got := s.do("POST", "/v1/pets", body)
-	if got.StatusCode != http.StatusCreated {
-		s.t.Fatalf("POST %s: %d %s", body, got.StatusCode, got.body)
-	}
-	var pet shop.Pet
-	if err := json.Unmarshal(got.body, &pet); err != nil {
-		s.t.Fatal(err)
-	}
-	return pet
+	return parsed[shop.Pet](s.t, s.do("POST", "/v1/pets", body).want(s.t, 201, ""))
 }
 
 // key creates an API key with the given scopes and returns its secret.
@@ -250,30 +269,13 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return s.Key(s.t, scopes...).Secret
 }
 
-// pets decodes the animals in a list response.
-func (a testResponse) pets(t *testing.T) []shop.Pet {
-	t.Helper()
-	var pets []shop.Pet
-	if err := json.Unmarshal(a.body, &pets); err != nil {
-		t.Fatalf("%s: %v", a.body, err)
-	}
-	return pets
-}
-
-// wantPages reads all pages of a list, starting at the given path, and checks the ids that the pages show.
-// The entity tag of every page must work.
+// wantPages reads all pages of a list and checks the ids that they show. The entity tag of every page must work.
 func (s *testShop) wantPages(t *testing.T, path, want string) {
 	t.Helper()
 	var seen []string
 	for next := path; next != ""; {
 		page := s.do("GET", next, "")
-		var items []struct {
-			ID json.RawMessage
-		}
-		if err := json.Unmarshal(page.body, &items); err != nil {
-			t.Fatalf("%s: %s: %v", next, page.body, err)
-		}
-		for _, item := range items {
+		for _, item := range parsed[[]struct{ ID json.RawMessage }](t, page) {
 			seen = append(seen, strings.Trim(string(item.ID), `"`))
 		}
 		if tag := page.Header.Get("ETag"); tag != "" { // the document says which lists have one
@@ -286,11 +288,10 @@ func (s *testShop) wantPages(t *testing.T, path, want string) {
 	}
 }
 
-// link returns the URL for a relation in the Link header, or "" if the header does not contain that
-// relation.
+// link returns the URL for a relation in the Link header, or "" if the header has no such relation.
 func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
-		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {
+		if target, _, ok := strings.Cut(strings.TrimPrefix(link, "<"), `>; rel="`+relation+`"`); ok {
 			return target
 		}
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,8 +15,7 @@ var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 
 // A POST with an Idempotency-Key is executed only once. A retry gets the same response without secrets.
 func TestEveryPostIsIdempotent(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.stockEverything()
 	for _, r := range requestPerOperation() {
 		if r.method != "POST" {
@@ -29,16 +27,9 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			t.Fatalf("%s: %d %s", r.operation, first.StatusCode, first.body)
 		}
 		state := s.snapshot() + string(s.do("GET", "/v1/keys", "").body)
-		for _, key := range []string{key, `Idempotency-Key: "` + r.operation + `"`} {
-			again := s.do(r.method, r.path, r.body, key)
-			if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
-				t.Errorf("%s: the retry returned %s, want %s", r.operation, again.body, want)
-			}
-			if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
-				again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
-				t.Errorf("%s: the retry returned %d %v", r.operation, again.StatusCode, again.Header)
-			}
-		}
+		again := s.do(r.method, r.path, r.body, `Idempotency-Key: "`+r.operation+`"`) // the quotes make no difference
+		again.want(t, first.StatusCode, strings.TrimSuffix(secretMember.ReplaceAllString(string(first.body), ""), "\n"))
+		again.wantHeaders(t, "Idempotency-Replayed: true", "Location: "+first.Header.Get("Location"), "ETag: "+first.Header.Get("ETag"))
 		if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
 			t.Errorf("%s: the retry changed something:\n%s\n%s", r.operation, state, after)
 		}
@@ -46,24 +37,17 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			s.do(r.method, r.path, r.body+" ", key).wantError(t, 422, shop.IdempotencyKeyReused)
 		}
 		s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
-		s.do(r.method, r.path+"?x=1", r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
-		s.do("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, key).wantError(t, 422, shop.IdempotencyKeyReused)
+		for _, path := range []string{r.path + "?x=1", "/v1/categories", "/v1/pets"} { // the key is bound to its path
+			if path != r.path {
+				s.do("POST", path, r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
+			}
+		}
 	}
-}
-
-// An idempotency key cannot be reused for a different path, even if the body is the same.
-func TestIdempotencyKeyIsBoundToItsPath(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	const body = `{"name":"x","categoryId":1}`
-	s.do("POST", "/v1/pets", body, "Idempotency-Key: k").want(t, 201, "")
-	s.do("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 }
 
 // An idempotency key is valid only for the API key that used it, even after that API key is rotated.
 func TestIdempotencyKeyBelongsToOneAPIKey(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	one, other := s.key(shop.PetsWrite), s.key(shop.PetsWrite)
 	post := func(secret string) testResponse {
 		return s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: same", bearing(secret))
@@ -77,8 +61,7 @@ func TestIdempotencyKeyBelongsToOneAPIKey(t *testing.T) {
 
 // Only successful responses are stored, so a failed request can be sent again and may then succeed.
 func TestFailedRequestMayBeSentAgain(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	place := func() testResponse { return s.do("POST", "/v1/store/orders", `{"petId":1}`, "Idempotency-Key: k") }
 	place().wantError(t, 409, shop.PetNotAvailable)
@@ -88,8 +71,6 @@ func TestFailedRequestMayBeSentAgain(t *testing.T) {
 	if again := place(); again.Header.Get("Idempotency-Replayed") != "true" || again.order(t).Status != shop.Placed {
 		t.Errorf("the retry returned %s", again.body)
 	}
-	s.do("POST", "/v1/pets", `{`, "Idempotency-Key: k2").wantError(t, 400, shop.InvalidJSON)
-	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k2").want(t, 201, "")
 	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").wantError(t, 503, shop.Unavailable)
 	s.Store.FailWith(nil)
@@ -98,8 +79,7 @@ func TestFailedRequestMayBeSentAgain(t *testing.T) {
 
 // A retry gets the stored response even if the request has become invalid in the meantime.
 func TestRetryOfARequestThatHasBecomeInvalid(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	s := parallelShop(t)
 	body := fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, s.Clock.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	s.do("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
 	s.Clock.Forward(time.Hour)
@@ -109,33 +89,22 @@ func TestRetryOfARequestThatHasBecomeInvalid(t *testing.T) {
 
 func TestIdempotencyKeyForms(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("k", 255)
 	for field, want := range map[string]string{
-		"k": "k", `"k"`: "k", `"a \"b\" \\c"`: `a "b" \c`, "a b": "a b", `a"b`: `a"b`, `'k'`: "'k'", "~!@#$%^&*()": "~!@#$%^&*()",
-		strings.Repeat("k", 255): strings.Repeat("k", 255), `"` + strings.Repeat("k", 255) + `"`: strings.Repeat("k", 255),
-		"": "", `""`: "", `"k`: "", `"k"x`: "", `"k" `: "", `"a\b"`: "", `"a\`: "", "ž": "", "a\tb": "", "a\x7f": "", strings.Repeat("k", 256): "",
+		"k": "k", `"k"`: "k", `"a \"b\" \\c"`: `a "b" \c`, "a b": "a b", `a"b`: `a"b`, "~!@": "~!@", long: long, `"` + long + `"`: long,
+		"": "", `""`: "", `"k`: "", `"k"x`: "", `"a\b"`: "", `"a\`: "", "ž": "", "a\tb": "", long + "k": "",
 	} {
 		got, err := idempotencyKey([]string{field})
 		if (err == nil) != (want != "") || got != want {
 			t.Errorf("%q is %q (%v), want %q", field, got, err, want)
 		}
 	}
-	if _, err := idempotencyKey([]string{"a", "a"}); err == nil {
-		t.Error("two keys were accepted")
+	if key, err := idempotencyKey([]string{"a", "a"}); err == nil {
+		t.Errorf("two keys were accepted as %q", key)
 	}
 	s := newShop(t)
-	for _, field := range []string{`"k`, strings.Repeat("k", 256), "ž"} {
-		s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: "+field).wantError(t, 400, shop.InvalidParameter)
-	}
-	request, err := http.NewRequest("POST", s.url+"/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Idempotency-Key": {""}}
-	got, err := s.send(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got.wantError(t, 400, shop.InvalidParameter)
+	empty := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + keyLine + "Idempotency-Key:\r\nContent-Length: 2\r\n\r\n{}"
+	s.exchange(t, empty).wantError(t, 400, shop.InvalidParameter)
 	// The Idempotency-Key header is ignored unless the method is POST.
 	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]")
 }

@@ -9,13 +9,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// parallelShop is like newShop, for a test that runs in parallel with others.
-func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
-	t.Helper()
-	t.Parallel()
-	return newShop(t, change...)
-}
-
 // request is a request that succeeds in a shop that stockEverything has filled.
 type request struct{ operation, method, path, body string }
 

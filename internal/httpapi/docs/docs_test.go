@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -37,13 +38,9 @@ func serveDocs(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running, stop := context.WithCancel(context.Background())
 	var jobs sync.WaitGroup
-	jobs.Go(func() { s.RunJobs(running, func(err error) { t.Error(err) }) })
-	t.Cleanup(func() {
-		stop()
-		jobs.Wait()
-	})
+	jobs.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Error(err) }) })
+	t.Cleanup(jobs.Wait)
 	return shoptest.Serve(t, handler)
 }
 
@@ -95,10 +92,9 @@ func TestDocsAreAccessible(t *testing.T) {
 	t.Parallel()
 	server := serveDocs(t)
 	page := browsertest.Open(t, 1280, 900)
-	widths := []int64{390, 1280}
 	for path, rendered := range map[string]string{"/docs/guides": "main", "/docs": ".opblock"} {
 		page.Run(chromedp.Navigate(server.URL+path), chromedp.WaitVisible(rendered, chromedp.ByQuery))
-		for _, width := range widths {
+		for _, width := range []int64{390, 1280} {
 			page.Run(chromedp.EmulateViewport(width, 900))
 			page.Accessible(fmt.Sprintf("%s at %d pixels", path, width))
 		}
@@ -157,12 +153,59 @@ func TestReferenceSendsRequests(t *testing.T) {
 	if browsertest.Eval[bool](page, `hasPanel("GET /store/orders")`) {
 		t.Error("GET /store/orders has a panel, want none")
 	}
-	for _, operation := range []struct{ name, want string }{
-		{"GET /pets/{petId}", "200"}, {"POST /pets", "201"},
-	} {
-		got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", operation.name))
-		if !strings.HasPrefix(strings.TrimSpace(got), operation.want) {
-			t.Errorf("%s: got status %q, want %s", operation.name, got, operation.want)
+	for name, want := range map[string]string{"GET /pets/{petId}": "200", "POST /pets": "201"} {
+		if got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", name)); !strings.HasPrefix(strings.TrimSpace(got), want) {
+			t.Errorf("%s: got status %q, want %s", name, got, want)
 		}
+	}
+}
+
+// TestTypeScriptExampleCompilesAndRuns generates types from the OpenAPI document, compiles the TypeScript
+// example with them and runs it against the service. The deliberate mistakes in src/wrong.ts must not
+// compile.
+func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
+	t.Parallel()
+	server := serveDocs(t)
+	root := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.CopyFS(filepath.Join(root, "examples"), os.DirFS("../../../examples")))
+	must(os.Mkdir(filepath.Join(root, "api"), 0o700))
+	document := fetch(t, server.URL+"/v1/openapi.yaml") // use the document that the service serves
+	must(os.WriteFile(filepath.Join(root, "api", "openapi.yaml"), []byte(document), 0o600))
+	example := filepath.Join(root, "examples", "typescript")
+	// A developer who has run the example has left files.
+	build := "rm -rf node_modules dist src/animalstore.d.ts; npm ci --no-audit --no-fund; npm run generate; npm run build"
+	if output, err := shell(t, example, build); err != nil {
+		t.Fatalf("npm: %v\n%s", err, output)
+	}
+	output, err := shell(t, example, "npm --silent start", "ANIMALSTORE_URL="+server.URL+"/v1", "ANIMALSTORE_KEY="+shoptest.AdminKey)
+	for _, line := range []string{
+		`\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
+		`The order is placed; repeating the request returns the same order\.`, `Too late: Animal \d+ is not available; .+`,
+		`400 validation_failed: .+`, `event pet\.created: available`, `event pet\.updated: pending`, `event pet\.updated: available`,
+	} {
+		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(output) {
+			t.Errorf("no line matches %s", line)
+		}
+	}
+	if err != nil || t.Failed() {
+		t.Errorf("npm start: %v\n%s", err, output)
+	}
+
+	// Without the @ts-expect-error comments, the compiler must report all mistakes.
+	path := filepath.Join(example, "src", "wrong.ts")
+	wrong, err := os.ReadFile(path)
+	must(err)
+	expected := regexp.MustCompile(`(?m)^ *// @ts-expect-error.*\n`)
+	mistakes := len(expected.FindAllString(string(wrong), -1))
+	must(os.WriteFile(path, expected.ReplaceAll(wrong, nil), 0o600))
+	output, err = shell(t, example, "npm --silent run check")
+	if found := strings.Count(output, "src/wrong.ts("); err == nil || mistakes < 8 || found < mistakes {
+		t.Errorf("the compiler reports %d of %d mistakes, want all, and at least 8: %v\n%s", found, mistakes, err, output)
 	}
 }

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// overHTTP2 serves the shop over TLS and HTTP/2 and counts the connections.
+func (s *testShop) overHTTP2(handler http.Handler) (connections *atomic.Int64) {
+	s.t.Helper()
+	connections = &atomic.Int64{}
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.StartTLS()
+	s.t.Cleanup(server.Close)
+	s.url, s.client = server.URL, server.Client()
+	if got := s.do("GET", "/v1/pets", ""); got.ProtoMajor != 2 {
+		s.t.Fatalf("it is %s", got.Proto)
+	}
+	return connections
+}
+
+// deadlines is an http.ResponseWriter that stores the last write deadline.
+type deadlines struct {
+	http.ResponseWriter
+	last *atomic.Value // a time.Time
+}
+
+func (d deadlines) SetWriteDeadline(deadline time.Time) error {
+	d.last.Store(deadline)
+	return http.NewResponseController(d.ResponseWriter).SetWriteDeadline(deadline)
+}
+
+func (d deadlines) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+// A stream may be idle for longer than its write timeout. Over HTTP/2, a deadline left behind would reset it.
+func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
+	s := parallelShop(t)
+	s.runJobs()
+	var last atomic.Value
+	s.overHTTP2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(deadlines{w, &last}, r) }))
+	last.Store(time.Now()) // the stream must clear it
+	wantIdle := func() {
+		t.Helper()
+		s.waitFor("the deadline to be cleared", func() bool { return last.Load().(time.Time).IsZero() })
+	}
+	r := s.follow("")
+	r.wantStart("0")
+	wantIdle()
+	last.Store(time.Now())
+	s.AddPet(t, "Rex", 1, "")
+	r.wantEvents("category.created categories/1", "pet.created pets/1")
+	wantIdle()
+	s.api.Stopping()
+	r.wantEnd()
+}
+
+// If a request is refused before its body is read, the connection stays open for the others that share it.
+func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
+	s := parallelShop(t)
+	connections := s.overHTTP2(s.api)
+	for range 3 {
+		s.do("POST", "/v1/pets", strings.Repeat(" ", 1<<20), "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+	}
+	s.do("POST", "/v1/pets", strings.Repeat(" ", maxBodyBytes+1)).wantError(t, 413, shop.PayloadTooLarge)
+	if n := connections.Load(); n != 1 {
+		t.Errorf("the requests came over %d connections, want 1", n)
+	}
+}
+
+// Every response has the nosniff header, and Strict-Transport-Security if the service owns the HTTPS port.
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tls              bool
+		public, strictly string
+	}{
+		{true, "", ""}, {false, "https://pets.example.com/v1", ""}, {true, "https://pets.example.com:8443/v1", ""},
+		{true, "https://pets.example.com/v1", "max-age=31536000"},
+	} {
+		s := newShop(t, func(config *Config) { config.TLS, config.PublicURL = c.tls, c.public })
+		for _, got := range []testResponse{
+			s.do("GET", "/v1/pets", ""), s.do("GET", "/v1/nothing", ""), s.do("GET", "/v1/pets", "", "Authorization: "),
+			s.do("OPTIONS", "/v1/pets", ""), s.do("PUT", "/v1/pets", ""), s.do("GET", "/livez", ""), s.do("GET", "/debug/pprof/", ""),
+			s.do("GET", "/v1/openapi.json", "", "If-None-Match: *"), s.do("HEAD", "/v1/events", "", "Accept: text/event-stream"),
+		} {
+			got.wantHeaders(t, "X-Content-Type-Options: nosniff", "Strict-Transport-Security: "+c.strictly)
+		}
+	}
+}
+
+// Clients that do not read their responses do not block others, with and without an API key.
+func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
+	const limit = 3
+	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
+	for i := range 4 * limit {
+		s.overPipe(t, "/v1/openapi.json", []string{adminKey, ""}[i%2]).wantStatus(t, "200")
+	}
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
+}
+
+// Requests beyond the limit are refused, and accepted ones are served. Clients that send slowly block nobody.
+func TestExcessRequestsAreRefused(t *testing.T) {
+	const limit = 3
+	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
+	for range 2 * limit { // each of these clients sends only half a body
+		fmt.Fprintf(s.dial(t), "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{\"name\":", keyLine)
+	}
+	entered, release := s.Store.HoldWrites()
+	accepted := s.postAll(t, limit, entered, "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	s.do("GET", "/v1/pets", "").wantError(t, 503, shop.Unavailable).wantHeaders(t, "Retry-After: 1")
+	s.do("GET", "/livez", "").want(t, 200, "")
+	s.do("GET", "/metrics", "").want(t, 200, "")
+	release()
+	accepted.Wait()
+	s.do("GET", "/v1/pets", "").want(t, 200, "")
+}
+
+func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
+	s := parallelShop(t)
+	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.Store.FailWith(func(bool) error { return errSecret })
+	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
+	s.Store.FailWith(nil)
+	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.api.Stopping()
+	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]") // a node that is stopping still serves requests
+}

@@ -1,0 +1,333 @@
+package httpapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const asCSV = "Content-Type: text/csv"
+
+// csvOf returns a CSV file with a header and the given lines.
+func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
+
+// wantPets checks which animals are in the store, oldest first. Each has the format "name categoryId status".
+func (s *testShop) wantPets(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, pet := range s.do("GET", "/v1/pets?limit=100", "").pets(t) {
+		got = append([]string{strings.TrimSuffix(fmt.Sprintf("%s %d %s", pet.Name, pet.CategoryID, pet.Status), " ")}, got...)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("there are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// CSV files are accepted in all variants that spreadsheet programs write.
+func TestCSVOfSpreadsheetProgramsIsRead(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"plain":                       "name,categoryId,status\nRex,1,available\nMia,2",
+		"from Excel":                  "\ufeffName;CategoryId;Status\r\nRex;1;available\r\nMia;2;\r\n",
+		"tabs":                        "name\tcategoryId\tstatus\nRex\t1\tavailable\nMia\t2\t\n",
+		"columns in any order":        "STATUS,id,CATEGORYID,Name\navailable,77,1,Rex\n,77,2,Mia\n",
+		"spaces":                      "name, categoryId, status\nRex, 1, available \nMia, 2\n",
+		"quotes":                      "\"name\",\"categoryId\",\"status\"\n\"Rex\",\"1\",\"available\"\n\"Mia\",\"2\",\"\"\n",
+		"blank lines":                 "\n\nname,categoryId,status\n\nRex,1,available\n\r\n,,\n \nMia,2,\n\n\n",
+		"empty columns":               "name;categoryId;status;;\nRex;1;available;;\nMia;2;;;;;\n",
+		"old Macs":                    "name,categoryId,status\rRex,1,available\rMia,2,\r",
+		"numbers as tables have them": "name,categoryId,status\nRex,1.0,available\nMia,002,\n",
+	} {
+		rows, err := decodeImport("text/csv", []byte(file))
+		if err != nil || len(rows) != 2 || rows[0].NewPet != (shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}) ||
+			rows[1].NewPet != (shop.NewPet{Name: "Mia", CategoryID: 2}) || len(rows[0].Problems)+len(rows[1].Problems) > 0 {
+			t.Errorf("%s: got %+v (%v), want the available dog Rex and the cat Mia", name, rows, err)
+		}
+	}
+}
+
+func TestNDJSONIsImported(t *testing.T) {
+	s := parallelShop(t)
+	file := "\ufeff" + `{"name":"Rex","categoryId":1,"status":"sold"}` + "\r\n\n \n" + `{"id":7,"name":"Mia","categoryId":2e0,"x":3}`
+	s.do("POST", "/v1/imports", file).want(t, 200, `{"created":2}`)
+	s.do("POST", "/v1/imports", "").want(t, 200, `{"created":0}`)
+	s.do("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0}`)
+	s.do("POST", "/v1/imports", "name,categoryId\n=2,1\n'=2,1", asCSV).want(t, 200, `{"created":2}`)
+	s.wantPets(t, "Rex 1 sold", "Mia 2", "=2 1", "=2 1")
+}
+
+// No animals are imported from an invalid file. The error message lists the first invalid lines.
+func TestInvalidImportIsRefused(t *testing.T) {
+	t.Parallel()
+	const (
+		because     = "Nothing was imported because "
+		one, two    = because + "a row is not valid: line ", because + "2 rows are not valid: line "
+		columns     = "the columns are name, categoryId and, optionally, status; id is ignored."
+		wrongStatus = "status must be one of available, pending, sold"
+		wrongLine   = "is not a JSON object, or has a duplicate member"
+	)
+	var named []string
+	for i := range 20 {
+		named = append(named, fmt.Sprintf("line %d: %s", i+2, wrongStatus))
+	}
+	s := newShop(t)
+	for _, c := range []struct{ contentType, file, message string }{
+		{asCSV, csvOf("Rex,1,sold", ",x,", "Mia,2,gone"),
+			two + "3: name is required, categoryId must be a 64-bit integer; line 4: " + wrongStatus + "."},
+		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
+			two + "2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
+		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"), two + "2: has a quote inside an unquoted value; " +
+			"put the value in quotes and double each quote inside it; line 3: categoryId must be a 64-bit integer."},
+		{asCSV, csvOf("Mia,1,", "\"Rex,1,"), one + "3: has a quoted value that does not end correctly; double each quote inside it."},
+		{asCSV, csvOf("Rex,1,sold,5"), one + "2: has a value in column 4, which the header line does not name."},
+		{asCSV, csvOf("R\xe9x,1,"), one + "2: name must be valid UTF-8."},
+		{asCSV, csvOf(strings.Repeat("Rex,1,gone\n", 25)),
+			because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
+		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "breed"; ` + columns},
+		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId; " + columns},
+		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The header line names the column "Name" twice; name each column once.`},
+		{asCSV, "", "The file is empty; the header line must name the columns: " + strings.TrimPrefix(columns, "the columns are ")},
+		{asCSV, "\"name,categoryId\n", "The header line has a quoted value that does not end correctly; double each quote inside it."},
+		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
+		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}",
+			two + "3: name must be a string, categoryId is required; line 4: " + wrongLine + "."},
+		{"", "[]\n{", two + "1: " + wrongLine + "; line 2: " + wrongLine + "."},
+		{"", `{"name":"Rex","categoryId":1,"status":null}`, one + "1: " + wrongStatus + "."},
+	} {
+		for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
+			got := s.do("POST", path, c.file, c.contentType).wantError(t, 400, shop.ValidationFailed)
+			if message := got.message(t); message != c.message {
+				t.Errorf("%q is refused with\n%s\nwant\n%s", c.file, message, c.message)
+			}
+		}
+	}
+	s.wantPets(t)
+	if events := s.eventLines(t, 0); len(events) > 0 {
+		t.Errorf("there are events: %v", events)
+	}
+}
+
+func TestImportLimits(t *testing.T) {
+	s := parallelShop(t)
+	file := csvOf(strings.Repeat("Rex,1,sold\n", shop.MaxImport))
+	got := s.do("POST", "/v1/imports", file+"Rex,1,sold", asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	if want := "The import has more than 10000 animals; send at most 10000 at once."; got.message(t) != want {
+		t.Errorf("got %s, want %s", got.message(t), want)
+	}
+	s.do("POST", "/v1/imports?dryRun=true", file, asCSV).want(t, 200, `{"created":0}`)
+	s.wantPets(t)
+	fits := csvOf("Rex,1,")
+	full := fits + strings.Repeat("\n", maxImportBytes-len(fits))
+	s.do("POST", "/v1/imports", full+"\n", asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	s.do("POST", "/v1/imports", full, asCSV).want(t, 200, `{"created":1}`)
+	for _, header := range []string{"Content-Type: text/plain", asCSV + "; charset=utf-16", "Content-Type: ", "Content-Encoding: br"} {
+		s.do("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
+	}
+	s.do("POST", "/v1/imports", fits, asCSV+"; charset=UTF-8; header=present").want(t, 200, `{"created":1}`)
+	for _, query := range []string{"dryRun=", "dryRun=TRUE", "dryRun=true&dryRun=true"} {
+		s.do("POST", "/v1/imports?"+query, fits, asCSV).wantError(t, 400, shop.InvalidParameter)
+	}
+	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
+}
+
+// An import with an Idempotency-Key is executed only once. A dry run counts as a different request.
+func TestImportIsIdempotent(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		file := csvOf("Rex,1,", "Mia,2,")
+		s.postAll(t, maxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
+		s.wantPets(t, "Rex 1", "Mia 2")
+		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
+		for _, replayed := range []string{"", "true"} {
+			got := s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b").want(t, 200, `{"created":0}`)
+			got.wantHeaders(t, "Idempotency-Replayed: "+replayed)
+		}
+		s.wantPets(t, "Rex 1", "Mia 2")
+	})
+}
+
+// A node limits the number of concurrent imports, in total and per API key, and refuses additional imports
+// immediately.
+func TestImportsAreLimited(t *testing.T) {
+	s := parallelShop(t)
+	keys := []string{s.key(shop.PetsWrite), s.key(shop.PetsWrite)}
+	entered, release := s.Store.HoldWrites()
+	var clients []*sync.WaitGroup
+	for _, key := range keys {
+		clients = append(clients, s.postAll(t, maxImports/len(keys), entered, "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)))
+		s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)).wantError(t, 429, shop.RateLimited)
+	}
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
+	release()
+	for _, group := range clients {
+		group.Wait()
+	}
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+}
+
+func TestExportFormats(t *testing.T) {
+	s := parallelShop(t)
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.add(`{"name":"a \"b\", c","categoryId":-9223372036854775808}`)
+	s.add(`{"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`)
+	s.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	s.add(`{"name":" Žofka","categoryId":1}`)
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r\n2,\"a \"\"b\"\", c\",-9223372036854775808,\r\n"+
+		"3,'=HYPERLINK(1),9223372036854775807,sold\r\n4,\" Žofka\",1,\r").wantHeaders(t, "Cache-Control: no-store",
+		"Content-Type: text/csv; charset=utf-8; header=present", `Content-Disposition: attachment; filename="pets.csv"`)
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":2,"name":"a \"b\", c","categoryId":-9223372036854775808}`+"\n"+
+		`{"id":3,"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`+"\n"+
+		`{"id":4,"name":" Žofka","categoryId":1}`)
+	s.do("HEAD", "/v1/exports/pets.csv", "").want(t, 200, "")
+}
+
+// An exported file can be imported into another shop. The animals are the same except for their ids.
+func TestExportCanBeImported(t *testing.T) {
+	t.Parallel()
+	from := newShop(t)
+	statuses := append(shop.Statuses(), "")
+	var rows []shop.ImportRow
+	for i, name := range []string{"Rex", "=1", "'=1", "''=1", "'Rex", "+", "＝1", `"`, `a "b" c`, " a", "b ", "a,b", "a;b", "🐈"} {
+		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: name, CategoryID: int64(i-7) * 1e18, Status: statuses[i%4]}})
+	}
+	if _, err := from.Service.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	from.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	want := from.do("GET", "/v1/pets?limit=100", "").pets(t)
+	for path, header := range map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": ""} {
+		to := newShop(t)
+		file := string(from.do("GET", path, "").body)
+		to.do("POST", "/v1/imports", file, header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
+		got := to.do("GET", "/v1/pets?limit=100", "").pets(t)
+		for i := range got {
+			got[i].ID++
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %+v\nwant %+v", path, got, want)
+		}
+	}
+}
+
+// fill adds animals, each of which takes about 200 bytes in an export.
+func (s *testShop) fill(n int) {
+	s.t.Helper()
+	rows := make([]shop.ImportRow, n)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
+	}
+	if _, err := s.ImportPets(s.t.Context(), rows, false); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// While animals are added and removed, an export has every remaining animal once and none that was added later.
+func TestExportDuringChanges(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		const animals = 2500 // an export reads a thousand at once
+		s.fill(animals)
+		lines := bufio.NewScanner(s.begin(t, "GET /v1/exports/pets.ndjson HTTP/1.1\r\nHost: x\r\n"+keyLine+"\r\n").Body)
+		seen := map[int64]bool{}
+		for lines.Scan() {
+			var pet shop.Pet
+			if err := json.Unmarshal(lines.Bytes(), &pet); err != nil || seen[pet.ID] {
+				t.Fatalf("%s %v, seen before: %v", lines.Bytes(), err, seen[pet.ID])
+			}
+			if seen[pet.ID] = true; len(seen) == 1 {
+				s.add(`{"name":"late","categoryId":1}`)
+				s.do("DELETE", fmt.Sprintf("/v1/pets/%d", animals-1), "").want(t, 204, "")
+			}
+		}
+		delete(seen, animals-1) // it was removed meanwhile
+		if err := lines.Err(); err != nil || len(seen) != animals-1 || seen[animals+1] {
+			t.Errorf("got %d animals (%v), a late one: %v, want the other %d", len(seen), err, seen[animals+1], animals-1)
+		}
+	})
+}
+
+// failLater makes the store fail after the given number of accesses.
+func (s *testShop) failLater(reads int64) {
+	var n atomic.Int64
+	s.Store.FailWith(func(bool) error {
+		if n.Add(1) > reads {
+			return shop.UnavailableError(errSecret)
+		}
+		return nil
+	})
+}
+
+// An export that fails before it sends anything gets an error response. If it fails later, it is cut off.
+func TestFailedExportIsCutOff(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(3000)
+	s.failLater(1)
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	s.failLater(3)
+	response := s.begin(t, "GET /v1/exports/pets.csv HTTP/1.1\r\nHost: x\r\n"+keyLine+"\r\n")
+	body, err := io.ReadAll(response.Body)
+	if response.StatusCode != 200 || len(body) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
+	}
+	log := s.log.String()
+	if !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
+		t.Errorf("the failure is not in the log: %s", log)
+	}
+	// In HTTP/1.0, closing the connection marks the end of a body. If the body is incomplete, the
+	// connection is therefore reset.
+	s.failLater(3)
+	conn := s.dial(t)
+	fmt.Fprintf(conn, "GET /v1/exports/pets.csv HTTP/1.0\r\n%s\r\n", keyLine)
+	if answer, err := io.ReadAll(conn); err == nil {
+		t.Errorf("an incomplete response of %d bytes looks complete", len(answer))
+	}
+}
+
+// An export stops when its API key is revoked.
+func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(2500)
+	key := s.Key(t, shop.PetsRead)
+	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
+	client.wantStatus(t, "200")
+	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(keyCheckInterval) // the key is not checked more often than that
+	text, _ := io.ReadAll(client)
+	<-client.ended
+	if n := strings.Count(string(text), `"id":`); n != 1000 {
+		t.Errorf("the client got %d animals after its key was revoked, want no more than the thousand that were read before", n)
+	}
+}
+
+// A node limits the number of exports, in total and per API key. When a client disconnects, another client can
+// start an export.
+func TestExportsAreLimited(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(100) // more than net/http buffers
+	var open []*pipeClient
+	for range maxExports / maxKeyExports {
+		key := s.key(shop.PetsRead)
+		for range maxKeyExports {
+			client := s.overPipe(t, "/v1/exports/pets.ndjson", key)
+			client.wantStatus(t, "200")
+			open = append(open, client)
+		}
+		s.do("GET", "/v1/exports/pets.csv", "", bearing(key)).wantError(t, 429, shop.RateLimited)
+	}
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	open[0].Close()
+	<-open[0].ended
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "")
+}
