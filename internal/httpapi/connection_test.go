@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -140,4 +142,26 @@ func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
 	s.api.Stopping()
 	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]") // a node that is stopping still serves requests
+}
+
+// A client that does not read its stream in time learns that the stream is incomplete. Its connection stays open.
+func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
+	s := parallelShop(t)
+	s.runJobs()
+	s.overHTTP2(s.api)
+	s.skipValidation = true
+	s.api.streamTiming.writeTimeout = time.Second
+	slow := s.followFrom("0", "?after=0")
+	for i := range 4 { // 200 events of 32 KiB, which exceed the client's flow-control window
+		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
+	}
+	s.waitForStreams(0)
+	for {
+		if _, err := slow.next(); errors.Is(err, io.EOF) {
+			t.Fatal("the stream ended as if it were complete")
+		} else if err != nil {
+			break // the error tells the client that it must resume
+		}
+	}
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
