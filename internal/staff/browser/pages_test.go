@@ -155,6 +155,18 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	}
 }
 
+// A live update may replace a row while the response to one of its buttons is on its way.
+func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(desktop)
+	p.open("/staff/pets")
+	browsertest.Eval[bool](p.Page, `document.body.addEventListener("htmx:beforeRequest", (e) => e.detail.elt.closest("#pet-1").remove(), { once: true }), true`)
+	p.click("#pet-1-to-pending")
+	p.waitText("#flashes", "Rex is now pending.")
+}
+
 func TestHTMLInNamesNeverRuns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

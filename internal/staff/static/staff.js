@@ -16,6 +16,14 @@
   }
   body.addEventListener("flash", (event) => flash(event.detail.value, "info"));
   body.addEventListener("problem", (event) => flash(event.detail.value, "problem"));
+  // A live update may replace the element that sent a request before the response arrives. htmx then raises the
+  // events of the response on the removed element, where nobody listens. So they are raised here.
+  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, elt } }) =>
+    xhr.addEventListener("readystatechange", () => {
+      if (xhr.readyState !== XMLHttpRequest.DONE || body.contains(elt)) return;
+      const events = JSON.parse(xhr.getResponseHeader("HX-Trigger") ?? "{}");
+      for (const [name, value] of Object.entries(events)) body.dispatchEvent(new CustomEvent(name, { detail: { value } }));
+    }));
   body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
 
   // Nothing may move under the pointer: new rows wait until it rests, other updates until its button is released.
