@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -131,18 +130,17 @@ func (p *user) open(path string, selectors ...string) {
 	}
 }
 
-// click waits until an element is visible and clicks it. It tries again if a live update replaces the element
-// at that moment.
+// click clicks a visible element. It does not use the mouse: a live update may replace the element between the
+// press and the release of the button, and then there is no click.
 func (p *user) click(selector string) {
 	p.t.Helper()
-	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
-		for {
-			err := chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible).Do(ctx)
-			if err == nil || !strings.Contains(err.Error(), "node") {
-				return err
-			}
-		}
-	}))
+	p.waitFor(`(() => {
+		const element = document.querySelector(%q);
+		if (!element?.checkVisibility()) return false;
+		element.focus();
+		element.click();
+		return true;
+	})()`, selector)
 }
 
 // fill replaces the text in a form field.

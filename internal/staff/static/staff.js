@@ -103,11 +103,19 @@
     requestedAt.delete(event.detail.xhr); // a response settles once per swapped element
   });
 
-  // A live update must not replace a field that the user is editing.
+  // A live update must not replace a field that the user is editing, or a button that is being pressed: the browser
+  // would not complete the click.
   body.addEventListener("htmx:beforeSwap", (event) => {
     const cause = event.detail.requestConfig.triggeringEvent;
+    if (!(cause instanceof CustomEvent) || cause.target !== body) return;
+    if (pointerDown) {
+      event.detail.shouldSwap = false;
+      pending.add(cause.type); // reloads the element after the click
+      dispatchPending();
+      return;
+    }
     const field = document.activeElement;
-    if (!(cause instanceof CustomEvent) || cause.target !== body || !field || !("defaultValue" in field)) return;
+    if (!field || !("defaultValue" in field)) return;
     if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
       flash("Someone else changed this while you were typing. Reload the page to see the change.", "problem");
