@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"api/apitest":          {},
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
-	"internal/shoptest":    {"internal/pgtest", "internal/sqlstore", "internal/shop"},
+	"internal/shoptest":    {"internal/storetest", "internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/programtest": {},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
@@ -145,6 +145,17 @@ func TestTroubleshootingQuotesRealMessages(t *testing.T) {
 		for _, message := range regexp.MustCompile("`([^`/]+)`").FindAllStringSubmatch(first, -1) {
 			if quoted := strings.TrimSuffix(message[1], "…"); !strings.Contains(source.String(), quoted) {
 				t.Errorf("docs/operating.md quotes %q, which the program does not print", quoted)
+			}
+		}
+	}
+}
+
+func TestNoFileUsesUnsafe(t *testing.T) {
+	t.Parallel()
+	for _, path := range append(goFiles(t, false), goFiles(t, true)...) {
+		for _, spec := range parse(t, token.NewFileSet(), path).Imports {
+			if spec.Path.Value == `"unsafe"` {
+				t.Errorf("%s imports unsafe", path)
 			}
 		}
 	}

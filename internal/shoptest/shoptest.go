@@ -6,13 +6,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
@@ -40,8 +37,6 @@ func Open(t testing.TB, o Options) *Shop {
 	database := filepath.Join(TempDir(t), "test.db")
 	if o.Postgres {
 		database = NewPostgresDatabase(t)
-	} else if err := copyEmptyFile(database); err != nil {
-		t.Fatal(err)
 	}
 	s, err := OpenAt(t.Context(), database, o.Options)
 	if err != nil {
@@ -49,43 +44,6 @@ func Open(t testing.TB, o Options) *Shop {
 	}
 	t.Cleanup(func() { s.Store.Close() })
 	return s
-}
-
-// NewPostgresDatabase returns the URL of a new database on the shared server. It already has the tables of an
-// empty store, because copying them is quicker than creating them.
-func NewPostgresDatabase(t testing.TB) string {
-	t.Helper()
-	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
-}
-
-// copyEmptyFile writes an empty store to a new SQLite file, because that is quicker than creating its tables.
-func copyEmptyFile(path string) error {
-	content, err := emptyFile()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, content, 0o600)
-}
-
-var emptyFile = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "animalstore-shoptest-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "empty.db")
-	if err := createStore(path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func createStore(database string) error {
-	store, err := sqlstore.Open(context.Background(), database, sqlstore.Options{})
-	if err != nil {
-		return err
-	}
-	return store.Close()
 }
 
 // OpenAt opens a shop on the given database for code that has no test, such as an example. The caller closes

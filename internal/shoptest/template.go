@@ -5,30 +5,23 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"sync"
+	"testing"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/storetest"
 )
 
-// emptyStore returns the SQLite file of an empty store. Creating the schema takes longer than most tests, so
-// it is done only once.
-var emptyStore = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "animalstore-test-")
+// emptyFile returns the content of the SQLite file of an empty store.
+var emptyFile = storetest.EmptyFile(createStore)
+
+func createStore(database string) error {
+	store, err := sqlstore.Open(context.Background(), database, sqlstore.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "empty.db")
-	store, err := sqlstore.Open(context.Background(), path, sqlstore.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := store.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+	return store.Close()
+}
 
 // provideFile creates the file of an empty store, unless database is a URL or the file exists.
 func provideFile(database string) error {
@@ -38,9 +31,16 @@ func provideFile(database string) error {
 	if _, err := os.Stat(database); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := emptyStore()
+	content, err := emptyFile()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(database, text, 0o600)
+	return os.WriteFile(database, content, 0o600)
+}
+
+// NewPostgresDatabase returns the URL of a new database on the shared server. It already has the tables of an
+// empty store, because copying them is quicker than creating them.
+func NewPostgresDatabase(t testing.TB) string {
+	t.Helper()
+	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
 }

@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"animalstore/internal/leaktest"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -83,18 +83,7 @@ func newFile(t *testing.T) string {
 	return path
 }
 
-var emptyFile = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "sqlstore-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "empty.db")
-	if err := createStore(path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+var emptyFile = storetest.EmptyFile(createStore)
 
 // newDatabase is like newFile, but on the shared PostgreSQL server.
 func newDatabase(t *testing.T) string {
