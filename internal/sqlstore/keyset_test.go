@@ -47,8 +47,8 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 	return queries
 }
 
-// Every page costs the same, wherever it is in the list. Each query seeks in an index that has the order of
-// the list, so nothing has to be sorted.
+// Every page costs the same, wherever it is in the list. Each query seeks in an index that is already in list
+// order, so SQLite does not sort any rows.
 func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store, d := openNew(t), sqliteDialect(nil)
