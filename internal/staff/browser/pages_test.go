@@ -165,6 +165,28 @@ func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	p.waitText("#flashes", "Rex is now pending.")
 }
 
+// A live update may arrive between a click and its response.
+func TestLiveUpdatesWaitForTheUsersRequest(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(desktop)
+	p.open("/staff/pets", "#pet-1")
+	browsertest.Eval[bool](p.Page, `window.held = {},
+		document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, pathInfo } }) => {
+			const send = xhr.send, ended = new Promise((resolve) => xhr.addEventListener("loadend", resolve));
+			xhr.send = (body) => held[pathInfo.requestPath] = () => (send.call(xhr, body), ended.then(() => true));
+		}), true`)
+	s.updatePet(1, shop.PetChange{Name: new("Rexo")})
+	p.waitFor(`!!held["/staff/pets/1/row"]`)
+	p.click("#pet-1-edit")
+	for _, path := range []string{"/staff/pets/1/row", "/staff/pets/1/edit"} {
+		p.waitFor(`!!held[%q]`, path)
+		browsertest.Eval[bool](p.Page, fmt.Sprintf("held[%q]()", path))
+	}
+	p.waitFor(`document.querySelector("#edit-1-name")?.value === "Rexo"`)
+}
+
 func TestHTMLInNamesNeverRuns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -251,8 +273,10 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
 	row = fmt.Sprint("#order-", order.ID+1)
 	p.waitText(row, "2 days 23 h")
-	p.click(row + "-approved")
-	p.click(row + "-delivered")
+	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.Approved, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.click(row + "-delivered") // the button appears without a reload
 	p.waitText(".page-head .badge", "Sold")
 	p.click("#to-available")
 	p.waitText(".page-head .badge", "Available")

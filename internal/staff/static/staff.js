@@ -26,8 +26,18 @@
     }));
   body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
 
-  // Nothing may move under the pointer: new rows wait until it rests, other updates until its button is released.
+  // Live updates come second to what the user does. Nothing may move under the pointer: new rows wait until it rests,
+  // other updates until its button is released. They also wait for the response to the user's own request: if an update
+  // replaced the target of that request, htmx would drop the response.
   let pointerDown = false;
+  const userRequests = new Set();
+  const userIsBusy = () => pointerDown || userRequests.size > 0;
+  const isLive = (cause) => cause instanceof CustomEvent && cause.target === body;
+  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
+    if (isLive(requestConfig.triggeringEvent)) return;
+    userRequests.add(xhr);
+    xhr.addEventListener("loadend", () => userRequests.delete(xhr));
+  });
   let pointerMovedAt = 0;
   addEventListener("pointerdown", () => (pointerDown = true), true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pointerDown = false)), true);
@@ -38,7 +48,7 @@
   function dispatchPending() {
     const now = performance.now();
     for (const name of pending) {
-      if (pointerDown || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
+      if (userIsBusy() || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
       if (/^(pets|orders)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
       pending.delete(name);
       dispatchedAt.set(name, now);
@@ -103,14 +113,14 @@
     requestedAt.delete(event.detail.xhr); // a response settles once per swapped element
   });
 
-  // A live update must not replace a field that the user is editing, or a button that is being pressed: the browser
-  // would not complete the click.
+  // A live update must not replace a field that the user is editing, a button that is being pressed (the browser would
+  // not complete the click) or the target of the user's request.
   body.addEventListener("htmx:beforeSwap", (event) => {
     const cause = event.detail.requestConfig.triggeringEvent;
-    if (!(cause instanceof CustomEvent) || cause.target !== body) return;
-    if (pointerDown) {
+    if (!isLive(cause)) return;
+    if (userIsBusy()) {
       event.detail.shouldSwap = false;
-      pending.add(cause.type); // reloads the element after the click
+      pending.add(cause.type); // reloads the element afterwards
       dispatchPending();
       return;
     }
