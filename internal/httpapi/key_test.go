@@ -31,7 +31,9 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 	wantEnd := func(secret string) { // within a second, but this test does not check the time
 		t.Helper()
-		programtest.Await(t, "the end of the key", func() bool { return s.do("GET", "/v1/pets", "", bearing(secret)).StatusCode == 401 })
+		programtest.Await(t, "the end of the key", func() bool {
+			return s.do("GET", "/v1/pets", "", bearing(secret)).StatusCode == 401
+		})
 	}
 	created := s.do("POST", "/v1/keys", `{"name":"Zoë's website","scopes":["pets:write","pets:read","pets:read"],
 		"expiresAt":"2999-01-31t18:00:00.5+01:00","id":99,"key":"mine"}`)
