@@ -17,25 +17,6 @@ func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 	}
 }
 
-func TestTemplateIsFilledOnceAndCopied(t *testing.T) {
-	t.Parallel()
-	filled := 0
-	fill := func(url string) error {
-		filled++
-		db := Connect(t, url)
-		db.Do("CREATE TABLE pet AS SELECT 1 AS id")
-		return db.Close()
-	}
-	for range 2 {
-		db := Connect(t, Shared(t).NewDatabaseFrom(t, "with_a_pet", fill))
-		wantRows(t, db, 1)
-		db.Do("INSERT INTO pet VALUES (2)")
-	}
-	if filled != 1 {
-		t.Errorf("the template was filled %d times, want once", filled)
-	}
-}
-
 func TestDatabaseIsDropped(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
@@ -47,48 +28,6 @@ func TestDatabaseIsDropped(t *testing.T) {
 	if err := db.Ping(); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("got %v, want that the database does not exist", err)
 	}
-}
-
-// After a crash, the committed rows are present and the uncommitted rows are not.
-func TestKillKeepsOnlyCommittedRows(t *testing.T) {
-	t.Parallel()
-	s := Start(t)
-	db := Connect(t, s.NewDatabase(t))
-	db.Do("CREATE TABLE pet (id int)")
-	open, err := db.Begin()
-	must(t, err)
-	defer open.Rollback()
-	_, err = open.Exec("INSERT INTO pet VALUES (0)")
-	must(t, err)
-	for n := 1; n <= 3; n++ {
-		db.Do("INSERT INTO pet VALUES (1)")
-		s.Kill(t)
-		if _, err := db.Exec("SELECT"); err == nil {
-			t.Error("a killed server responds")
-		}
-		s.Restart(t)
-		wantRows(t, db, n)
-	}
-	s.Kill(t)
-	s.Kill(t) // a killed server can be killed again, and the test can end without restarting it
-}
-
-// After the primary has been killed and the replica has been promoted, the replica has all confirmed rows and
-// the same URL leads to it.
-func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
-	t.Parallel()
-	primary, replica := StartWithReplica(t, true)
-	url := FailoverURL(replica, primary)
-	db := Connect(t, url)
-	db.Do("CREATE TABLE pet (id int)")
-	for range 50 {
-		db.Do("INSERT INTO pet VALUES (1)")
-	}
-	primary.Kill(t)
-	replica.Promote(t)
-	db = Connect(t, url)
-	wantRows(t, db, 50)
-	db.Do("INSERT INTO pet VALUES (2)")
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {

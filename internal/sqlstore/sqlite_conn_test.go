@@ -94,17 +94,6 @@ func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 	}
 }
 
-func TestConnectionWaitsForALockOnlyForItsTimeout(t *testing.T) {
-	t.Parallel()
-	first := newFileConn(t)
-	second := newSQLiteConn(first.uri, 20*time.Millisecond)
-	defer second.close()
-	must(t, first.exec(t.Context(), "BEGIN IMMEDIATE", nil))
-	if err := second.exec(t.Context(), "BEGIN IMMEDIATE", nil); primaryCode(err) != sqlite.ResultBusy {
-		t.Errorf("got %v, want SQLITE_BUSY", err)
-	}
-}
-
 func TestContextInterruptsAStatement(t *testing.T) {
 	t.Parallel()
 	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 2"

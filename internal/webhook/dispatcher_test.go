@@ -197,21 +197,6 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	slow.wantMessages(t, 3*maxInFlight)
 }
 
-// Several nodes share the work, and exactly one of them sends each message.
-func TestNodesSendEachMessageOnce(t *testing.T) {
-	t.Parallel()
-	o := newFixture(t)
-	server := newReceiver(t, nil)
-	hook := o.subscribe(server.URL)
-	for range 3 {
-		o.dispatch(true)
-	}
-	const events = 200
-	o.createPets(events)
-	o.awaitSucceeded(hook, events)
-	server.wantMessages(t, events)
-}
-
 // A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
 func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
