@@ -79,7 +79,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertCategory(gone))
 		do(tx.DeleteCategory(gone))
 		var pets []shop.Pet
-		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", `quote " \ '`, "tab\there\nline", "", strings.Repeat("x", 10_000)} {
+		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "quote \" \\ '\ttab\nline", "", strings.Repeat("x", 10_000), "gone"} {
 			pets = append(pets, must(tx.InsertPets(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
 				Status: []shop.Status{shop.Available, shop.Pending, shop.Sold, ""}[i%4]}))(t)...)
 		}
