@@ -21,9 +21,7 @@ import (
 func openConnection(p *programtest.Program, data string) net.Conn {
 	p.T.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	must(p.T, err)
 	p.T.Cleanup(func() { connection.Close() })
 	connection.SetDeadline(time.Now().Add(programtest.WaitTimeout))
 	io.WriteString(connection, data) // an error means only that the service has closed the connection
@@ -34,14 +32,10 @@ func openConnection(p *programtest.Program, data string) net.Conn {
 func follow(p *programtest.Program, ctx context.Context) *bufio.Reader {
 	p.T.Helper()
 	request, err := http.NewRequestWithContext(ctx, "GET", p.URL+"/v1/events", nil)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	must(p.T, err)
 	request.Header = http.Header{"Authorization": {"Bearer " + programtest.AdminKey}, "Accept": {"text/event-stream"}}
 	response, err := p.Client.Do(request)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	must(p.T, err)
 	p.T.Cleanup(func() { response.Body.Close() })
 	lines := bufio.NewReader(response.Body)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "retry: ") {

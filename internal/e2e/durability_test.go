@@ -74,9 +74,7 @@ func checkIntegrity(t *testing.T, path string) {
 func openDatabase(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return db
 }
 
@@ -85,8 +83,14 @@ func execSQL(f *programtest.Folder, name, statements string) {
 	f.T.Helper()
 	db := openDatabase(f.T, f.Path(name))
 	defer db.Close()
-	if _, err := db.Exec(statements); err != nil {
-		f.T.Fatal(err)
+	_, err := db.Exec(statements)
+	must(f.T, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

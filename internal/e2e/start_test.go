@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
@@ -31,26 +30,20 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			must := func(err error) {
-				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
 			f := programtest.NewFolderWithKey(t, "ANIMALSTORE_ADDR="+programtest.TakenAddr(t))
 			f.Serve("--demo").Stop()
-			must(os.Remove(f.Path("animalstore.db.lock")))
+			must(t, os.Remove(f.Path("animalstore.db.lock")))
 			before := f.Read("animalstore.db")
 			command := exec.Command(programtest.Binary(t), c.command)
 			if os.Geteuid() == 0 {
 				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-				must(os.Chmod(filepath.Dir(programtest.Binary(t)), 0o711))
-				must(os.Chmod(filepath.Dir(f.Dir), 0o711))
+				must(t, os.Chmod(filepath.Dir(programtest.Binary(t)), 0o711))
+				must(t, os.Chmod(filepath.Dir(f.Dir), 0o711))
 				for _, path := range append([]string{"."}, f.Names()...) {
-					must(os.Chown(f.Path(path), nobody, nobody))
+					must(t, os.Chown(f.Path(path), nobody, nobody))
 				}
 			}
-			must(os.Chmod(f.Path(c.file), c.mode))
+			must(t, os.Chmod(f.Path(c.file), c.mode))
 			t.Cleanup(func() { os.Chmod(f.Dir, 0o700) })
 			p := f.Launch(command)
 			r := programtest.Result{Code: p.ExitCode(), Stderr: p.Output.String()}
@@ -59,7 +52,7 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 			} else if r.Code != 0 || strings.Contains(strings.Join(f.Names(), " "), "-wal") {
 				t.Errorf("got %v and the files %q, want exit code 0 and no WAL", r, f.Names())
 			}
-			must(os.Chmod(f.Path("animalstore.db"), 0o600))
+			must(t, os.Chmod(f.Path("animalstore.db"), 0o600))
 			if f.Read("animalstore.db") != before {
 				t.Error("the database was changed")
 			}
@@ -72,24 +65,20 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	p := programtest.NewFolderWithKey(t).Serve("--demo")
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
+	if got := p.Send("GET", "/", "", ""); got.Status != 200 || !strings.Contains(got.Body, "Sign in with your key") {
+		t.Errorf("/: got %v, want 200 with the sign-in page", got)
 	}
-	browser := &http.Client{Jar: jar, Transport: p.Client.Transport, Timeout: programtest.WaitTimeout}
-	home, err := browser.PostForm(p.URL+"/staff/sign-in", url.Values{"key": {programtest.AdminKey}})
+	p.Client.Jar, _ = cookiejar.New(nil) // never fails
+	home, err := p.Client.PostForm(p.URL+"/staff/sign-in", url.Values{"key": {programtest.AdminKey}})
 	if err != nil || home.StatusCode != 200 || home.Request.URL.Path != "/" {
 		t.Fatalf("signing in: got %+v, %v, want 200 at /", home, err)
 	}
 	home.Body.Close()
-	live, err := browser.Get(p.URL + "/staff/live")
+	live, err := p.Client.Get(p.URL + "/staff/live")
 	if err != nil || live.StatusCode != 200 {
 		t.Fatalf("/staff/live: got %v, %v, want 200", live, err)
 	}
 	defer live.Body.Close()
-	if got := p.Send("GET", "/", "", ""); got.Status != 200 || !strings.Contains(got.Body, "Sign in with your key") {
-		t.Errorf("/: got %v, want 200 with the sign-in page", got)
-	}
 	for _, path := range []string{"/pets", "/staffpets", "/favicon.ico"} {
 		if got := p.Send("GET", path, "", ""); got.Status != 404 || !strings.Contains(got.Body, `"code":"not_found"`) {
 			t.Errorf("%s: got %v, want 404 not_found", path, got)

@@ -25,9 +25,7 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 		t.Errorf("Link is %q, want %s/v1/pets", link, p.URL)
 	}
 	response, err := p.Client.Get(p.URL + "/livez")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("the response uses %s, want HTTP/2", response.Proto)
@@ -54,9 +52,7 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	f.Write("key.pem", key)
 	programtest.Await(t, "the new certificate", func() bool {
 		connection, err := tls.Dial("tcp", address, a.Transport().TLSClientConfig)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer connection.Close()
 		return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64() == a.Last
 	})
@@ -64,9 +60,7 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 		t.Errorf("animalstore_tls_reload_failing: got %v, want 0", failing)
 	}
 	probe, err := net.Dial("tcp", address) // a load balancer's health check does the same
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	probe.Close()
 	// The server in net/http may itself respond to plain HTTP with an error.
 	if plain, err := http.Get("http://" + address + "/livez"); err == nil {

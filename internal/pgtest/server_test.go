@@ -17,19 +17,6 @@ func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsDropped(t *testing.T) {
-	t.Parallel()
-	s := Shared(t)
-	var db *DB
-	t.Run("use", func(use *testing.T) {
-		db = Connect(t, s.NewDatabase(use)) // this connection is still open when the database is dropped
-		db.Do("SELECT")
-	})
-	if err := db.Ping(); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("got %v, want that the database does not exist", err)
-	}
-}
-
 func TestFailedStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	s, err := newServer("shared_buffers=cats")

@@ -135,7 +135,6 @@ func TestOpenRefusesForeignFiles(t *testing.T) {
 		make       func(t *testing.T, path string)
 	}{
 		{"a text", "not a database", content([]byte("hello\n"))},
-		{"noise", "not a database", content(noise)},
 		{"a broken header", "not a database", content(noise[:100], whole[100:])},
 		{"a broken page size", "not a database", content(whole[:16], []byte("\x00\x03"), whole[18:])},
 		{"a broken schema", "damaged", content(whole[:100], noise[100:page], whole[page:])},
