@@ -23,7 +23,10 @@ func (s *serveCommand) newHandler(
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limiter := web.NewRateLimiter(settings.rateLimit)
-	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter})
+	replays := web.NewKeyTurns(web.MaxReplays)
+	pages, err := staff.New(staff.Config{
+		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter, Replays: replays,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +38,7 @@ func (s *serveCommand) newHandler(
 		StagingURL:  s.StagingURL,
 		Origins:     s.CORSOrigin,
 		RateLimiter: limiter,
+		Replays:     replays,
 		Today:       settings.today,
 		Version:     buildVersion(),
 		TLS:         hasTLS,

@@ -35,6 +35,9 @@ type Config struct {
 	Origins []string
 	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
 	RateLimiter *web.RateLimiter
+	// Replays makes streams that read past events from the store take turns. If it is nil, the API has turns of
+	// its own.
+	Replays *web.KeyTurns
 	// MaxInFlight is the maximum number of requests in progress at the same time. 0 means defaultInFlight.
 	MaxInFlight int
 	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
@@ -91,6 +94,9 @@ func New(c Config) (*API, error) {
 	}
 	if c.RateLimiter == nil {
 		c.RateLimiter = web.NewRateLimiter(0)
+	}
+	if c.Replays == nil {
+		c.Replays = web.NewKeyTurns(web.MaxReplays)
 	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = defaultInFlight

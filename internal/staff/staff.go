@@ -28,6 +28,9 @@ type Config struct {
 	TLS bool
 	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
 	RateLimiter *web.RateLimiter
+	// Replays makes streams that read past events from the store take turns. If it is nil, the pages have turns
+	// of their own.
+	Replays *web.KeyTurns
 }
 
 // Pages is the http.Handler for the staff pages.
@@ -71,6 +74,9 @@ func New(c Config) (*Pages, error) {
 	}
 	if c.RateLimiter == nil {
 		c.RateLimiter = web.NewRateLimiter(0)
+	}
+	if c.Replays == nil {
+		c.Replays = web.NewKeyTurns(web.MaxReplays)
 	}
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
