@@ -58,6 +58,15 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.api.ServeHTTP(w, r)
 }
 
+// refuse responds to a request if too many are in progress.
+func (h *rootHandler) refuse(w http.ResponseWriter, r *http.Request) {
+	if staff.Serves(r.URL.Path) {
+		h.pages.Refuse(w, r)
+		return
+	}
+	h.api.Refuse(w, r)
+}
+
 // drain makes the readiness check fail and ends event streams. It is called when this node is about to stop.
 func (h *rootHandler) drain() {
 	h.api.Stopping()

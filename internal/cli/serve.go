@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"animalstore/internal/demo"
+	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -141,7 +143,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer stopDelivery()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })
-	return httpServer.Run(ctx, listener, handler, handler.drain)
+	return httpServer.Run(ctx, listener, server.Handlers{
+		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), IsProbe: httpapi.IsProbe, Drain: handler.drain,
+	})
 }
 
 // fillDemo fills an empty store with made-up data if --demo is set. It returns the number of animals that it

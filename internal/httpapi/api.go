@@ -139,12 +139,23 @@ func (a *API) Stopping() { a.stop() }
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.exchange(w, r, a.serve) }
+
+// Refuse responds to a request if the server has too many in progress.
+func (a *API) Refuse(w http.ResponseWriter, r *http.Request) {
+	a.exchange(w, r, func(*exchange) error { return errTooManyRequests() })
+}
+
+func errTooManyRequests() error {
+	return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
+}
+
+func (a *API) exchange(w http.ResponseWriter, r *http.Request, serve func(*exchange) error) {
 	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header()["X-Request-Id"] = []string{x.id}
 	maps.Copy(w.Header(), a.commonHeaders)
 	a.metrics.inFlight.Inc()
-	outcome := web.Guard(&x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
+	outcome := web.Guard(&x.w, r, func() error { return serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
 	a.metrics.inFlight.Dec()
 	a.finish(x, outcome)
 	outcome.Abort()
@@ -221,7 +232,7 @@ func (a *API) execute(x *exchange) error {
 	}
 	if hasPathPrefix(x.route.path, "/v1") {
 		if !a.inFlight.tryAcquire() {
-			return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
+			return errTooManyRequests()
 		}
 		x.inFlight = a.inFlight
 		defer x.release()

@@ -64,7 +64,7 @@ func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	h := x.w.Header()
 	h["Content-Type"] = contentType
 	isHead := x.r.Method == http.MethodHead
-	if isHead || length > shortBody {
+	if isHead || length > shortBody || x.r.ProtoMajor == 2 {
 		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	x.w.WriteHeader(status)

@@ -43,7 +43,7 @@ func (x *exchange) acquireSlot() error {
 		x.holdsSlot = true
 		return nil
 	default:
-		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
+		return errBusy()
 	}
 }
 

@@ -155,6 +155,13 @@ func (p *Pages) noRouteError(r *http.Request) error {
 	return errPageNotFound()
 }
 
+// Refuse responds to a request if the server has too many in progress.
+func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
+	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return errBusy() }})
+}
+
+func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.") }
+
 // refuseCrossOrigin rejects a request that another site made the browser send.
 func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
