@@ -23,9 +23,9 @@ func (s *serveCommand) newHandler(
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limiter := web.NewRateLimiter(settings.rateLimit)
-	replays := web.NewKeyTurns(web.MaxReplays)
+	limits := web.NewLimits()
 	pages, err := staff.New(staff.Config{
-		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter, Replays: replays,
+		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter, Limits: limits,
 	})
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *serveCommand) newHandler(
 		StagingURL:  s.StagingURL,
 		Origins:     s.CORSOrigin,
 		RateLimiter: limiter,
-		Replays:     replays,
+		Limits:      limits,
 		Today:       settings.today,
 		Version:     buildVersion(),
 		TLS:         hasTLS,

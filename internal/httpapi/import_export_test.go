@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 const asCSV = "Content-Type: text/csv"
@@ -144,7 +145,7 @@ func TestImportLimits(t *testing.T) {
 func TestImportIsIdempotent(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		file := csvOf("Rex,1,", "Mia,2,")
-		s.postAll(t, maxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
+		s.postAll(t, web.MaxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
 		s.wantPets(t, "Rex 1", "Mia 2")
 		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 		for _, replayed := range []string{"", "true"} {
@@ -163,7 +164,7 @@ func TestImportsAreLimited(t *testing.T) {
 	entered, release := s.Store.HoldWrites()
 	var clients []*sync.WaitGroup
 	for _, key := range keys {
-		clients = append(clients, s.postAll(t, maxImports/len(keys), entered, "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)))
+		clients = append(clients, s.postAll(t, web.MaxImports/len(keys), entered, "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)))
 		s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)).wantError(t, 429, shop.RateLimited)
 	}
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
@@ -317,9 +318,9 @@ func TestExportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(100) // more than net/http buffers
 	var open []*pipeClient
-	for range maxExports / maxKeyExports {
+	for range web.MaxExports / web.MaxKeyExports {
 		key := s.key(shop.PetsRead)
-		for range maxKeyExports {
+		for range web.MaxKeyExports {
 			client := s.overPipe(t, "/v1/exports/pets.ndjson", key)
 			client.wantStatus(t, "200")
 			open = append(open, client)

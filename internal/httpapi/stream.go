@@ -14,9 +14,9 @@ import (
 const (
 	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
 	// stream costs little more than its connection.
-	defaultStreams = 4096
+	defaultStreams = 1000
 	// defaultKeyStreams is the default maximum number of streams per API key.
-	defaultKeyStreams = 512
+	defaultKeyStreams = 250
 )
 
 const (
@@ -171,7 +171,7 @@ func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reach
 	if !ok {
 		ctx, cancel := context.WithTimeout(s.ctx, a.streamTiming.heartbeat) // a heartbeat must not wait for longer
 		defer cancel()
-		done, err := a.Replays.Wait(ctx, s.principal)
+		done, err := a.Limits.Replays.Wait(ctx, s.principal)
 		if err != nil {
 			return nil, 0, 0, err
 		}

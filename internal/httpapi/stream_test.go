@@ -263,7 +263,7 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := s.followFrom("1300", "")
-	done, err := s.api.Replays.Wait(t.Context(), configured)
+	done, err := s.api.Limits.Replays.Wait(t.Context(), configured)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error
 	ctx, cancel := context.WithTimeout(s.r.Context(), liveKeepAlive)
 	defer cancel()
 	defer context.AfterFunc(s.running, cancel)()
-	done, err := s.Replays.Wait(ctx, s.principal)
+	done, err := s.Limits.Replays.Wait(ctx, s.principal)
 	if err != nil {
 		return nil, 0, err
 	}
