@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"sync"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -10,6 +11,10 @@ import (
 // MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each
 // API key has one of them at most, so that one key cannot slow down the reads of others.
 const MaxReplays = 2
+
+// turnPause is how many times as long as an operation took its key pauses, if more operations of the same key
+// wait. A key with many operations therefore uses a quarter of the time at most.
+const turnPause = 3
 
 // KeyTurns makes operations of one kind take turns. Only a few run at the same time, and only one for each API
 // key. Others wait, first for the operations of their own key and then for those of other keys. So a key with
@@ -45,11 +50,26 @@ func (t *KeyTurns) Wait(ctx context.Context, principal shop.Principal) (done fun
 		t.leave(key, turn)
 		return nil, shop.UnavailableError(ctx.Err())
 	}
+	start := time.Now()
 	return func() {
 		<-t.running
-		<-turn.running
-		t.leave(key, turn)
+		if t.othersWait(turn) {
+			time.AfterFunc(turnPause*time.Since(start), func() { t.end(key, turn) })
+		} else {
+			t.end(key, turn)
+		}
 	}, nil
+}
+
+func (t *KeyTurns) end(key int64, turn *keyTurn) {
+	<-turn.running
+	t.leave(key, turn)
+}
+
+func (t *KeyTurns) othersWait(turn *keyTurn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return turn.users > 1
 }
 
 // enter waits until there is room in a channel. It reports false if the context ends first.

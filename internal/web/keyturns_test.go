@@ -4,13 +4,14 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
 
-// Only max operations run at the same time, only one for each key, and a key with many does not delay others.
-// One whose context ends stops waiting.
+// Only max operations run at the same time, only one for each key, and a key with many does not delay others
+// and pauses in between. One whose context ends stops waiting.
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -66,10 +67,18 @@ func TestKeysTakeTurns(t *testing.T) {
 		want("modest", "third") // the greedy key is behind the third, which has waited for less time
 		end("modest")
 		want("third", "greedy 2")
-		cancel()
-		want("third", "greedy 2")
-		end("third")
+		time.Sleep(time.Second)
 		end("greedy 2")
+		want("third")
+		time.Sleep(turnPause*time.Second - 1)
+		want("third")
+		time.Sleep(1)
+		want("third", "greedy 3")
+		begin("greedy 4", greedy)
+		cancel()
+		want("third", "greedy 3")
+		end("third")
+		end("greedy 3")
 		want()
 		if len(turns.byKey) != 0 || len(turns.running) != 0 {
 			t.Errorf("%v and %d operations are counted, want none", turns.byKey, len(turns.running))
