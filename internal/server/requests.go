@@ -76,6 +76,7 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		}
 		t := &trackedRequest{ResponseWriter: w, body: r.Body, conn: &c.requests}
 		if r.ContentLength != 0 {
+			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
 			r.Body = trackedBody{t}
 		}
 		handler.ServeHTTP(t, r)
