@@ -27,7 +27,7 @@ type serveCommand struct {
 	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free port (default ${default})."`
 	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when the file changes."`
 	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"File with the private key of the certificate (PEM)."`
-	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"2000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
+	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"1000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
 	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file, created if missing, or a postgres:// URL, which several nodes may share (default ${default})."`
 	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; cannot be changed once the database exists (default ${default})."`
 	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"Base URL that clients use, ending in /v1; set it behind a proxy (default: taken from each request)."`
@@ -53,12 +53,12 @@ const backgroundErrorInterval = time.Minute
 // take up to a third longer. gcPercent lets the heap grow to three times its live size. heapFloor is the size
 // of an allocation that counts as heap but takes no memory, because nothing is ever written to it.
 //
-// memoryLimit is the amount of memory from which the collector works harder instead. It is more than all limits
+// memoryLimit is the amount of memory from which the collector works harder instead. It is about what all limits
 // together allow to be in use; see the memory budget in docs/operating.md. SQLite's memory does not count.
 const (
 	gcPercent   = 200
 	heapFloor   = 8 << 20
-	memoryLimit = 192 << 20
+	memoryLimit = 216 << 20
 )
 
 // Run serves the store until the context ends.

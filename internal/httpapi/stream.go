@@ -14,9 +14,9 @@ import (
 const (
 	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
 	// stream costs little more than its connection.
-	defaultStreams = 1000
+	defaultStreams = 500
 	// defaultKeyStreams is the default maximum number of streams per API key.
-	defaultKeyStreams = 250
+	defaultKeyStreams = 125
 )
 
 const (

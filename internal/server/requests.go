@@ -14,7 +14,7 @@ const (
 	// recommends at least 100.
 	maxStreamsPerConn = 100
 	// maxExtraRequests is the maximum number of requests in progress beyond the first on each connection.
-	maxExtraRequests = 1000
+	maxExtraRequests = 500
 	// extraReserve is how many more are accepted, to serve probes and to refuse other requests with a proper
 	// response. Beyond it, the connection is closed.
 	extraReserve = 200

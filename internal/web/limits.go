@@ -7,7 +7,7 @@ import "animalstore/internal/shop"
 const (
 	// MaxImports is the maximum number of imports that a node accepts at the same time, and MaxKeyImports the
 	// maximum for one API key. Each imported file is held in memory.
-	MaxImports    = 4
+	MaxImports    = 3
 	MaxKeyImports = 2
 	// MaxExports is the maximum number of exports that a node serves at the same time, and MaxKeyExports the
 	// maximum for one API key. Each export reads the whole catalogue.
@@ -15,8 +15,8 @@ const (
 	MaxKeyExports = 4
 	// MaxBodyMemory is the maximum size in bytes of all request bodies that are being received and all
 	// responses that have not been read yet, and MaxKeyBodyMemory the maximum for one API key.
-	MaxBodyMemory    = 32 << 20
-	MaxKeyBodyMemory = 8 << 20
+	MaxBodyMemory    = 16 << 20
+	MaxKeyBodyMemory = 4 << 20
 	// smallBody is the size of a body up to which it does not count.
 	smallBody = 4 << 10
 )
