@@ -262,6 +262,7 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.waitFor("the feed to forget the first events", func() bool { last, _ := s.Service.FeedState(); return last == 1300 })
 	live := s.followFrom("1300", "")
 	done, err := s.api.Limits.Replays.Wait(t.Context(), configured)
 	if err != nil {

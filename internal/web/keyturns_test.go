@@ -72,7 +72,7 @@ func TestKeysTakeTurns(t *testing.T) {
 		want("third")
 		time.Sleep(turnPause*time.Second - 1)
 		want("third")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		want("third", "greedy 3")
 		begin("greedy 4", greedy)
 		cancel()
