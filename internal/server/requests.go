@@ -38,13 +38,6 @@ func (c *connRequests) madeProgress() { c.progress.Store(time.Now().UnixNano()) 
 // connection, net/http is still sending the end of a response.
 func (c *connRequests) allWait() bool { return c.waiting.Load() >= c.open.Load() }
 
-// await calls fn, which waits for the client.
-func (c *connRequests) await(fn func() (int, error)) (int, error) {
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
-	return fn()
-}
-
 // trackRequests limits the number of requests in progress and records which of them wait for their clients. A
 // dropped connection must not start another request, because the client would never learn the outcome.
 func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
@@ -110,7 +103,9 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 	for {
 		step := p[written:min(len(p), written+progressStep)]
 		t.conn.madeProgress() // the wait begins now
-		n, err := t.conn.await(func() (int, error) { return t.ResponseWriter.Write(step) })
+		t.conn.waiting.Add(1)
+		n, err := t.ResponseWriter.Write(step)
+		t.conn.waiting.Add(-1)
 		written += n
 		if err != nil || written == len(p) {
 			t.conn.madeProgress()
@@ -122,7 +117,9 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 // FlushError sends what is buffered.
 func (t *trackedRequest) FlushError() error {
 	t.conn.madeProgress()
-	_, err := t.conn.await(func() (int, error) { return 0, http.NewResponseController(t.ResponseWriter).Flush() })
+	t.conn.waiting.Add(1)
+	err := http.NewResponseController(t.ResponseWriter).Flush()
+	t.conn.waiting.Add(-1)
 	t.conn.madeProgress()
 	return err
 }
@@ -134,7 +131,9 @@ func (t *trackedRequest) Unwrap() http.ResponseWriter { return t.ResponseWriter 
 type trackedBody struct{ *trackedRequest }
 
 func (b trackedBody) Read(p []byte) (int, error) {
-	n, err := b.conn.await(func() (int, error) { return b.body.Read(p) })
+	b.conn.waiting.Add(1)
+	n, err := b.body.Read(p)
+	b.conn.waiting.Add(-1)
 	if b.read += n; b.read >= progressStep || err != nil {
 		b.read = 0
 		b.conn.madeProgress()
