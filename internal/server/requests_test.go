@@ -129,11 +129,11 @@ func TestStalledClientsMakeRoom(t *testing.T) {
 // wait for clients that do not read. Probes are served beyond it.
 func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 	t.Parallel()
-	r := newReloading(t, overwriteFiles)
 	large := make([]byte, 64<<10)
 	for _, kind := range []string{"work", "stall"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			r := newReloading(t, overwriteFiles)
 			var running, most atomic.Int64
 			release := make(chan struct{})
 			s, addr := startServer(t, Config{MaxConnections: 100, Certificate: r.Certificate}, func(w http.ResponseWriter, r *http.Request) {
