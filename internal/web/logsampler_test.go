@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
@@ -24,8 +24,6 @@ func TestRequestsOfStrangersAreSampled(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		access := &AccessLog{Log: slog.New(slog.NewTextHandler(&out, nil)), Redact: service.Redact}
 		const requests = 1000
 		for _, c := range []struct {
 			name  string
@@ -39,21 +37,25 @@ func TestRequestsOfStrangersAreSampled(t *testing.T) {
 			{"a store that is away", Entry{Outcome: Outcome{Status: 503, Err: shop.UnavailableError(errors.New("x"))}}, requests},
 			{"a valid key", Entry{Outcome: Outcome{Status: 403, Err: shop.Errorf(shop.InsufficientScope, "x")}, Principal: principal}, requests},
 		} {
-			for range 2 { // a second later, lines are written again
-				out.Reset()
+			var out programtest.Transcript
+			access := &AccessLog{Log: slog.New(slog.NewTextHandler(&out, nil)), Redact: service.Redact}
+			for second := range 2 {
 				for range requests {
 					c.e.Request, c.e.Response, c.e.End = httptest.NewRequest("GET", "/v1/pets", nil), &Recorder{}, time.Now()
 					access.Write(c.e)
 				}
-				if got := strings.Count(out.String(), "msg=request "); got != c.lines {
-					t.Errorf("%s: got %d lines for %d requests, want %d", c.name, got, requests, c.lines)
+				if got, want := strings.Count(out.String(), "msg=request "), (second+1)*c.lines; got != want {
+					t.Errorf("%s: got %d lines after %d s, want %d", c.name, got, second, want)
 				}
-				out.Reset()
 				time.Sleep(sampleInterval)
 				synctest.Wait()
-				if got := strings.Contains(out.String(), " requests=990\n"); got != (c.lines < requests) {
-					t.Errorf("%s: got %q, want the number of requests that were left out", c.name, out.String())
-				}
+			}
+			want := 0
+			if c.lines < requests {
+				want = 2
+			}
+			if got := strings.Count(out.String(), " requests=990\n"); got != want {
+				t.Errorf("%s: got %d lines about requests that were left out, want %d:\n%s", c.name, got, want, out.String())
 			}
 		}
 	})
