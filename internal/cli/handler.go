@@ -23,7 +23,10 @@ func (s *serveCommand) newHandler(
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limiter := web.NewRateLimiter(settings.rateLimit)
-	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter})
+	limits := web.NewLimits()
+	pages, err := staff.New(staff.Config{
+		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter, Limits: limits,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +38,7 @@ func (s *serveCommand) newHandler(
 		StagingURL:  s.StagingURL,
 		Origins:     s.CORSOrigin,
 		RateLimiter: limiter,
+		Limits:      limits,
 		Today:       settings.today,
 		Version:     buildVersion(),
 		TLS:         hasTLS,
@@ -52,6 +56,15 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.api.ServeHTTP(w, r)
+}
+
+// refuse responds to a request if too many are in progress.
+func (h *rootHandler) refuse(w http.ResponseWriter, r *http.Request) {
+	if staff.Serves(r.URL.Path) {
+		h.pages.Refuse(w, r)
+		return
+	}
+	h.api.Refuse(w, r)
 }
 
 // drain makes the readiness check fail and ends event streams. It is called when this node is about to stop.

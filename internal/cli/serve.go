@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"animalstore/internal/demo"
+	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -25,7 +27,7 @@ type serveCommand struct {
 	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free port (default ${default})."`
 	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when the file changes."`
 	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"File with the private key of the certificate (PEM)."`
-	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
+	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"1000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
 	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file, created if missing, or a postgres:// URL, which several nodes may share (default ${default})."`
 	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; cannot be changed once the database exists (default ${default})."`
 	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"Base URL that clients use, ending in /v1; set it behind a proxy (default: taken from each request)."`
@@ -50,9 +52,13 @@ const backgroundErrorInterval = time.Minute
 // With Go's default settings, a 2 MB heap would be collected fifty times a second under load, and reads would
 // take up to a third longer. gcPercent lets the heap grow to three times its live size. heapFloor is the size
 // of an allocation that counts as heap but takes no memory, because nothing is ever written to it.
+//
+// memoryLimit is the amount of memory from which the collector works harder instead. It is about what all limits
+// together allow to be in use; see the memory budget in docs/operating.md. SQLite's memory does not count.
 const (
-	gcPercent = 200
-	heapFloor = 8 << 20
+	gcPercent   = 200
+	heapFloor   = 8 << 20
+	memoryLimit = 216 << 20
 )
 
 // Run serves the store until the context ends.
@@ -65,6 +71,9 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		debug.SetGCPercent(gcPercent)
 		floor := make([]byte, heapFloor)
 		defer runtime.KeepAlive(floor)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	log := server.NewBufferedLog(t.err)
 	defer log.Close()
@@ -141,7 +150,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer stopDelivery()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })
-	return httpServer.Run(ctx, listener, handler, handler.drain)
+	return httpServer.Run(ctx, listener, server.Handlers{
+		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), IsProbe: httpapi.IsProbe, Drain: handler.drain,
+	})
 }
 
 // fillDemo fills an empty store with made-up data if --demo is set. It returns the number of animals that it

@@ -35,6 +35,8 @@ type Config struct {
 	Origins []string
 	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
 	RateLimiter *web.RateLimiter
+	// Limits are the limits that the API shares with the staff pages. If it is nil, the API has its own.
+	Limits *web.Limits
 	// MaxInFlight is the maximum number of requests in progress at the same time. 0 means defaultInFlight.
 	MaxInFlight int
 	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
@@ -67,8 +69,6 @@ type API struct {
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
 	streams            *web.KeyLimit
-	imports            *web.KeyLimit
-	exports            *web.KeyLimit
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
@@ -91,6 +91,9 @@ func New(c Config) (*API, error) {
 	}
 	if c.RateLimiter == nil {
 		c.RateLimiter = web.NewRateLimiter(0)
+	}
+	if c.Limits == nil {
+		c.Limits = web.NewLimits()
 	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = defaultInFlight
@@ -117,8 +120,6 @@ func New(c Config) (*API, error) {
 		deprecationHeaders: deprecationHeaders(basePath),
 		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
 		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
-		imports:            web.NewKeyLimit("imports", maxImports, maxKeyImports),
-		exports:            web.NewKeyLimit("exports", maxExports, maxKeyExports),
 		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
@@ -133,12 +134,23 @@ func (a *API) Stopping() { a.stop() }
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.exchange(w, r, a.serve) }
+
+// Refuse responds to a request if the server has too many in progress.
+func (a *API) Refuse(w http.ResponseWriter, r *http.Request) {
+	a.exchange(w, r, func(*exchange) error { return errTooManyRequests() })
+}
+
+func errTooManyRequests() error {
+	return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
+}
+
+func (a *API) exchange(w http.ResponseWriter, r *http.Request, serve func(*exchange) error) {
+	x := &exchange{limits: a.Limits, w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header()["X-Request-Id"] = []string{x.id}
 	maps.Copy(w.Header(), a.commonHeaders)
 	a.metrics.inFlight.Inc()
-	outcome := web.Guard(&x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
+	outcome := web.Guard(&x.w, r, func() error { return serve(x) }, x.sendError)
 	a.metrics.inFlight.Dec()
 	a.finish(x, outcome)
 	outcome.Abort()
@@ -202,20 +214,22 @@ func (a *API) serve(x *exchange) error {
 // progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
-		release, err := a.imports.Acquire(x.principal)
+		release, err := a.Limits.Imports.Acquire(x.principal)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
 	if x.route.body != nil {
-		if err := x.readBody(); err != nil {
+		release, err := x.readBody()
+		if err != nil {
 			return err
 		}
+		defer release()
 	}
 	if hasPathPrefix(x.route.path, "/v1") {
 		if !a.inFlight.tryAcquire() {
-			return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
+			return errTooManyRequests()
 		}
 		x.inFlight = a.inFlight
 		defer x.release()

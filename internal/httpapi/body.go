@@ -27,28 +27,45 @@ type bodyRule struct {
 	timeout      time.Duration
 }
 
-// readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule.
-func (x *exchange) readBody() (err error) {
+// readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule, or if too
+// much memory is used by bodies. The caller must call release when the body is no longer used.
+func (x *exchange) readBody() (release func(), err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
+		return nil, shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
 			rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
-		return rule.errTooLarge() // refuse the body without reading it
+		return nil, rule.errTooLarge() // refuse the body without reading it
 	}
+	size := x.r.ContentLength
+	if size < 0 {
+		size = rule.maxBytes
+	}
+	if rule.maxBytes == maxImportBytes {
+		size = 0 // the number of imports is limited
+	}
+	held, err := x.limits.HoldBody(x.principal, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held()
+		}
+	}()
 	control := http.NewResponseController(&x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))
 	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return rule.errTooLarge()
+		return nil, rule.errTooLarge()
 	}
 	if err != nil {
-		return shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
+		return nil, shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
-	return nil
+	return held, nil
 }
 
 func (rule *bodyRule) errTooLarge() error {

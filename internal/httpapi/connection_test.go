@@ -14,6 +14,7 @@ import (
 
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // overHTTP2 serves the shop over TLS and HTTP/2 and counts the connections.
@@ -166,3 +167,37 @@ func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 	}
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
+
+// A key that does not read its responses, or does not send the rest of its bodies, can hold only a part of the
+// memory for them. Other keys and small responses are served.
+func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
+	s := parallelShop(t)
+	s.fill(100)
+	greedy := s.key(shop.PetsRead, shop.PetsWrite)
+	principal, err := s.Authenticate(t.Context(), greedy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory-5000) // as unread responses would
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = "/v1/pets?limit=100"
+	large := fmt.Sprintf(`{"name":%q}`, strings.Repeat("x", 6000))
+	s.do("GET", page, "", bearing(greedy)).wantError(t, 429, shop.RateLimited).wantHeaders(t, "ETag: ", "Link: ", "Retry-After: 1")
+	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 429, shop.RateLimited)
+	s.do("GET", "/v1/pets?limit=1", "", bearing(greedy)).want(t, 200, "")
+	s.do("GET", page, "").want(t, 200, "")
+	release()
+	s.do("GET", page, "", bearing(greedy)).want(t, 200, "")
+	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 400, shop.ValidationFailed)
+	if _, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory); err != nil {
+		t.Errorf("the memory was not released: %v", err)
+	}
+	if _, err := s.api.Limits.HoldBody(principal, smallest); err == nil {
+		t.Error("the memory of a key has no limit")
+	}
+}
+
+// smallest is the size of the smallest body that counts.
+const smallest = 4<<10 + 1

@@ -20,7 +20,8 @@ type errorBody struct {
 
 func newErrorBody(e *shop.Error) errorBody { return errorBody{e.Code, e.Message, web.Status[e.Code]} }
 
-func (a *API) sendError(x *exchange, e *shop.Error) {
+// sendError sends an error response.
+func (x *exchange) sendError(e *shop.Error) {
 	if challenge := challengeFor(e.Code, x.route); challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", challenge)
 	}

@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"context"
 	"mime"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -21,7 +23,7 @@ func (a *API) listEvents(x *exchange) error {
 	if wantsStream(x.r.Header.Values("Accept")) {
 		return a.streamEvents(x, filter, request.After)
 	}
-	page, err := a.Service.ListEvents(x.r.Context(), filter, request)
+	page, err := a.eventPage(x, filter, request)
 	if err != nil {
 		return err
 	}
@@ -40,6 +42,26 @@ func (a *API) listEvents(x *exchange) error {
 	a.setLinks(x, "/events", first, next)
 	sendPage(x, page)
 	return nil
+}
+
+// maxEventWait is how long a page of events waits for its turn.
+const maxEventWait = 10 * time.Second
+
+// eventPage reads one page of events when it is the key's turn, as streams do. A key that reads many pages at
+// the same time therefore does not slow down others.
+func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageRequest) (page shop.Page[shop.Event], err error) {
+	x.release() // those that wait must not keep out other requests
+	ctx, cancel := context.WithTimeout(x.r.Context(), maxEventWait)
+	defer cancel()
+	done, err := a.Limits.Replays.Wait(ctx, x.principal)
+	if err != nil {
+		if x.r.Context().Err() != nil {
+			return page, err
+		}
+		return page, shop.Errorf(shop.RateLimited, "Too many pages of events are being read; try again shortly.")
+	}
+	defer done()
+	return a.Service.ListEvents(x.r.Context(), filter, request)
 }
 
 func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error) {

@@ -12,6 +12,7 @@ import (
 
 // exchange holds the state of one HTTP request and its response.
 type exchange struct {
+	limits     *web.Limits
 	w          web.Recorder
 	r          *http.Request
 	id         string
@@ -22,6 +23,7 @@ type exchange struct {
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
 	inFlight   *semaphore              // nil if the exchange does not hold the semaphore
+	shared     bool                    // true if all responses share one copy of the body
 	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
 
@@ -55,16 +57,27 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 // entries costs far more than a smaller one.
 const shortBody = 1 << 10
 
-// send sends a response with the given status, type and body. The body may consist of several parts.
+// send sends a response with the given status, type and body. The body may consist of several parts. If too
+// many bytes wait for clients that do not read, it sends an error response instead.
 func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
 	h := x.w.Header()
+	if !x.shared {
+		release, err := x.limits.HoldBody(x.principal, int64(length))
+		if err != nil {
+			h.Del("Etag")
+			h.Del("Link")
+			x.sendError(shop.AsError(err))
+			return
+		}
+		defer release()
+	}
 	h["Content-Type"] = contentType
 	isHead := x.r.Method == http.MethodHead
-	if isHead || length > shortBody {
+	if isHead || length > shortBody || x.r.ProtoMajor == 2 {
 		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	x.w.WriteHeader(status)
@@ -113,6 +126,7 @@ func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, 
 
 // sendFile sends a file that clients may cache and must revalidate.
 func (x *exchange) sendFile(file *web.StaticFile) {
+	x.shared = true
 	body, tag := file.Select(x.w.Header(), x.r)
 	x.sendWithETag(revalidateAny, x.w.Header()["Content-Type"], tag, body)
 }

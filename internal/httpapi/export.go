@@ -13,10 +13,6 @@ import (
 )
 
 const (
-	// maxExports is the maximum number of exports that a node serves at the same time, and maxKeyExports the
-	// maximum for one API key. Each export reads the whole catalogue.
-	maxExports    = 32
-	maxKeyExports = 8
 	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
 	exportWriteTimeout = 30 * time.Second
 	// exportGrace is how long an export may continue after the node starts to shut down.
@@ -41,7 +37,7 @@ var (
 // export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
 // response, so that the client does not mistake the partial response for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
-	release, err := a.exports.Acquire(x.principal)
+	release, err := a.Limits.Exports.Acquire(x.principal)
 	if err != nil {
 		return err
 	}

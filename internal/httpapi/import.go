@@ -15,10 +15,6 @@ const (
 	importOperation = "importPets"
 	maxImportBytes  = 8 << 20
 	importTimeout   = 2 * time.Minute // how long a client may take to send the file
-	// maxImports is the maximum number of imports that a node accepts at the same time, and maxKeyImports the
-	// maximum for one API key. Each imported file is held in memory.
-	maxImports    = 8
-	maxKeyImports = 4
 )
 
 // importPets adds all animals in a file, or no animal at all if any row is invalid.

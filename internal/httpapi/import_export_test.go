@@ -15,6 +15,7 @@ import (
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
+	"animalstore/internal/web"
 )
 
 const asCSV = "Content-Type: text/csv"
@@ -145,7 +146,7 @@ func TestImportLimits(t *testing.T) {
 func TestImportIsIdempotent(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		file := csvOf("Rex,1,", "Mia,2,")
-		s.postAll(t, maxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
+		s.postAll(t, web.MaxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
 		s.wantPets(t, "Rex 1", "Mia 2")
 		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 		for _, replayed := range []string{"", "true"} {
@@ -160,13 +161,11 @@ func TestImportIsIdempotent(t *testing.T) {
 // immediately.
 func TestImportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
-	keys := []string{s.key(shop.PetsWrite), s.key(shop.PetsWrite)}
+	greedy, modest := bearing(s.key(shop.PetsWrite)), bearing(s.key(shop.PetsWrite))
 	entered, release := s.Store.HoldWrites()
-	var clients []*sync.WaitGroup
-	for _, key := range keys {
-		clients = append(clients, s.postAll(t, maxImports/len(keys), entered, "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)))
-		s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, bearing(key)).wantError(t, 429, shop.RateLimited)
-	}
+	clients := []*sync.WaitGroup{s.postAll(t, web.MaxKeyImports, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, greedy)}
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, greedy).wantError(t, 429, shop.RateLimited)
+	clients = append(clients, s.postAll(t, web.MaxImports-web.MaxKeyImports, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, modest))
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
 	release()
 	for _, group := range clients {
@@ -294,9 +293,9 @@ func TestExportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(100) // more than net/http buffers
 	var open []*pipeClient
-	for range maxExports / maxKeyExports {
+	for range web.MaxExports / web.MaxKeyExports {
 		key := s.key(shop.PetsRead)
-		for range maxKeyExports {
+		for range web.MaxKeyExports {
 			client := s.overPipe(t, "/v1/exports/pets.ndjson", key)
 			client.wantStatus(t, "200")
 			open = append(open, client)

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -14,9 +14,9 @@ import (
 const (
 	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
 	// stream costs little more than its connection.
-	defaultStreams = 4096
+	defaultStreams = 500
 	// defaultKeyStreams is the default maximum number of streams per API key.
-	defaultKeyStreams = 512
+	defaultKeyStreams = 125
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 	streamRetry = 2 * time.Second
 	// streamBuffer is the approximate size of one write in bytes, and therefore the memory that a stalled
 	// client costs.
-	streamBuffer = 16 << 10
+	streamBuffer = 32 << 10
 )
 
 // streamTiming contains the heartbeat interval and the write timeout. Tests shorten them.
@@ -45,11 +45,12 @@ type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 // the store.
 type stream struct {
 	*exchange
-	position     int64      // events up to this position have been sent or are excluded by the filter
-	announced    int64      // the last event id that was sent to the client
-	lastWrite    time.Time  // time of the last write, which decides when a heartbeat is due
-	lastCheck    time.Time  // time of the last API key check
-	mu           sync.Mutex // guards the fields below and the write deadline
+	ctx          context.Context // ends with the request and when the node begins to stop
+	position     int64           // events up to this position have been sent or are excluded by the filter
+	announced    int64           // the last event id that was sent to the client
+	lastWrite    time.Time       // time of the last write, which decides when a heartbeat is due
+	lastCheck    time.Time       // time of the last API key check
+	mu           sync.Mutex      // guards the fields below and the write deadline
 	writeTimeout time.Duration
 	closed       bool
 }
@@ -83,7 +84,10 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
-	s := &stream{exchange: x, writeTimeout: a.streamTiming.writeTimeout, position: position, announced: -1, lastCheck: time.Now()}
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.lifetime, cancel)()
+	s := &stream{exchange: x, ctx: ctx, writeTimeout: a.streamTiming.writeTimeout, position: position, announced: -1, lastCheck: time.Now()}
 	defer s.close()
 	defer context.AfterFunc(a.lifetime, s.shortenTimeout)()
 	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.idLine())) {
@@ -127,9 +131,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 		select {
 		case <-news:
 		case <-time.After(keyCheckInterval):
-		case <-a.lifetime.Done():
-			return
-		case <-s.r.Context().Done():
+		case <-s.ctx.Done():
 			return
 		}
 	}
@@ -138,29 +140,58 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 // sendEvents sends the next events. It reports whether there were any and whether the stream can continue.
 // If the store cannot be read, the stream stays open and tries again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
-	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
+	text, reached, last, err := a.nextEvents(s, filter)
+	if errors.Is(err, errStreamEnds) {
+		return false, false
+	}
 	if err != nil {
 		if shop.AsError(err).Code != shop.EventsExpired {
 			return false, true
 		}
 		return a.reset(s, err)
 	}
-	var text bytes.Buffer
-	for i, event := range events {
-		fmt.Fprintf(&text, "id: %s\ndata: %s\n\n", event.ID, encode(event))
-		if i == len(events)-1 || text.Len() >= streamBuffer {
-			if !s.write(text.Bytes()) {
-				return true, false
-			}
-			text.Reset()
-			s.announced = event.Position()
-			if !a.mayContinue(s) { // sending many events to a slow client can take a long time
-				return true, false
-			}
+	if len(text) > 0 {
+		if !s.write(text) {
+			return true, false
 		}
+		s.announced = last
 	}
 	s.position = reached
-	return len(events) > 0, true
+	return len(text) > 0, true
+}
+
+// errStreamEnds means that the key has become invalid or the node has begun to stop.
+var errStreamEnds = errors.New("the stream ends")
+
+// nextEvents returns the text of the next events, the position that the stream then reaches, and the id of the
+// last event. If the events are no longer in memory, the stream first waits for its turn to read the store.
+// A client that does not read costs only this text, because nothing else is kept while it is sent.
+func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reached, last int64, err error) {
+	events, reached, ok := a.Service.RecentEvents(filter, s.position)
+	if !ok {
+		ctx, cancel := context.WithTimeout(s.ctx, a.streamTiming.heartbeat) // a heartbeat must not wait for longer
+		defer cancel()
+		done, err := a.Limits.Replays.Wait(ctx, s.principal)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		defer done()
+		if !a.mayContinue(s) { // the key may have been revoked while the stream waited
+			return nil, 0, 0, errStreamEnds
+		}
+		if events, reached, err = a.Service.EventsAfter(s.r.Context(), filter, s.position); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	for i, event := range events {
+		text = fmt.Appendf(text, "id: %s\ndata: %s\n\n", event.ID, encode(event))
+		last = event.Position()
+		if len(text) >= streamBuffer && i < len(events)-1 {
+			reached = last // the next read continues here
+			break
+		}
+	}
+	return text, reached, last, nil
 }
 
 // reset tells the client that events after its position have expired or were lost when the database was
@@ -177,7 +208,7 @@ func (a *API) reset(s *stream, expired error) (sent, ok bool) {
 // mayContinue reports whether the stream can continue. It checks the API key once every keyCheckInterval.
 func (a *API) mayContinue(s *stream) bool {
 	if time.Since(s.lastCheck) < keyCheckInterval {
-		return s.r.Context().Err() == nil && !a.isStopping()
+		return s.ctx.Err() == nil
 	}
 	s.lastCheck = time.Now()
 	return a.isKeyValid(s.exchange)

@@ -248,3 +248,42 @@ func TestStreamsPerKeyAreLimited(t *testing.T) {
 	s.waitForStreams(2)
 	s.followFrom("2", "", greedy)
 }
+
+// Streams that read past events from the store wait for their key's turn. Streams that have caught up do not.
+func TestReplaysWaitForTheirTurn(t *testing.T) {
+	s := newStreamShop(t)
+	s.api.streamTiming.heartbeat = time.Millisecond
+	s.insertEvents(1, 1300) // more than the feed keeps in memory
+	configured, err := s.Service.Authenticate(t.Context(), adminKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programtest.Await(t, "the feed to forget the first events", func() bool { last, _ := s.Service.FeedState(); return last == 1300 })
+	live := s.followFrom("1300", "")
+	done, err := s.api.Limits.Replays.Wait(t.Context(), configured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay := s.followFrom("0", "?after=0")
+	s.add(`{"name":"Rex","categoryId":1}`)
+	untilData := func(r *streamReader, id string) (events int) {
+		for {
+			b := r.want("a block", func(block) bool { return true })
+			if b.field("data") != "" {
+				events++
+			}
+			if b.field("id") == id {
+				return events
+			}
+		}
+	}
+	if got := untilData(live, "1302"); got != 2 {
+		t.Errorf("the live stream got %d events, want 2", got)
+	}
+	replay.want("a comment", func(b block) bool { return strings.HasPrefix(string(b), ":\n") })
+	replay.want("a comment", func(b block) bool { return strings.HasPrefix(string(b), ":\n") })
+	done()
+	if got := untilData(replay, "1302"); got != 1302 {
+		t.Errorf("the replay got %d events, want 1302", got)
+	}
+}

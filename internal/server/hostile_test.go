@@ -38,8 +38,8 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	}{
 		{"huge headers", get + "X-Huge: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
-		{"a huge key", get + "Authorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"very many parameters", strings.Replace(get, "pets", "pets?"+strings.Repeat("a&", 30<<10), 1) + authorization + "\r\n", 400},
+		{"a huge key", get + "Authorization: Bearer " + strings.Repeat("x", 15<<10) + "\r\n\r\n", 401},
+		{"very many parameters", strings.Replace(get, "pets", "pets?"+strings.Repeat("&", 15<<10), 1) + authorization + "\r\n", 400},
 		{"chunks and a length", post + "Content-Length: 3\r\n" + te + "\r\n" + chunks + "\r\n", 201},
 		{"a key in the trailer", bare + "Trailer: Authorization\r\n" + te + "\r\n" + chunks + authorization + "\r\n", 401},
 		{"chunks with a huge extension", post + te + "\r\n1d;" + strings.Repeat("e", 100<<10) + "\r\n" + body + "\r\n0\r\n\r\n", 400},

@@ -13,8 +13,9 @@ import (
 )
 
 // limitListener limits the number of open connections. If the limit is reached, a new connection replaces one
-// that is waiting for a request, so that idle clients cannot keep other clients out. Connections that have
-// never completed a request are replaced first.
+// that waits for its client: for a request, for the rest of a body, or until the client reads the response. So
+// clients that do nothing cannot keep other clients out. Connections that have never completed a request are
+// replaced first.
 type limitListener struct {
 	net.Listener
 	max       int
@@ -23,6 +24,7 @@ type limitListener struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 	dropped   *prometheus.CounterVec
+	extra     atomic.Int64 // requests in progress beyond the first on each connection
 }
 
 // limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close the write
@@ -33,6 +35,7 @@ type limitedConn struct {
 	accepted time.Time
 	state    atomic.Int32
 	served   atomic.Bool // whether the connection has completed a request
+	requests connRequests
 }
 
 // These are the states of a connection.
@@ -45,15 +48,17 @@ const (
 // These are the reasons for dropping a connection, as they appear in the metric.
 const (
 	reasonWaiting = "waiting" // the connection was waiting for a request and was replaced by a new one
+	reasonStalled = "stalled" // the client neither sent the rest of its request nor read the response
 	reasonRefused = "refused" // the connection was new, but all other connections were active
 )
 
 const (
-	// dropCandidates is the maximum number of connections that are considered for dropping. The number is
-	// limited so that a flood of connections does not cost the server more than the sender.
-	dropCandidates = 64
-	// dropMinAge is how long every client may take to send its request, even on a slow network. As long as
-	// all waiting connections are younger, a new connection must wait.
+	// dropSample is the maximum number of connections that are considered for dropping. The number is limited
+	// so that a flood of connections does not cost the server more than the sender.
+	dropSample = 64
+	// dropMinAge is how long every client may take to send its request, and may pause while it sends a body or
+	// reads a response, even on a slow network. As long as all waiting connections are younger, a new
+	// connection must wait.
 	dropMinAge    = 2 * time.Second
 	admitInterval = 10 * time.Millisecond
 )
@@ -63,11 +68,11 @@ func newLimitListener(max int) *limitListener {
 		max: max, open: map[*limitedConn]struct{}{}, closed: make(chan struct{}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_connections_dropped_total",
-			Help: "Connections closed at the connection limit: waiting, replaced by a new connection; " +
-				"refused, because all others were active.",
+			Help: "Connections closed at a limit: waiting for a request, replaced by a new connection; stalled, because the " +
+				"client neither sent nor read; refused, because all others were active.",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonWaiting, reasonRefused} {
+	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRefused} {
 		l.dropped.WithLabelValues(reason) // exported from the start, so that the first dropped connection counts as an increase
 	}
 	return l
@@ -122,52 +127,74 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 // connection can be dropped soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
-	var replaced *limitedConn
+	defer l.mu.Unlock()
 	if len(l.open) >= l.max {
-		if replaced, retry = l.drop(); replaced == nil {
-			l.mu.Unlock()
+		dropped, retry := l.drop(dropMinAge, (*limitedConn).isWaiting)
+		if !dropped {
 			return nil, retry
 		}
-		delete(l.open, replaced)
 	}
 	admitted = &limitedConn{TCPConn: accepted, listener: l, accepted: time.Now()}
 	l.open[admitted] = struct{}{}
-	l.mu.Unlock()
-	if replaced != nil {
-		l.dropped.WithLabelValues(reasonWaiting).Inc()
-		replaced.Close()
-	}
 	return admitted, false
 }
 
-// drop chooses a waiting connection from a random sample and marks it as dropped. If it returns nil, retry
-// reports whether it is worth trying again soon.
-func (l *limitListener) drop() (victim *limitedConn, retry bool) {
-	candidates := 0
+// drop closes one of the candidates in a random sample of the connections. It must have waited for its client
+// for at least minAge. If there is none, retry reports whether it is worth trying again soon. The caller must
+// hold the lock.
+func (l *limitListener) drop(minAge time.Duration, isCandidate func(*limitedConn) bool) (dropped, retry bool) {
+	var victim *limitedConn
+	sampled := 0
 	for c := range l.open { // Go iterates over maps in random order
-		if candidates++; candidates > dropCandidates {
+		if sampled++; sampled > dropSample {
 			break
 		}
-		if c.state.Load() != connWaiting {
+		if !isCandidate(c) {
 			continue
 		}
-		if retry = true; time.Since(c.accepted) >= dropMinAge && (victim == nil || c.dropsBefore(victim)) {
+		if retry = true; time.Since(c.waitingSince()) >= minAge && (victim == nil || c.dropsBefore(victim)) {
 			victim = c
 		}
 	}
-	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // the chosen connection has just started a request
-		return nil, retry
+	if victim == nil {
+		return false, retry
 	}
-	return victim, false
+	reason := reasonWaiting
+	if !victim.state.CompareAndSwap(connWaiting, connDropped) {
+		if !victim.isStalled() || !victim.state.CompareAndSwap(connActive, connDropped) {
+			return false, retry // the chosen connection has just started a request or made progress
+		}
+		reason = reasonStalled
+		victim.SetLinger(0) // the kernel, too, discards what the client has not read
+	}
+	l.dropped.WithLabelValues(reason).Inc()
+	delete(l.open, victim)
+	victim.TCPConn.Close()
+	return true, false
 }
 
-// dropsBefore reports whether c should be dropped before the other connection. Connections that have never
-// completed a request come first, then the oldest ones.
+// isWaiting reports whether a connection waits for its client.
+func (c *limitedConn) isWaiting() bool { return c.state.Load() == connWaiting || c.isStalled() }
+
+// isStalled reports whether all requests of an active connection wait for the client.
+func (c *limitedConn) isStalled() bool { return c.state.Load() == connActive && c.requests.allWait() }
+
+// waitingSince returns when a waiting connection was opened, or when a stalled one last made progress.
+func (c *limitedConn) waitingSince() time.Time {
+	if c.state.Load() == connWaiting {
+		return c.accepted
+	}
+	return time.Unix(0, c.requests.progress.Load())
+}
+
+// dropsBefore reports whether c should be dropped before the other connection. Those that have served requests
+// and are idle come last, because many clients keep such connections. Otherwise the oldest comes first.
 func (c *limitedConn) dropsBefore(other *limitedConn) bool {
-	if mine, others := c.served.Load(), other.served.Load(); mine != others {
+	mine, others := c.served.Load() && !c.isStalled(), other.served.Load() && !other.isStalled()
+	if mine != others {
 		return others
 	}
-	return c.accepted.Before(other.accepted)
+	return c.waitingSince().Before(other.waitingSince())
 }
 
 // Close closes the connection and stops counting it towards the limit.
@@ -201,18 +228,6 @@ func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 		c.served.Store(true)
 		c.state.CompareAndSwap(connActive, connWaiting)
 	}
-}
-
-// trackRequests marks a connection as active while next handles its requests. A dropped connection must not
-// start another request, because the client would never learn the outcome.
-func (l *limitListener) trackRequests(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := r.Context().Value(connKey{}).(*limitedConn)
-		if !c.state.CompareAndSwap(connWaiting, connActive) && c.state.Load() == connDropped {
-			panic(http.ErrAbortHandler)
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 func (l *limitListener) collectors() []prometheus.Collector {

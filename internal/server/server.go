@@ -18,10 +18,13 @@ import (
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	maxHeaderBytes    = 16 << 10 // net/http accepts 4 KiB more
 	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all.
 	// Responses have their own deadlines, but even resetting a stream requires a client that reads.
 	writeByteTimeout = 15 * time.Second
+	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers
+	// read them. HTTP/2 does not allow less.
+	maxReceiveBuffer = 64 << 10
 )
 
 // ShutdownTimeout is how long Run waits for requests to finish after it has stopped accepting new ones. It is
@@ -33,9 +36,19 @@ type Config struct {
 	MaxConnections int
 	Certificate    *Certificate // nil to serve plain HTTP
 	Log            *slog.Logger
-	// DrainDelay is how long Run continues to accept requests after calling drain, so that load balancers
+	// DrainDelay is how long Run continues to accept requests after calling Drain, so that load balancers
 	// notice that the server is stopping.
 	DrainDelay time.Duration
+}
+
+// Handlers holds what a Server calls. All fields are required.
+type Handlers struct {
+	// Serve responds to requests. Refuse responds instead of Serve if too many requests are in progress.
+	Serve, Refuse http.Handler
+	// IsProbe reports whether a request is a health check or reads the metrics. Probes are never refused.
+	IsProbe func(*http.Request) bool
+	// Drain is called when the server begins to stop.
+	Drain func()
 }
 
 // Server is an HTTP server with a limited number of connections.
@@ -63,13 +76,13 @@ func (s *Server) Collectors() []prometheus.Collector {
 	return collectors
 }
 
-// Run serves requests until the context ends. It then calls drain, waits for DrainDelay, stops accepting
+// Run serves requests until the context ends. It then calls Drain, waits for DrainDelay, stops accepting
 // requests and waits for those in progress. It fails if they do not finish within ShutdownTimeout.
-func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler, drain func()) error {
+func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handlers) error {
 	log := s.config.Log
 	s.listener.Listener = listener
 	server := &http.Server{
-		Handler:           s.listener.trackRequests(handler),
+		Handler:           s.listener.trackRequests(handlers),
 		ConnContext:       s.listener.connContext,
 		ConnState:         s.listener.connState,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -79,7 +92,12 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		// and is logged.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     newErrorLog(log),
-		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeByteTimeout},
+		HTTP2: &http.HTTP2Config{
+			WriteByteTimeout:              writeByteTimeout,
+			MaxConcurrentStreams:          maxStreamsPerConn,
+			MaxReceiveBufferPerConnection: maxReceiveBuffer,
+			MaxReceiveBufferPerStream:     maxReceiveBuffer,
+		},
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -99,7 +117,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
-	drain()
+	handlers.Drain()
 	time.Sleep(s.config.DrainDelay)
 	limit, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)
 	defer cancel()

@@ -28,7 +28,9 @@ func run(t *testing.T, log *slog.Logger, handler http.Handler, drain func()) (ad
 	running, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.New(server.Config{MaxConnections: 1000, Log: log}).Run(running, listener, handler, drain)
+		ended <- server.New(server.Config{MaxConnections: 1000, Log: log}).Run(running, listener, server.Handlers{
+			Serve: handler, Refuse: http.NotFoundHandler(), IsProbe: func(*http.Request) bool { return false }, Drain: drain,
+		})
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

@@ -185,20 +185,27 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 // EventsAfter, because events added between the two calls would otherwise be missed.
 func (s *Service) EventSignal() <-chan struct{} { return s.feed.signal() }
 
+// RecentEvents is like EventsAfter, but it never reads from the store. ok is false if the events after the
+// position are not all in this node's memory.
+func (s *Service) RecentEvents(filter EventFilter, position int64) (events []Event, reached int64, ok bool) {
+	recent, reached, ok := s.feed.after(position)
+	events = []Event{}
+	for _, event := range recent {
+		if filter.matches(event) {
+			events = append(events, event)
+		}
+		if len(events) == feedPage { // limits the number of events that a slow reader keeps in memory
+			return events, event.position, true
+		}
+	}
+	return events, reached, ok
+}
+
 // EventsAfter returns the next matching events after a position, oldest first, and the position to continue
 // from. If it returns any events, there may be more. It fails with events_expired if events after the given
 // position were removed because of their age, or if events up to it were undone by a restore.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
-	if recent, reached, ok := s.feed.after(position); ok {
-		events := []Event{}
-		for _, event := range recent {
-			if filter.matches(event) {
-				events = append(events, event)
-			}
-			if len(events) == feedPage { // limits the number of events that a slow reader keeps in memory
-				return events, event.position, nil
-			}
-		}
+	if events, reached, ok := s.RecentEvents(filter, position); ok {
 		return events, reached, nil
 	}
 	type batch struct {

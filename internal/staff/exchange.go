@@ -43,7 +43,7 @@ func (x *exchange) acquireSlot() error {
 		x.holdsSlot = true
 		return nil
 	default:
-		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
+		return errBusy()
 	}
 }
 
@@ -64,31 +64,45 @@ const (
 )
 
 // readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
-// unread, net/http would wait for the rest without a deadline.
-func (x *exchange) readForm() error {
+// unread, net/http would wait for the rest without a deadline. The caller must call release when the form is no
+// longer used.
+func (x *exchange) readForm() (release func(), err error) {
 	limit := int64(maxFormBytes)
 	if x.route.scope == anyone {
 		limit = maxPublicFormBytes
 	}
+	size := x.r.ContentLength
+	if size < 0 || size > limit {
+		size = limit
+	}
+	held, err := x.Limits.HoldBody(x.principal, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held()
+		}
+	}()
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(formTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
+		return nil, shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
 	}
 	if err != nil {
-		return errUnreadableForm()
+		return nil, errUnreadableForm()
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
 	mediaType, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if len(body) > 0 && mediaType != "application/x-www-form-urlencoded" {
-		return errUnreadableForm()
+		return nil, errUnreadableForm()
 	}
 	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return errUnreadableForm()
+		return nil, errUnreadableForm()
 	}
-	return nil
+	return held, nil
 }
 
 func errUnreadableForm() error {
@@ -158,6 +172,12 @@ func (x *exchange) trigger(event, message string) {
 // send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
 	x.releaseSlot() // a slow browser must not occupy the slot while it reads the response
+	release, err := x.Limits.HoldBody(x.principal, int64(len(body)))
+	if err != nil { // an error page needs little memory
+		status, contentType, body = statusOf(shop.AsError(err).Code), "text/plain; charset=utf-8", []byte(shop.AsError(err).Message+"\n")
+	} else {
+		defer release()
+	}
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -11,17 +11,10 @@ import (
 	"animalstore/internal/web"
 )
 
-// maxConcurrentExports is the maximum number of concurrent exports per node. Each export reads the whole
-// catalogue.
-const (
-	maxConcurrentExports = 8
-	maxKeyExports        = 4 // for one key
-)
-
 // exportPets streams all animals as a CSV file. If an error occurs after the first byte was sent, exportPets
 // aborts the connection, so that the browser does not mistake the partial file for a complete one.
 func (p *Pages) exportPets(x *exchange) error {
-	release, err := p.exports.Acquire(x.principal)
+	release, err := p.Limits.Exports.Acquire(x.principal)
 	if err != nil {
 		return err
 	}

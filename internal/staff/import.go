@@ -19,10 +19,6 @@ const (
 	// file.
 	maxImportBytes = 8 << 20
 	importTimeout  = 2 * time.Minute
-	// maxConcurrentImports is the maximum number of concurrent imports per node. Each import holds its file
-	// in memory.
-	maxConcurrentImports = 4
-	maxKeyImports        = 2 // for one key
 	// previewRows is the maximum number of rows shown in a preview. previewInvalidRows is the maximum number
 	// of invalid rows that are listed with their problems.
 	previewRows, previewInvalidRows = 8, 100
@@ -54,7 +50,7 @@ func (p *Pages) importPage(x *exchange) error {
 // importPets shows a preview of a file. If the form says that exactly this file was already previewed,
 // importPets imports the file instead.
 func (p *Pages) importPets(x *exchange) error {
-	release, err := p.imports.Acquire(x.principal)
+	release, err := p.Limits.Imports.Acquire(x.principal)
 	if err != nil {
 		return err
 	}

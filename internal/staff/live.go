@@ -26,6 +26,9 @@ const (
 	// maxLiveTopics is the maximum number of topics in one message. If more have changed, the page refreshes
 	// everything.
 	maxLiveTopics = 200
+	// maxLiveReads is the maximum number of times that the store is read for one message. If a page is further
+	// behind, it refreshes everything.
+	maxLiveReads = 10
 )
 
 // live streams the topics that have changed, such as "pet-7". It sends no other data. The page then requests
@@ -127,8 +130,8 @@ func (s *liveStream) follow() {
 func (s *liveStream) sendChanges() bool {
 	var topics []string
 	before := s.position
-	for {
-		events, reached, err := s.Service.EventsAfter(s.r.Context(), shop.EventFilter{}, s.position)
+	for reads := 1; ; reads++ {
+		events, reached, err := s.nextEvents()
 		if err != nil && shop.AsError(err).Code == shop.EventsExpired {
 			return s.sendEverything()
 		}
@@ -143,7 +146,7 @@ func (s *liveStream) sendChanges() bool {
 			}
 		}
 		s.position = reached
-		if len(topics) > maxLiveTopics {
+		if len(topics) > maxLiveTopics || reads == maxLiveReads && len(events) > 0 {
 			return s.sendEverything()
 		}
 		if len(events) == 0 {
@@ -157,6 +160,22 @@ func (s *liveStream) sendChanges() bool {
 		return s.write("id: %d\n\n", s.position)
 	}
 	return true
+}
+
+// nextEvents returns the next events from memory or, when it is the key's turn, from the store.
+func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error) {
+	if events, reached, ok := s.Service.RecentEvents(shop.EventFilter{}, s.position); ok {
+		return events, reached, nil
+	}
+	ctx, cancel := context.WithTimeout(s.r.Context(), liveKeepAlive)
+	defer cancel()
+	defer context.AfterFunc(s.running, cancel)()
+	done, err := s.Limits.Replays.Wait(ctx, s.principal)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
+	return s.Service.EventsAfter(ctx, shop.EventFilter{}, s.position)
 }
 
 // sendEverything tells the page to refresh everything, without listing the changes.

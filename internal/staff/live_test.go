@@ -83,3 +83,23 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 		t.Errorf("the stream continues with %q", some.Text())
 	}
 }
+
+// A page that is far behind refreshes everything instead of reading all events since then.
+func TestLivePageFarBehindRefreshesEverything(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, 100*maxLiveReads+1)
+	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	stream := s.signedIn(configuredKey).openLive("/staff/live?after=0")
+	for stream.Scan() {
+		if data, ok := strings.CutPrefix(stream.Text(), "data: "); ok {
+			if data != "everything" {
+				t.Errorf("got the topics %q, want everything", data)
+			}
+			return
+		}
+	}
+	t.Fatalf("the stream ended: %v", stream.Err())
+}

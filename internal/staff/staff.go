@@ -28,6 +28,8 @@ type Config struct {
 	TLS bool
 	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
 	RateLimiter *web.RateLimiter
+	// Limits are the limits that the pages share with the API. If it is nil, the pages have their own.
+	Limits *web.Limits
 }
 
 // Pages is the http.Handler for the staff pages.
@@ -43,8 +45,6 @@ type Pages struct {
 	log       *web.AccessLog
 	slots     chan struct{} // a semaphore that limits requests in progress
 	streams   *web.KeyLimit
-	imports   *web.KeyLimit
-	exports   *web.KeyLimit
 	running   context.Context // a context that ends when the node starts to shut down
 	stop      context.CancelFunc
 }
@@ -54,8 +54,8 @@ const (
 	// on at the same time.
 	maxConcurrentRequests = 256
 	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
-	maxStreams    = 2048
-	maxKeyStreams = 512
+	maxStreams    = 500
+	maxKeyStreams = 125
 )
 
 // New returns a handler for the staff pages. It fails if the public URL is invalid or an embedded template is
@@ -72,12 +72,13 @@ func New(c Config) (*Pages, error) {
 	if c.RateLimiter == nil {
 		c.RateLimiter = web.NewRateLimiter(0)
 	}
+	if c.Limits == nil {
+		c.Limits = web.NewLimits()
+	}
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
-		imports: web.NewKeyLimit("imports", maxConcurrentImports, maxKeyImports),
-		exports: web.NewKeyLimit("exports", maxConcurrentExports, maxKeyExports),
 		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
@@ -149,6 +150,13 @@ func (p *Pages) noRouteError(r *http.Request) error {
 	return errPageNotFound()
 }
 
+// Refuse responds to a request if the server has too many in progress.
+func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
+	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return errBusy() }})
+}
+
+func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.") }
+
 // refuseCrossOrigin rejects a request that another site made the browser send.
 func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
@@ -196,9 +204,11 @@ func (x *exchange) handle() error {
 		if x.route.page == "import-file" {
 			return x.route.handle(x.Pages, x) // reads its own form and then acquires a slot
 		}
-		if err := x.readForm(); err != nil {
+		release, err := x.readForm()
+		if err != nil {
 			return err
 		}
+		defer release()
 	}
 	if err := x.acquireSlot(); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 )
 
 // AccessLog writes one line per request. Failures that are this service's fault are logged at level error,
-// and all other requests at level info or debug.
+// and all other requests at level info or debug. Requests without a valid API key are sampled, except those
+// that fail because of a fault.
 type AccessLog struct {
 	Log *slog.Logger
 	// Lines receives the lines for successful requests, one per Write, in the format of slog.TextHandler.
@@ -20,6 +21,8 @@ type AccessLog struct {
 	Lines io.Writer
 	// Redact removes API keys from a text.
 	Redact func(string) string
+
+	strangers logSampler
 }
 
 // Entry holds what the access log records about one request.
@@ -46,6 +49,10 @@ func (l *AccessLog) Write(e Entry) {
 	}
 	ctx := e.Request.Context()
 	if !l.Log.Enabled(ctx, level) {
+		return
+	}
+	isStranger := e.Principal.Actor() == "" && (level < slog.LevelError || isRefusal(e.Err))
+	if isStranger && !l.strangers.allow(l.Log, e.Status, e.End) {
 		return
 	}
 	if level == slog.LevelInfo && e.Err == nil && l.Lines != nil {

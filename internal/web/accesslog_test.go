@@ -20,8 +20,7 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 	service := shoptest.Open(t, shoptest.Options{})
 	principal := shoptest.Must(service.Authenticate(t.Context(), shoptest.AdminKey))(t)
 	var slow, fast bytes.Buffer
-	slogOnly := &AccessLog{Log: slog.New(slog.NewTextHandler(&slow, nil)), Redact: service.Redact}
-	withLines := &AccessLog{Log: slogOnly.Log, Lines: &fast, Redact: service.Redact}
+	log := slog.New(slog.NewTextHandler(&slow, nil))
 	paths := []string{"/v1/pets", "", "/v1/a b", `/v1/a"b`, `/v1/a\b`, "/v1/a=b", "/v1/a\nb", "/v1/ä", "/v1/\x7f\x00",
 		"/v1/" + strings.Repeat("x", 500), "/v1/" + shoptest.AdminKey}
 	times := []time.Time{time.Now(), time.Now().UTC(), time.Unix(1e9, 0), time.Unix(1e9, 999_999_999)}
@@ -38,8 +37,8 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 						Outcome: Outcome{Status: 200}, ID: "abcdefgh", Operation: "listPets", Request: r, Response: &Recorder{bytes: 1234},
 						Principal: p, End: end, Took: 1234567 * time.Nanosecond,
 					}
-					slogOnly.Write(e)
-					withLines.Write(e)
+					(&AccessLog{Log: log, Redact: service.Redact}).Write(e)
+					(&AccessLog{Log: log, Lines: &fast, Redact: service.Redact}).Write(e)
 					traced := strings.Contains(slow.String(), " trace_id="+traceID+" span_id="+spanID)
 					if slow.String() != fast.String() || slow.Len() == 0 || traced != (traceparent != "") {
 						t.Errorf("got  %swant %sand a trace: %v", &fast, &slow, traceparent != "")

@@ -24,25 +24,30 @@ func NewKeyLimit(operations string, max, maxPerKey int) *KeyLimit {
 // Acquire counts an operation until the caller calls release. It fails with rate_limited if this key runs too
 // many operations and with unavailable if all keys together do.
 func (l *KeyLimit) Acquire(principal shop.Principal) (release func(), err error) {
+	return l.AcquireN(principal, 1)
+}
+
+// AcquireN is like Acquire, but it counts n operations.
+func (l *KeyLimit) AcquireN(principal shop.Principal, n int) (release func(), err error) {
 	key := principal.ID()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.runningByKey[key] >= l.maxPerKey {
+	if l.runningByKey[key]+n > l.maxPerKey {
 		return nil, shop.Errorf(shop.RateLimited, "This API key has too many %s at once; its limit is %d per node.", l.operations, l.maxPerKey)
 	}
-	if l.running >= l.max {
+	if l.running+n > l.max {
 		return nil, shop.Errorf(shop.Unavailable, "There are too many %s at once; try again shortly.", l.operations)
 	}
-	l.running++
-	l.runningByKey[key]++
-	return sync.OnceFunc(func() { l.release(key) }), nil
+	l.running += n
+	l.runningByKey[key] += n
+	return sync.OnceFunc(func() { l.release(key, n) }), nil
 }
 
-func (l *KeyLimit) release(key int64) {
+func (l *KeyLimit) release(key int64, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running--
-	if l.runningByKey[key]--; l.runningByKey[key] == 0 {
+	l.running -= n
+	if l.runningByKey[key] -= n; l.runningByKey[key] == 0 {
 		delete(l.runningByKey, key)
 	}
 }

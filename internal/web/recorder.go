@@ -3,6 +3,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -14,16 +15,20 @@ type Recorder struct {
 	status     int
 	bytes      int
 	unreadBody bool
+	stream     io.Closer // the body of a request over HTTP/2
 }
 
 // NewRecorder returns a Recorder that writes the response to r.
 func NewRecorder(w http.ResponseWriter, r *http.Request) Recorder {
-	// Over HTTP/2, an unread body affects only its own stream, which net/http resets.
-	return Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
+	recorder := Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
+	if r.ContentLength != 0 && r.ProtoMajor == 2 {
+		recorder.stream = r.Body
+	}
+	return recorder
 }
 
 // BodyRead tells the Recorder that the request's body was read completely.
-func (w *Recorder) BodyRead() { w.unreadBody = false }
+func (w *Recorder) BodyRead() { w.unreadBody, w.stream = false, nil }
 
 // Started reports whether the response header has been sent. After that, the status can no longer be
 // changed.
@@ -53,6 +58,9 @@ func (w *Recorder) WriteHeader(status int) {
 	if w.unreadBody {
 		w.Header().Set("Connection", "close")
 		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadBodyTimeout))
+	}
+	if w.stream != nil {
+		w.stream.Close() // over HTTP/2, net/http discards the rest, which it would otherwise keep in memory
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

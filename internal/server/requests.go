@@ -1,0 +1,144 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Every connection may have one request in progress. HTTP/2 allows more, and these share a limit, so that the
+// number of connections also limits the number of requests.
+const (
+	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2
+	// recommends at least 100.
+	maxStreamsPerConn = 100
+	// maxExtraRequests is the maximum number of requests in progress beyond the first on each connection.
+	maxExtraRequests = 500
+	// extraReserve is how many more are accepted, to serve probes and to refuse other requests with a proper
+	// response. Beyond it, the connection is closed.
+	extraReserve = 200
+	// extraMinAge is how long a client with several requests may pause before its connection may be closed, if
+	// three quarters of maxExtraRequests are in progress.
+	extraMinAge = 500 * time.Millisecond
+	// progressStep is the number of bytes that a client must send or read to count as making progress.
+	progressStep = 16 << 10
+)
+
+// connRequests counts the requests in progress on one connection and those of them that wait for the client.
+type connRequests struct {
+	open     atomic.Int32
+	waiting  atomic.Int32
+	progress atomic.Int64 // when the client last sent or read something, in nanoseconds since 1970
+}
+
+func (c *connRequests) madeProgress() { c.progress.Store(time.Now().UnixNano()) }
+
+// allWait reports whether all requests wait for the client. If no request is in progress on an active
+// connection, net/http is still sending the end of a response.
+func (c *connRequests) allWait() bool { return c.waiting.Load() >= c.open.Load() }
+
+// trackRequests limits the number of requests in progress and records which of them wait for their clients. A
+// dropped connection must not start another request, because the client would never learn the outcome.
+func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := r.Context().Value(connKey{}).(*limitedConn)
+		c.requests.madeProgress()
+		isExtra := c.requests.open.Add(1) > 1
+		defer func() {
+			c.requests.madeProgress()
+			c.requests.open.Add(-1)
+		}()
+		if !c.state.CompareAndSwap(connWaiting, connActive) && c.state.Load() == connDropped {
+			panic(http.ErrAbortHandler)
+		}
+		handler := handlers.Serve
+		if isExtra {
+			extra := l.extra.Add(1)
+			defer l.extra.Add(-1)
+			if extra > maxExtraRequests/4*3 {
+				l.dropStalled()
+			}
+			if extra > maxExtraRequests+extraReserve {
+				c.Close()
+				panic(http.ErrAbortHandler)
+			}
+			if extra > maxExtraRequests && !handlers.IsProbe(r) {
+				handler = handlers.Refuse
+			}
+		}
+		t := &trackedRequest{ResponseWriter: w, body: r.Body, conn: &c.requests}
+		if r.ContentLength != 0 {
+			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
+			r.Body = trackedBody{t}
+		}
+		handler.ServeHTTP(t, r)
+		if t.wrote && r.ProtoMajor == 2 {
+			// Over HTTP/2, net/http would otherwise wait for a client that does not read after this handler has
+			// returned, where the request is no longer counted.
+			t.FlushError()
+		}
+	})
+}
+
+// dropStalled closes a connection whose client has several requests and neither sends nor reads.
+func (l *limitListener) dropStalled() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(extraMinAge, func(c *limitedConn) bool { return c.isStalled() && c.requests.open.Load() > 1 })
+}
+
+// trackedRequest is the ResponseWriter and the body of one request. It records when the client makes progress.
+type trackedRequest struct {
+	http.ResponseWriter
+	body  io.ReadCloser
+	conn  *connRequests
+	wrote bool
+	read  int // bytes of the body since the last progress
+}
+
+// Write sends a part of the response in small steps, so that a client that reads slowly makes progress.
+func (t *trackedRequest) Write(p []byte) (written int, err error) {
+	t.wrote = true
+	for {
+		step := p[written:min(len(p), written+progressStep)]
+		t.conn.madeProgress() // the wait begins now
+		t.conn.waiting.Add(1)
+		n, err := t.ResponseWriter.Write(step)
+		t.conn.waiting.Add(-1)
+		written += n
+		if err != nil || written == len(p) {
+			t.conn.madeProgress()
+			return written, err
+		}
+	}
+}
+
+// FlushError sends what is buffered.
+func (t *trackedRequest) FlushError() error {
+	t.conn.madeProgress()
+	t.conn.waiting.Add(1)
+	err := http.NewResponseController(t.ResponseWriter).Flush()
+	t.conn.waiting.Add(-1)
+	t.conn.madeProgress()
+	return err
+}
+
+// Unwrap gives http.ResponseController access to the underlying ResponseWriter.
+func (t *trackedRequest) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// trackedBody is the body of a request. A client that sends it byte by byte makes no progress.
+type trackedBody struct{ *trackedRequest }
+
+func (b trackedBody) Read(p []byte) (int, error) {
+	b.conn.waiting.Add(1)
+	n, err := b.body.Read(p)
+	b.conn.waiting.Add(-1)
+	if b.read += n; b.read >= progressStep || err != nil {
+		b.read = 0
+		b.conn.madeProgress()
+	}
+	return n, err
+}
+
+func (b trackedBody) Close() error { return b.body.Close() }

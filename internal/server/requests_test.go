@@ -1,0 +1,236 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"animalstore/internal/programtest"
+)
+
+// startServer runs a server until the test ends. /livez is its only probe, and refused requests get 503.
+func startServer(t *testing.T, config Config, serve http.HandlerFunc) (s *Server, addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Log = slog.New(slog.DiscardHandler)
+	s = New(config)
+	running, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		s.Run(running, listener, Handlers{
+			Serve: serve, Refuse: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+			IsProbe: func(r *http.Request) bool { return r.URL.Path == "/livez" }, Drain: func() {},
+		})
+	})
+	t.Cleanup(func() { cancel(); serving.Wait() })
+	return s, listener.Addr().String()
+}
+
+// droppedConns returns how many connections were dropped for a reason.
+func (s *Server) droppedConns(reason string) (n float64) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.listener.dropped)
+	families, _ := registry.Gather()
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if metric.GetLabel()[0].GetValue() == reason {
+				n = metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
+}
+
+// Clients that do not read their responses, or do not send the rest of their requests, make room for others.
+// Clients that make progress are not disconnected.
+func TestStalledClientsMakeRoom(t *testing.T) {
+	t.Parallel()
+	large := make([]byte, 16<<20) // more than the buffers of the kernel hold
+	for name, request := range map[string]string{
+		"one response is not read":    "GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+		"many responses are not read": strings.Repeat("GET /small HTTP/1.1\r\nHost: x\r\n\r\n", 4096),
+		"half a body is sent":         "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const limit = 10
+			s, addr := startServer(t, Config{MaxConnections: limit}, func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/large":
+					w.Write(large)
+				case "/small":
+					w.Write(large[:2048])
+				case "/body":
+					io.ReadAll(r.Body)
+				case "/working": // does not wait for the client, however long it takes
+					io.WriteString(w, "begun")
+					http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}
+			})
+			get := func(path string) *http.Response {
+				t.Helper()
+				var response *http.Response
+				programtest.Await(t, "a response", func() (ok bool) {
+					var err error
+					response, err = (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + addr + path)
+					return err == nil
+				})
+				t.Cleanup(func() { response.Body.Close() })
+				return response
+			}
+			working := get("/working")
+			for range 2 * limit {
+				conn, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				conn.(*net.TCPConn).SetReadBuffer(2 << 10)
+				go io.WriteString(conn, request)
+			}
+			programtest.Await(t, "the stalled connections", func() bool {
+				s.listener.mu.Lock()
+				defer s.listener.mu.Unlock()
+				stalled := 0
+				for c := range s.listener.open {
+					if c.isStalled() {
+						stalled++
+					}
+				}
+				return stalled >= limit-1 || s.droppedConns(reasonStalled) > 0
+			})
+			for range limit {
+				get("/livez")
+			}
+			if s.droppedConns(reasonStalled) == 0 {
+				t.Error("no stalled connection was dropped")
+			}
+			if n, err := working.Body.Read(make([]byte, 10)); n != len("begun") {
+				t.Errorf("the connection that made progress: got %d bytes, %v", n, err)
+			}
+		})
+	}
+}
+
+// Over HTTP/2, the requests beyond the first on each connection share a limit, whether their handlers work or
+// wait for clients that do not read. Probes are served beyond it.
+func TestRequestsOverHTTP2AreLimited(t *testing.T) {
+	t.Parallel()
+	large := make([]byte, 64<<10)
+	for _, kind := range []string{"work", "stall"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newReloading(t, overwriteFiles)
+			var running, most atomic.Int64
+			release := make(chan struct{})
+			s, addr := startServer(t, Config{MaxConnections: 100, Certificate: r.Certificate}, func(w http.ResponseWriter, r *http.Request) {
+				if n := running.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				defer running.Add(-1)
+				switch r.URL.Path {
+				case "/work":
+					select {
+					case <-release:
+					case <-r.Context().Done():
+					}
+				case "/stall":
+					w.Write(large)
+				}
+			})
+			newClient := func() *http.Client {
+				transport := r.authority.Transport()
+				transport.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 10}
+				t.Cleanup(transport.CloseIdleConnections)
+				return &http.Client{Transport: transport}
+			}
+			const conns = 12
+			var clients sync.WaitGroup
+			var refused, ended atomic.Int64
+			ctx, cancel := context.WithCancel(t.Context())
+			for range conns {
+				client := newClient()
+				for range maxStreamsPerConn {
+					clients.Go(func() {
+						defer ended.Add(1)
+						request, _ := http.NewRequestWithContext(ctx, "GET", "https://"+addr+"/"+kind, nil)
+						response, err := client.Do(request)
+						if err != nil {
+							return // the connection was closed
+						}
+						defer response.Body.Close()
+						if response.StatusCode == http.StatusServiceUnavailable {
+							refused.Add(1)
+							return
+						}
+						<-ctx.Done() // reads nothing
+					})
+				}
+			}
+			probe := newClient()
+			get := func(path string) (int, error) {
+				response, err := probe.Get("https://" + addr + path)
+				if err != nil {
+					return 0, err
+				}
+				defer response.Body.Close()
+				return response.StatusCode, nil
+			}
+			if kind == "work" {
+				programtest.Await(t, "all requests to be served or refused", func() bool {
+					return running.Load()+ended.Load() == conns*maxStreamsPerConn
+				})
+				if most.Load() > maxExtraRequests+conns || refused.Load() == 0 {
+					t.Errorf("%d requests were in progress, %d were refused; want at most %d", most.Load(), refused.Load(), maxExtraRequests+conns)
+				}
+				close(release)
+			} else {
+				programtest.Await(t, "stalled connections to be closed", func() bool {
+					newClient().Get("https://" + addr + "/livez")
+					return s.droppedConns(reasonStalled) > 0
+				})
+			}
+			if status, err := get("/livez"); status != http.StatusOK {
+				t.Errorf("/livez: got %d, %v", status, err)
+			}
+			cancel()
+			clients.Wait()
+			programtest.Await(t, "all requests to end", func() bool { return s.listener.extra.Load() == 0 })
+		})
+	}
+}
+
+// A body that arrives byte by byte makes no progress, and a response that is read slowly does.
+func TestProgressNeedsBytes(t *testing.T) {
+	t.Parallel()
+	requests := &connRequests{}
+	body := trackedBody{&trackedRequest{body: io.NopCloser(endless{}), conn: requests}}
+	for range progressStep - 1 {
+		body.Read(make([]byte, 1))
+	}
+	if requests.progress.Load() != 0 {
+		t.Error("a few bytes count as progress")
+	}
+	body.Read(make([]byte, 1))
+	if time.Since(time.Unix(0, requests.progress.Load())) > time.Hour {
+		t.Errorf("%d bytes do not count as progress", progressStep)
+	}
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,50 @@
+package web
+
+import "animalstore/internal/shop"
+
+// The limits that the API and the staff pages share. The table of the memory budget in docs/operating.md adds
+// up what they allow.
+const (
+	// MaxImports is the maximum number of imports that a node accepts at the same time, and MaxKeyImports the
+	// maximum for one API key. Each imported file is held in memory.
+	MaxImports    = 3
+	MaxKeyImports = 2
+	// MaxExports is the maximum number of exports that a node serves at the same time, and MaxKeyExports the
+	// maximum for one API key. Each export reads the whole catalogue.
+	MaxExports    = 8
+	MaxKeyExports = 4
+	// MaxBodyMemory is the maximum size in bytes of all request bodies that are being received and all
+	// responses that have not been read yet, and MaxKeyBodyMemory the maximum for one API key.
+	MaxBodyMemory    = 16 << 20
+	MaxKeyBodyMemory = 4 << 20
+	// smallBody is the size of a body up to which it does not count.
+	smallBody = 4 << 10
+)
+
+// Limits holds the limits that the API and the staff pages share.
+type Limits struct {
+	Imports *KeyLimit
+	Exports *KeyLimit
+	Replays *KeyTurns
+	bodies  *KeyLimit
+}
+
+// NewLimits returns limits of which nothing is used.
+func NewLimits() *Limits {
+	return &Limits{
+		Imports: NewKeyLimit("imports", MaxImports, MaxKeyImports),
+		Exports: NewKeyLimit("exports", MaxExports, MaxKeyExports),
+		Replays: NewKeyTurns(MaxReplays),
+		bodies:  NewKeyLimit("bytes of requests and unread responses", MaxBodyMemory, MaxKeyBodyMemory),
+	}
+}
+
+// HoldBody counts the memory of a request body or a response until the caller calls release. It fails with
+// rate_limited if this key uses too much and with unavailable if all keys together do. Small bodies and those
+// of requests without a key do not count, because other limits suffice.
+func (l *Limits) HoldBody(principal shop.Principal, size int64) (release func(), err error) {
+	if size <= smallBody || principal.Actor() == "" {
+		return func() {}, nil
+	}
+	return l.bodies.AcquireN(principal, int(size))
+}

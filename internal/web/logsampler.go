@@ -1,0 +1,59 @@
+package web
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// sampledLines is the maximum number of lines that are logged in each sampleInterval for requests without
+	// a valid API key, for each status.
+	sampledLines   = 10
+	sampleInterval = time.Second
+)
+
+// logSampler limits how many lines the requests of strangers add to the access log, because anybody could
+// otherwise fill the disk. It reports how many lines it has left out. The zero value is ready to use.
+type logSampler struct {
+	mu      sync.Mutex
+	windows map[int]*sampleWindow // by status, of which there are few
+}
+
+// sampleWindow counts the requests with one status since a time.
+type sampleWindow struct {
+	start           time.Time
+	logged, leftOut int
+}
+
+// allow reports whether a request with this status may be logged. If it may not, the log gets a line with the
+// number of such requests at the end of the interval.
+func (s *logSampler) allow(log *slog.Logger, status int, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	window := s.windows[status]
+	if window == nil || now.Sub(window.start) >= sampleInterval && window.leftOut == 0 {
+		if s.windows == nil {
+			s.windows = map[int]*sampleWindow{}
+		}
+		window = &sampleWindow{start: now}
+		s.windows[status] = window
+	}
+	if window.logged < sampledLines {
+		window.logged++
+		return true
+	}
+	if window.leftOut++; window.leftOut == 1 {
+		time.AfterFunc(window.start.Add(sampleInterval).Sub(now), func() { s.report(log, status) })
+	}
+	return false
+}
+
+// report logs how many requests with a status were left out and starts a new interval for them.
+func (s *logSampler) report(log *slog.Logger, status int) {
+	s.mu.Lock()
+	leftOut := s.windows[status].leftOut
+	delete(s.windows, status)
+	s.mu.Unlock()
+	log.Info("requests without a valid key were left out", "status", status, "requests", leftOut)
+}
