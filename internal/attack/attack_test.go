@@ -49,16 +49,9 @@ func TestAttacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStores(t)
 	var rows []row
-	for _, a := range attacks() {
-		for _, e := range a.engines {
-			if name := a.name + ", " + string(e); wanted.MatchString(name) {
-				store := s.get(a.store, e)
-				t.Run(name, func(t *testing.T) { rows = append(rows, measure(t, a, e, store)) })
-			}
-		}
-	}
+	// The stores belong to a test of their own, because PostgreSQL's log is printed if their test fails.
+	t.Run("run", func(t *testing.T) { rows = runAttacks(t, wanted) })
 	fmt.Print(table(rows))
 	for _, r := range rows {
 		if problems := r.problems(); len(problems) > 0 {
@@ -67,10 +60,28 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// runAttacks runs the attacks whose name matches wanted.
+func runAttacks(t *testing.T, wanted *regexp.Regexp) (rows []row) {
+	s := newStores(t)
+	for _, a := range attacks() {
+		for _, e := range a.engines {
+			if name := a.name + ", " + string(e); wanted.MatchString(name) {
+				store := s.get(a.store, e)
+				t.Run(name, func(t *testing.T) { rows = append(rows, measure(t, a, e, store)) })
+			}
+		}
+	}
+	return rows
+}
+
 // measure starts the service and measures the shop without the attack, during the attack and after it.
 func measure(t *testing.T, a attack, e engine, store *store) row {
 	p := start(t, a, store)
+	to := target{Attack: a.name, Address: p.URL[strings.LastIndex(p.URL, "/")+1:], TLS: a.http2, Key: store.attackerKey,
+		Cookie: signIn(t, p, store.attackerKey), Duration: *duration, Animals: store.animals}
 	c := newShopClient(t, p, store, a.probe)
+	watcher, stopWatching := watch(p)
+	defer stopWatching()
 	stop := c.start()
 	defer stop()
 	time.Sleep(time.Second) // fills the caches and opens the connections, which is not measured
@@ -79,17 +90,19 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	quiet := time.Now()
 	time.Sleep(*duration)
 	r.before = readState(p)
-	resetPeak(t, p)
+	if err := watcher.reset(); err != nil {
+		t.Fatal(err)
+	}
 	logged := p.Output.Len()
 
-	watched := watchSockets()
 	began := time.Now()
-	r.result = launchAttacker(t, target{
-		Attack: a.name, Address: p.URL[strings.LastIndex(p.URL, "/")+1:], TLS: a.http2, Key: store.attackerKey,
-		Cookie: signIn(t, p, store.attackerKey), Duration: *duration, Animals: store.animals,
-	})
+	r.result = launchAttacker(t, to)
 	ended := time.Now()
-	r.peak, r.sockets, r.logRate = peak(t, p), watched(), float64(p.Output.Len()-logged)/ended.Sub(began).Seconds()
+	r.logRate = float64(p.Output.Len()-logged) / ended.Sub(began).Seconds()
+	var err error
+	if r.peak, r.sockets, err = watcher.peak(); err != nil {
+		t.Fatal(err)
+	}
 
 	time.Sleep(recoveryTime)
 	recovered := time.Now()

@@ -247,21 +247,41 @@ func head(method, path string, fields ...string) string {
 	return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(append(fields, ""), "\r\n") + "\r\n"
 }
 
-// withoutReading sends a request again and again, each time on a new connection that it holds for half of the
-// attack without reading the response.
+// withoutReading sends a request on a new connection, which it holds for half of the attack without reading the
+// response.
 func (a *attacker) withoutReading(text string) {
-	conn := a.dial()
+	if conn := a.sendUnread(text); conn != nil {
+		a.sleep(a.Duration / 2)
+		conn.Close()
+	}
+}
+
+// neverReading sends a request again and again on the same connection without reading the responses, until the
+// service closes the connection.
+func (a *attacker) neverReading(text string) {
+	conn := a.sendUnread(text)
 	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	conn.(*net.TCPConn).SetReadBuffer(4096) // the smaller, the more the service must keep
-	a.sent()
-	if _, err := io.WriteString(conn, text); err != nil {
-		a.failed()
-		return
+	for a.ctx.Err() == nil {
+		a.sleep(100 * time.Millisecond)
+		a.sent()
+		if _, err := io.WriteString(conn, text); err != nil {
+			a.failed()
+			return
+		}
 	}
-	a.sleep(a.Duration / 2)
+}
+
+// sendUnread opens a connection with a small buffer for responses, so that the service must keep most of them,
+// and sends a request.
+func (a *attacker) sendUnread(text string) net.Conn {
+	conn := a.sendPart(text)
+	if conn != nil {
+		conn.(*net.TCPConn).SetReadBuffer(4096)
+	}
+	return conn
 }
 
 // untilClosed reads from a connection until the service or the end of the attack closes it. Meanwhile, it

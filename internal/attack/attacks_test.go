@@ -247,9 +247,9 @@ func replays(a *attacker) {
 	})
 }
 
-// moreConnections holds more connections than the service allows, each with a response that is not read.
+// moreConnections holds more connections than the service allows, each with responses that are not read.
 func moreConnections(a *attacker) {
-	a.repeat(330, 330, func() { a.withoutReading(head("GET", bundle)) })
+	a.repeat(330, 330, func() { a.neverReading(head("GET", bundle)) })
 }
 
 func withoutKey(a *attacker) {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"testing"
+	"sync"
 	"time"
 
 	"animalstore/internal/programtest"
@@ -67,47 +67,72 @@ func memory(p *programtest.Program, name string) (int64, error) {
 	return 0, fmt.Errorf("process %d has no %s", p.Command.Process.Pid, name)
 }
 
-// peak returns the most memory that the process has used since resetPeak.
-func peak(t *testing.T, p *programtest.Program) int64 {
-	t.Helper()
-	bytes, err := memory(p, "VmHWM")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes
+// killMemory is the memory at which the service is killed, so that an attack cannot take this machine down.
+const killMemory = 4_000_000_000
+
+// watcher samples memory while the service runs.
+type watcher struct {
+	p       *programtest.Program
+	mu      sync.Mutex // guards the fields below
+	sockets int64      // the most memory that the kernel has held for TCP connections
+	killed  bool       // whether the service has exceeded killMemory
 }
 
-// resetPeak sets the peak of the process's memory to the memory that it uses now.
-func resetPeak(t *testing.T, p *programtest.Program) {
-	t.Helper()
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Command.Process.Pid), []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// watchSockets samples the memory that the kernel holds for TCP until stop is called, which returns the most that
-// was held. The memory is not part of the process, but it counts towards a limit of its container.
-func watchSockets() (stop func() int64) {
-	done, most := make(chan struct{}), make(chan int64)
-	go func() {
-		var highest int64
+// watch starts to watch the service. The stop function ends it.
+func watch(p *programtest.Program) (w *watcher, stop func()) {
+	w = &watcher{p: p}
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
 		for {
 			select {
 			case <-done:
-				most <- highest
 				return
-			case <-time.After(100 * time.Millisecond):
-				highest = max(highest, socketMemory())
+			case <-time.After(50 * time.Millisecond):
+				w.sample()
 			}
 		}
-	}()
-	return func() int64 {
+	})
+	return w, func() {
 		close(done)
-		return <-most
+		running.Wait()
 	}
 }
 
-// socketMemory returns how many bytes the kernel holds for all TCP connections, or 0 if it does not tell.
+func (w *watcher) sample() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sockets = max(w.sockets, socketMemory())
+	if resident, err := memory(w.p, "VmRSS"); err == nil && resident > killMemory && !w.killed {
+		w.killed = true
+		w.p.Kill()
+	}
+}
+
+// reset makes peak return only the memory from now on.
+func (w *watcher) reset() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sockets = 0; w.killed {
+		return nil
+	}
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", w.p.Command.Process.Pid), []byte("5"), 0)
+}
+
+// peak returns the most memory that the service has used since reset, and the most that the kernel has held for
+// connections.
+func (w *watcher) peak() (service, sockets int64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.killed {
+		return killMemory, w.sockets, nil
+	}
+	service, err = memory(w.p, "VmHWM")
+	return service, w.sockets, err
+}
+
+// socketMemory returns how many bytes the kernel holds for all TCP connections, or 0 if it does not tell. They
+// are not part of the process, but count towards the limit of its container.
 func socketMemory() int64 {
 	text, _ := os.ReadFile("/proc/net/sockstat")
 	_, rest, _ := strings.Cut(string(text), "TCP: ")
