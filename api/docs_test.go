@@ -8,18 +8,12 @@ import (
 	"testing"
 
 	"animalstore/api"
+	"animalstore/internal/shoptest"
 )
 
 // Every vendored file has a published checksum and matches it.
 func TestVendoredFilesAreUnmodified(t *testing.T) {
-	sums, err := os.ReadFile("docs/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	contents, err := api.DocsFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums, contents := shoptest.Must(os.ReadFile("docs/SHA256SUMS"))(t), shoptest.Must(api.DocsFiles())(t)
 	known := map[string]bool{}
 	for line := range strings.Lines(string(sums)) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -28,11 +22,7 @@ func TestVendoredFilesAreUnmodified(t *testing.T) {
 			t.Errorf("%s has the checksum %s, want %s", name, got, sum)
 		}
 	}
-	files, err := os.ReadDir("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range shoptest.Must(os.ReadDir("docs"))(t) {
 		if strings.Contains(file.Name(), "swagger") && !known[file.Name()] {
 			t.Errorf("%s has no checksum", file.Name())
 		}

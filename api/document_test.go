@@ -11,42 +11,30 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
+
+	"animalstore/internal/shoptest"
 )
 
 func load(t *testing.T, document []byte) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return shoptest.Must(openapi3.NewLoader().LoadFromData(document))(t)
 }
 
 func newDocument(t *testing.T) *Document {
 	t.Helper()
-	d, err := NewDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return shoptest.Must(NewDocument())(t)
 }
 
 func parse(t *testing.T, text string) *Document {
 	t.Helper()
-	d, err := parseDocument([]byte(text))
-	if err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
-	return d
+	return shoptest.Must(parseDocument([]byte(text)))(t)
 }
 
 // render returns the document's YAML and its JSON, decoded by a YAML parser, which reads JSON, too.
 func render(t *testing.T, d *Document, servers []Server) (fromYAML, fromJSON map[string]any) {
 	t.Helper()
 	text := d.JSON(servers)
-	if err := errors.Join(yaml.Unmarshal(d.YAML(servers), &fromYAML), yaml.Unmarshal(text, &fromJSON)); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, errors.Join(yaml.Unmarshal(d.YAML(servers), &fromYAML), yaml.Unmarshal(text, &fromJSON)))
 	if !json.Valid(text) {
 		t.Fatalf("%s is not JSON", text)
 	}

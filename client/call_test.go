@@ -43,7 +43,7 @@ func TestNewRejectsBadArguments(t *testing.T) {
 		}
 	}
 	for _, base := range []string{"http://localhost:8080/v1", "https://animals.example/shops/7/v1/", "http://[::1]:80/v1"} {
-		must(client.New(base, key))(t)
+		shoptest.Must(client.New(base, key))(t)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"animalstore/client"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // The client's types have every JSON member of an animal that the service sends or accepts.
@@ -38,9 +39,10 @@ func TestClientKnowsEveryPetMember(t *testing.T) {
 // This package has a constant for every error code in the API document and for every event type.
 func TestConstantsAreComplete(t *testing.T) {
 	t.Parallel()
-	source := string(must(os.ReadFile("error.go"))(t)) + string(must(os.ReadFile("event.go"))(t))
+	source := string(shoptest.Must(os.ReadFile("error.go"))(t)) + string(shoptest.Must(os.ReadFile("event.go"))(t))
 	var wanted []string
-	for _, code := range regexp.MustCompile(`\bcode: ([a-z_]+)`).FindAllSubmatch(must(os.ReadFile("../api/openapi.yaml"))(t), -1) {
+	document := shoptest.Must(os.ReadFile("../api/openapi.yaml"))(t)
+	for _, code := range regexp.MustCompile(`\bcode: ([a-z_]+)`).FindAllSubmatch(document, -1) {
 		wanted = append(wanted, fmt.Sprintf("Code = %q", code[1]))
 	}
 	if len(wanted) < 10 {
@@ -61,9 +63,9 @@ func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	t.Parallel()
 	service, closeShop := serveExample()
 	defer closeShop()
-	c := must(client.New(service.URL, service.Key))(t)
-	must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable}))(t)
-	_, rest, _ := strings.Cut(string(must(os.ReadFile("doc.go"))(t)), "//\tpackage main\n")
+	c := shoptest.Must(client.New(service.URL, service.Key))(t)
+	shoptest.Must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable}))(t)
+	_, rest, _ := strings.Cut(string(shoptest.Must(os.ReadFile("doc.go"))(t)), "//\tpackage main\n")
 	program, _, found := strings.Cut(rest, "//\t}\n//\n// ")
 	const address = "http://127.0.0.1:8080/v1"
 	if !found || !strings.Contains(program, address) {
@@ -71,7 +73,7 @@ func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	}
 	program = "package main\n" + strings.NewReplacer("//\t", "", "//\n", "\n", address, service.URL).Replace(program) + "}\n"
 	file := filepath.Join(t.TempDir(), "main.go")
-	wantOK(t, os.WriteFile(file, []byte(program), 0o600))
+	shoptest.OK(t, os.WriteFile(file, []byte(program), 0o600))
 	command := exec.CommandContext(t.Context(), "go", "run", file)
 	command.Env = append(os.Environ(), "ANIMALSTORE_KEY="+service.Key)
 	if output, err := command.CombinedOutput(); err != nil || string(output) != "1 Rex\n" {
@@ -84,12 +86,12 @@ func TestEverythingIsDocumented(t *testing.T) {
 	t.Parallel()
 	files := token.NewFileSet()
 	var parsed []*ast.File
-	for _, path := range must(filepath.Glob("*.go"))(t) {
+	for _, path := range shoptest.Must(filepath.Glob("*.go"))(t) {
 		if !strings.HasSuffix(path, "_test.go") {
-			parsed = append(parsed, must(parser.ParseFile(files, path, nil, parser.ParseComments))(t))
+			parsed = append(parsed, shoptest.Must(parser.ParseFile(files, path, nil, parser.ParseComments))(t))
 		}
 	}
-	documented := must(doc.NewFromFiles(files, parsed, "animalstore/client"))(t)
+	documented := shoptest.Must(doc.NewFromFiles(files, parsed, "animalstore/client"))(t)
 	comments, functions := map[string]string{"the package": documented.Doc}, documented.Funcs
 	for _, kind := range documented.Types {
 		comments[kind.Name] = kind.Doc

@@ -46,7 +46,7 @@ func follow(t *testing.T, c *client.Client, after string) iter.Seq2[client.Event
 func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []string) {
 	t.Helper()
 	for event, err := range events {
-		if ids = append(ids, must(event, err)(t).ID); len(ids) == n {
+		if ids = append(ids, shoptest.Must(event, err)(t).ID); len(ids) == n {
 			break
 		}
 	}
@@ -98,10 +98,10 @@ func TestFollowFromNowOn(t *testing.T) {
 
 func TestLastEventID(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		wantEqual(t, "last event", must(s.client().LastEventID(t.Context()))(t), "0")
+		wantEqual(t, "last event", shoptest.Must(s.client().LastEventID(t.Context()))(t), "0")
 		s.addPets(1)
 		history := s.history()
-		last := must(s.client().LastEventID(t.Context()))(t)
+		last := shoptest.Must(s.client().LastEventID(t.Context()))(t)
 		wantEqual(t, "last event", last, history[len(history)-1])
 		for _, broken := range []fault{stream("retry: 1\n"), goIdle(":\n\n")} {
 			s.injectAlways(broken)
@@ -153,7 +153,7 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 		s.addPets(3)
 		old := s.history()
 		time.Sleep(2 * time.Hour)
-		wantOK(t, s.shop.RemoveEvents(t.Context()))
+		shoptest.OK(t, s.shop.RemoveEvents(t.Context()))
 		_, _, err := s.client().ListEvents(t.Context(), client.EventQuery{After: "1"})
 		wantCode(t, err, client.CodeEventsExpired)
 		s.addPets(1)
@@ -389,7 +389,7 @@ func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 		}
 		group.Wait()
 		s.inject()
-		wantEqual(t, "inventory", must(c.Inventory(ctx))(t), client.Inventory{Pending: clients * each})
+		wantEqual(t, "inventory", shoptest.Must(c.Inventory(ctx))(t), client.Inventory{Pending: clients * each})
 		wantEqual(t, "orders", len(collect(t, c.Orders(ctx, client.OrderQuery{}))), clients*each)
 		wantEqual(t, "delivered", delivered, slices.Repeat([][]string{s.history()}, followers))
 	})

@@ -51,7 +51,7 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *testService), change ...
 			fn(&options.Options)
 		}
 		s := shoptest.Open(t, options)
-		api := must(httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler)}))(t)
+		api := shoptest.Must(httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler)}))(t)
 		test(t, &testService{newTestNetwork(t, api), s, api})
 	})
 }
@@ -115,7 +115,7 @@ func (n *testNetwork) clientWith(key string, bytesOf func(i int) int, options ..
 	}
 	h := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	options = append([]client.Option{client.WithHTTPClient(h)}, options...)
-	return must(client.New("http://animals.example/v1", key, options...))(n.t)
+	return shoptest.Must(client.New("http://animals.example/v1", key, options...))(n.t)
 }
 
 func neverCut(int) int { return math.MaxInt }
@@ -279,27 +279,11 @@ func errorBody(status int, code client.Code) string {
 	return fmt.Sprintf(`{"code":%q,"message":"An injected error.","status":%d}`, code, status)
 }
 
-// must returns a function that returns the value, or fails the test if there is an error.
-func must[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		wantOK(t, err)
-		return value
-	}
-}
-
-func wantOK(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // collect returns all items of a sequence and fails the test if there is an error.
 func collect[T any](t *testing.T, items iter.Seq2[T, error]) (list []T) {
 	t.Helper()
 	for item, err := range items {
-		list = append(list, must(item, err)(t))
+		list = append(list, shoptest.Must(item, err)(t))
 	}
 	return list
 }

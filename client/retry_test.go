@@ -24,8 +24,8 @@ func TestRetriesRepeatTheRequest(t *testing.T) {
 		c := n.client(client.WithUserAgent("shelter/1.0"))
 		n.inject(dropRequest, respond(201, "{", "Content-Length", "9"), respond(504, proxyPage),
 			refuse(409, client.CodeIdempotencyKeyInUse), respond(201, pet1), respond(200, "["+pet1+"]"))
-		must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-		must(c.GetPet(t.Context(), 1))(t)
+		shoptest.Must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+		shoptest.Must(c.GetPet(t.Context(), 1))(t)
 		sent := n.requests()
 		wantEqual(t, "attempts", len(sent), 6)
 		for i, r := range sent {
@@ -216,7 +216,7 @@ func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 		}
 	}
 	server.StartTLS()
-	_, err := must(client.New(server.URL+"/v1", shoptest.AdminKey))(t).GetPet(t.Context(), 1)
+	_, err := shoptest.Must(client.New(server.URL+"/v1", shoptest.AdminKey))(t).GetPet(t.Context(), 1)
 	server.Close()
 	if err == nil || dials != 1 {
 		t.Errorf("got %v after %d connections", err, dials)
@@ -227,8 +227,8 @@ func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 func TestTimedOutAttemptIsRetried(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		n.inject(hang, respond(201, pet1), hang, respond(200, `{"created":1}`))
-		must(n.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-		must(n.client().ImportPets(t.Context(), nil))(t)
+		shoptest.Must(n.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+		shoptest.Must(n.client().ImportPets(t.Context(), nil))(t)
 		waits := n.waits()
 		got := []time.Duration{waits[0].Truncate(time.Second), waits[2].Truncate(time.Second)}
 		wantEqual(t, "timeouts", got, []time.Duration{30 * time.Second, 2 * time.Minute})
@@ -241,7 +241,7 @@ func TestExportIsRetriedUntilItBegins(t *testing.T) {
 		file := respond(200, "id\r\n", "Content-Type", "text/csv")
 		n.inject(dropRequest, refuse(503, client.CodeUnavailable), file, file, refuse(401, client.CodeInvalidAPIKey))
 		var got strings.Builder
-		must(n.client().ExportFile(t.Context(), client.CSV, &got))(t)
+		shoptest.Must(n.client().ExportFile(t.Context(), client.CSV, &got))(t)
 		wantEqual(t, "file", got.String(), "id\r\n")
 		pipe, full := io.Pipe()
 		pipe.CloseWithError(io.ErrShortWrite)

@@ -51,7 +51,7 @@ type story struct {
 // call or the response to it, the results are the same, and every call takes effect exactly once.
 func TestEveryOperation(t *testing.T) {
 	const golden = "testdata/story.txt"
-	want := string(must(os.ReadFile(golden))(t))
+	want := string(shoptest.Must(os.ReadFile(golden))(t))
 	// If a response is lost, the retry cannot return the secret that was in it, and it finds what the first
 	// attempt has created.
 	ifLost := strings.NewReplacer("Secret:{secret}}\n", fmt.Sprintf("Secret:}\n\t%v\n", client.ErrSecretLost),
@@ -81,7 +81,7 @@ func TestEveryOperation(t *testing.T) {
 					}
 				}
 				if *update && !y.lost {
-					wantOK(t, os.WriteFile(golden, []byte(y.transcript.String()), 0o644))
+					shoptest.OK(t, os.WriteFile(golden, []byte(y.transcript.String()), 0o644))
 				}
 				wantEqual(t, "lines of the transcript", len(got), len(want))
 				for method := range reflect.TypeFor[*client.Client]().Methods() {
@@ -146,7 +146,7 @@ func (y *story) write(result any) {
 	}
 	text = timeText.ReplaceAllStringFunc(text, func(text string) string {
 		parts := timeText.FindStringSubmatch(text)
-		at := must(time.Parse(time.DateTime, parts[1]+" "+parts[2]))(y.T)
+		at := shoptest.Must(time.Parse(time.DateTime, parts[1]+" "+parts[2]))(y.T)
 		if at.IsZero() {
 			return "never"
 		}
@@ -173,7 +173,7 @@ func (y *story) body(path string) []byte {
 
 // wantEveryOperationCalled checks the service's own metrics for the operations in the API document.
 func (y *story) wantEveryOperationCalled() {
-	operations := regexp.MustCompile(`operationId: (\w+)`).FindAllSubmatch(must(api.NewDocument())(y.T).YAML(nil), -1)
+	operations := regexp.MustCompile(`operationId: (\w+)`).FindAllSubmatch(shoptest.Must(api.NewDocument())(y.T).YAML(nil), -1)
 	if len(operations) < 30 {
 		y.Errorf("the API document has only %d operations", len(operations))
 	}
@@ -228,7 +228,7 @@ func (y *story) pets() {
 	y.begin()
 
 	_, next, err := y.c.ListPets(y.Context(), client.PetQuery{Limit: 1})
-	wantOK(y.T, err)
+	shoptest.OK(y.T, err)
 	for _, query := range []client.PetQuery{
 		{}, {Status: client.PetSold}, {CategoryID: new(int64(0))}, {CategoryID: category}, {Text: "zoë"},
 		{IDs: []int64{2, 1 << 60}}, {Limit: 1}, {Limit: 1, Cursor: next}, {Limit: 101},
@@ -277,13 +277,13 @@ func (y *story) orders() {
 	y.call("GetPet", rex)
 	y.call("GetOrder", int64(2))
 	_, next, err := y.c.ListOrders(y.Context(), client.OrderQuery{Limit: 1})
-	wantOK(y.T, err)
+	shoptest.OK(y.T, err)
 	y.call("ListOrders", client.OrderQuery{Status: client.OrderDelivered})
 	y.call("ListOrders", client.OrderQuery{PetID: zoe})
 	y.call("ListOrders", client.OrderQuery{PetID: rex, Limit: 1, Cursor: next})
 	y.call("Orders", client.OrderQuery{Limit: 1})
 	y.call("DeletePet", rex, client.IfMatch(`"other"`))
-	y.call("DeletePet", rex, client.IfMatch(must(y.c.GetPet(y.Context(), rex))(y.T).ETag))
+	y.call("DeletePet", rex, client.IfMatch(shoptest.Must(y.c.GetPet(y.Context(), rex))(y.T).ETag))
 	y.call("DeletePet", zoe)
 	y.call("Inventory")
 }
@@ -325,15 +325,15 @@ func (y *story) webhooks() {
 		{At: time.Now(), Duration: time.Second, Error: "connection refused"},
 	} {
 		test = y.call("TestWebhook", int64(1)).(client.Delivery)
-		for _, claim := range must(y.s.shop.ClaimDeliveries(ctx, 1, 10))(y.T) {
-			must(y.s.shop.FinishAttempt(ctx, claim, attempt, 0))(y.T)
+		for _, claim := range shoptest.Must(y.s.shop.ClaimDeliveries(ctx, 1, 10))(y.T) {
+			shoptest.Must(y.s.shop.FinishAttempt(ctx, claim, attempt, 0))(y.T)
 		}
 	}
 	again := y.call("Redeliver", int64(1), test.ID).(client.Delivery)
 	wantEqual(y.T, "message", again.MessageID, test.MessageID)
 	y.call("Deliveries", int64(1), client.DeliveryQuery{Limit: 2})
 	y.call("ListDeliveries", int64(1), client.DeliveryQuery{Status: client.DeliverySucceeded})
-	other := must(y.s.shop.CreateWebhook(ctx, shop.NewWebhook{URL: "https://partner.example/other"}))(y.T)
+	other := shoptest.Must(y.s.shop.CreateWebhook(ctx, shop.NewWebhook{URL: "https://partner.example/other"}))(y.T)
 	y.call("DeleteWebhook", other.ID)
 	y.call("Webhooks")
 }

@@ -17,6 +17,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"animalstore/client"
+	"animalstore/internal/shoptest"
 )
 
 const message = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.created","subject":"pets/1",` +
@@ -90,7 +91,7 @@ func TestVerifyWebhook(t *testing.T) {
 				t.Errorf("%s: got %+v, %v, want %v", c.name, event, err, c.want)
 			}
 			accepted := slices.ContainsFunc(c.secrets, func(secret string) bool {
-				return must(standardwebhooks.NewWebhook(secret))(t).Verify([]byte(body), header) == nil
+				return shoptest.Must(standardwebhooks.NewWebhook(secret))(t).Verify([]byte(body), header) == nil
 			})
 			wantEqual(t, c.name+": the official library accepts it", accepted, c.want == nil)
 		})

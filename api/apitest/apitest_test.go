@@ -10,6 +10,7 @@ import (
 
 	"animalstore/api"
 	"animalstore/api/apitest"
+	"animalstore/internal/shoptest"
 )
 
 // response is a test case with a response that Check must accept or reject.
@@ -55,15 +56,8 @@ func errorBody(code string, status int) string {
 // newValidator returns a validator for the API's document.
 func newValidator(t *testing.T) *apitest.Validator {
 	t.Helper()
-	document, err := api.NewDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, err := apitest.New(document.YAML([]api.Server{{URL: "http://x/v1"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return validator
+	document := shoptest.Must(api.NewDocument())(t)
+	return shoptest.Must(apitest.New(document.YAML([]api.Server{{URL: "http://x/v1"}})))(t)
 }
 
 // complain checks that an error is about the given text, or that there is none if the text is empty.

@@ -28,10 +28,7 @@ import (
 // TestScripts runs the scripts in testdata/script, which use the commands as people would. The commands and the
 // service run in this process, except those that a script starts with exec or signal-at-request.
 func TestScripts(t *testing.T) {
-	scripts, err := filepath.Abs("testdata/script")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := shoptest.Must(filepath.Abs("testdata/script"))(t)
 	installProgram(t)
 	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=") // restores these in the end
 	testscript.RunT(sequentialT{t}, testscript.Params{
@@ -307,10 +304,7 @@ func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	installProgram(t)
 	command := exec.Command("animalstore", "events", "--follow", "--all")
-	keyboard, err := pty.Start(command)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyboard := shoptest.Must(pty.Start(command))(t)
 	defer keyboard.Close()
 	screen := &programtest.Transcript{}
 	go io.Copy(screen, keyboard) // returns an error when the program exits
@@ -348,10 +342,7 @@ func TestShutdownWaitsForExport(t *testing.T) {
 	succeed(t, "import", "pets.ndjson")
 	request := httptest.NewRequest("GET", s.URL+"/v1/exports/pets.csv", nil)
 	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept-Encoding": {"identity"}}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := shoptest.Must(http.DefaultTransport.RoundTrip(request))(t)
 	defer response.Body.Close()
 	s.interrupt()
 	s.await("msg=stopping")

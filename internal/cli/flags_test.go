@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 // clientCommands has arguments for every command that uses the API of a running service.
@@ -160,9 +161,7 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 				folder := shop
 				if !isClient {
 					folder = newFolder(t)
-					if err := os.CopyFS(".", os.DirFS(stores.Dir)); err != nil {
-						t.Fatal(err)
-					}
+					shoptest.OK(t, os.CopyFS(".", os.DirFS(stores.Dir)))
 				}
 				before, files := len(requests.String()), folder.Names()
 				if row.bad != "" || variable == "" {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httputil"
@@ -39,10 +38,7 @@ func TestMain(m *testing.M) {
 func installProgram(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err := errors.Join(err, os.Symlink(self, filepath.Join(dir, "animalstore"))); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, os.Symlink(shoptest.Must(os.Executable())(t), filepath.Join(dir, "animalstore")))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -165,9 +161,12 @@ func newShop(t *testing.T) (*programtest.Folder, *background) {
 }
 
 // serve starts the service on a free port.
-func serve(t *testing.T, args ...string) *background {
+func serve(t *testing.T, args ...string) *background { return serveTo(t, nil, args...) }
+
+// serveTo is like serve, but the stdout goes to out.
+func serveTo(t *testing.T, out io.Writer, args ...string) *background {
 	t.Helper()
-	b := start(t, nil, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	b := start(t, out, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	b.AwaitReady()
 	return b
 }
@@ -176,18 +175,14 @@ func serve(t *testing.T, args ...string) *background {
 func serveOnTerminal(t *testing.T, args ...string) (*background, *programtest.Transcript) {
 	t.Helper()
 	screen, out := openTerminal(t)
-	b := start(t, out, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	b.AwaitReady()
-	return b, screen
+	return serveTo(t, out, args...), screen
 }
 
 // openTerminal opens a pseudoterminal.
 func openTerminal(t *testing.T) (screen *programtest.Transcript, terminal *os.File) {
 	t.Helper()
 	control, terminal, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, err)
 	screen = &programtest.Transcript{}
 	copied := make(chan struct{})
 	go func() {
@@ -214,10 +209,6 @@ func awaitText(t *testing.T, screen *programtest.Transcript, text string) {
 // newProxy starts a proxy whose handler can forward requests to the service. It returns its URL for client commands.
 func newProxy(t *testing.T, service string, handle func(w http.ResponseWriter, r *http.Request, forward http.Handler)) string {
 	t.Helper()
-	target, err := url.Parse(service)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(target)
+	forward := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(service))(t))
 	return shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, forward) })).URL + "/v1"
 }

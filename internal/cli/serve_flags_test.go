@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
 )
 
@@ -116,16 +116,10 @@ var configuredKeys = map[string]string{"some.key": "a-key-that-some-use", "other
 // firstEventsExpired reports whether the first events were removed from the store of a service that has stopped.
 func firstEventsExpired(t *testing.T) bool {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), databaseFile(), sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := shoptest.Must(sqlstore.Open(t.Context(), databaseFile(), sqlstore.Options{}))(t)
 	defer store.Close()
-	stopped, err := shop.Open(t.Context(), store, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = stopped.EventsAfter(t.Context(), shop.EventFilter{}, 0)
+	stopped := shoptest.Must(shop.Open(t.Context(), store, shop.Options{}))(t)
+	_, _, err := stopped.EventsAfter(t.Context(), shop.EventFilter{}, 0)
 	return shop.AsError(err).Code == shop.EventsExpired
 }
 
@@ -247,10 +241,6 @@ func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 
 func TestPortInUseIsReported(t *testing.T) {
 	newFolder(t)
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	expectRefusal(t, animalstore(t, "serve", "--addr", taken.Addr().String()), 1, "cannot listen", taken.Addr().String(), "in use")
+	taken := programtest.TakenAddr(t)
+	expectRefusal(t, animalstore(t, "serve", "--addr", taken), 1, "cannot listen", taken, "in use")
 }

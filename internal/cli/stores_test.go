@@ -27,14 +27,9 @@ import (
 // execute runs statements directly on a SQLite file, as another program would.
 func execute(t *testing.T, path, statements string) {
 	t.Helper()
-	connection, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := shoptest.Must(sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate))(t)
 	defer connection.Close()
-	if err := sqlitex.ExecuteScript(connection, statements, nil); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, sqlitex.ExecuteScript(connection, statements, nil))
 }
 
 // newStore creates a store and a backup of it in a new folder.
@@ -300,9 +295,7 @@ func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	command, log := &serveCommand{Database: s.Database}, slog.New(slog.DiscardHandler)
-	if err := command.bootstrapKey(stopped, s.Service, terminal{out: output}, log, "http://127.0.0.1:1", 7); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, command.bootstrapKey(stopped, s.Service, terminal{out: output}, log, "http://127.0.0.1:1", 7))
 	awaitText(t, screen, "This is a demo: a shop with 7 animals")
 	awaitText(t, screen, "/v1/pets\r\n")
 	if _, err := s.Authenticate(t.Context(), shownKey.FindString(screen.String())); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +25,7 @@ import (
 	"animalstore/internal/programtest"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // If a change may have been made despite the error, the message says so.
@@ -166,10 +166,7 @@ func TestChunksContainAllAnimals(t *testing.T) {
 		"long line":     "\n\"name\",categoryId,\"status\"\n" + strings.Repeat("Rex,1,sold\n\n", chunkAnimals) + "Mia,2,",
 	} {
 		var got []shop.ImportRow
-		chunks, err := newChunker(strings.NewReader(file), client.CSV)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		chunks := shoptest.Must(newChunker(strings.NewReader(file), client.CSV))(t)
 		n := 0
 		for ; ; n++ {
 			c, err := chunks.next()
@@ -199,11 +196,8 @@ func TestChunksContainAllAnimals(t *testing.T) {
 // A missing closing quote is detected before the whole file is read.
 func TestUnclosedQuoteIsRefused(t *testing.T) {
 	t.Parallel()
-	chunks, err := newChunker(strings.NewReader("name,categoryId\nRex,1\n\"Mia,1\n"+strings.Repeat("Rex,1\n", maxRecord)), client.CSV)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = chunks.next()
+	file := "name,categoryId\nRex,1\n\"Mia,1\n" + strings.Repeat("Rex,1\n", maxRecord)
+	_, err := shoptest.Must(newChunker(strings.NewReader(file), client.CSV))(t).next()
 	if want := fmt.Sprintf("line 3: this animal is larger than %d bytes; is a closing quote missing?", maxRecord); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -342,11 +336,8 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 // The image contains no shell, so its commands are written as lists. It does not run as root.
 func TestDockerfileNeedsNoShell(t *testing.T) {
 	t.Parallel()
-	list := func(instruction string) (words []string) {
-		if err := json.Unmarshal([]byte(find(t, "Dockerfile", `^`+instruction+`.*?(\[.*\])$`)), &words); err != nil {
-			t.Fatal(err)
-		}
-		return words
+	list := func(instruction string) []string {
+		return programtest.Decode[[]string](t, find(t, "Dockerfile", `^`+instruction+`.*?(\[.*\])$`))
 	}
 	entry, health := list("ENTRYPOINT"), list("HEALTHCHECK")
 	for _, args := range [][]string{list("CMD"), health[1:]} {

@@ -136,8 +136,8 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 		in         step
 		out        outcome
 	}
-	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
 	moved := func(n int, status string) outcome { return outcome{order: n, status: status} }
+	placed := func(n int) outcome { return moved(n, "placed") }
 	petStatus := func(status string) outcome { return outcome{status: status} }
 	code := func(code string) outcome { return outcome{code: code} }
 	order := func(n int) step { return step{kind: placeOrder, order: n} }
@@ -155,9 +155,6 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 			{0, 10, order(1), placed(1)}, {1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2)}}},
 		"two, one cancelled between": {legal, []op{
 			{0, 1, order(1), placed(1)}, {2, 5, move(1, "cancelled"), moved(1, "cancelled")}, {3, 4, order(2), placed(2)}}},
-		"two, one cancelled later": {illegal, []op{
-			{0, 1, order(1), placed(1)}, {2, 3, order(2), placed(2)}, {4, 5, move(1, "cancelled"), moved(1, "cancelled")}}},
-		"none gets a free one": {illegal, []op{{0, 1, order(1), code("pet_not_available")}}},
 		"a read during a change": {legal, []op{
 			{0, 9, order(1), placed(1)}, {1, 2, read, petStatus("pending")}, {3, 4, read, petStatus("pending")}}},
 		"a read of an older state": {illegal, []op{
@@ -177,9 +174,6 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 			{8, 9, move(1, "delivered"), moved(1, "delivered")}, {10, 11, read, petStatus("sold")},
 			{12, 13, set("pending"), code("invalid_transition")}, {14, 15, set("available"), petStatus("available")},
 			{16, 17, order(2), placed(2)}, {18, 19, newest, placed(2)}, {20, 21, move(1, "cancelled"), code("invalid_transition")}}},
-		"ordered again after delivery": {illegal, []op{
-			{0, 1, order(1), placed(1)}, {2, 3, move(1, "approved"), moved(1, "approved")},
-			{4, 5, move(1, "delivered"), moved(1, "delivered")}, {6, 7, order(2), placed(2)}}},
 		"set despite an open order": {illegal, []op{{0, 1, order(1), placed(1)}, {2, 3, set("available"), petStatus("available")}}},
 	} {
 		var history []porcupine.Operation

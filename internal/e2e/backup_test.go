@@ -82,9 +82,7 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 		p := f.Launch(exec.Command(programtest.Binary(t), "backup", "b.db"))
 		programtest.Await(t, "the backup to start", func() bool {
 			found, err := filepath.Glob(f.Path(".b.db.*.partial"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return len(found) > 0 && fileSize(found[0]) > 0 || fileSize(f.Path("b.db")) > 0
 		})
 		p.Signal(os.Interrupt)
@@ -222,9 +220,7 @@ func TestRestoreRefusesOpenStore(t *testing.T) {
 	db := openDatabase(t, f.Path("animalstore.db"))
 	defer db.Close()
 	rows, err := db.Query("SELECT id FROM events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows.Next()
 	before := append(f.Names(), "animalstore.db.lock") // the lock file is never removed
 	slices.Sort(before)

@@ -93,9 +93,7 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 func waitingCommits(t *testing.T, primary *pgtest.Server) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), primary.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close(t.Context())
 	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n); err != nil {
 		t.Fatal(err)
@@ -123,9 +121,7 @@ func awaitReadiness(t *testing.T, status int, nodes ...*programtest.Program) {
 func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // this server accepts connections but never responds
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer silent.Close()
 	// No process listens on port 1. In contrast, another process might take a port that was free a moment
 	// ago.

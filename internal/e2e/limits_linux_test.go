@@ -35,9 +35,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Run("full file system", func(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t)
-		if err := os.Mkdir(f.Path("disk"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(f.Path("disk"), 0o700))
 		err := syscall.Mount("tmpfs", f.Path("disk"), "tmpfs", 0, "size=4m")
 		if errors.Is(err, syscall.EPERM) {
 			t.Skip("mounting a tmpfs needs CAP_SYS_ADMIN; the file size limit proves the promise without it")
@@ -53,9 +51,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		ballast := f.Path("disk/ballast")
 		testFullDisk(t, f, p, "disk/animalstore.db", func() {
 			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer file.Close()
 			for err == nil {
 				_, err = file.Write(make([]byte, 4096))
@@ -69,9 +65,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 		}, func() {
-			if err := os.Remove(ballast); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(ballast))
 		})
 	})
 }

@@ -121,9 +121,7 @@ func newClient(t *testing.T, url string, transport http.RoundTripper, options ..
 	t.Helper()
 	options = append(options, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: programtest.WaitTimeout}))
 	c, err := client.New(url+"/v1", programtest.AdminKey, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 

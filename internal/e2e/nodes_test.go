@@ -167,9 +167,7 @@ func (b *balancer) put(i int, node *programtest.Program) (used *atomic.Int64) {
 		return nil
 	}
 	at, err := url.Parse(node.URL)
-	if err != nil {
-		node.T.Fatal(err)
-	}
+	must(node.T, err)
 	placed := &backend{url: at}
 	placed.ready.Store(true)
 	b.slots[i].Store(placed)

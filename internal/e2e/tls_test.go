@@ -15,19 +15,17 @@ import (
 
 // TestTLSAcceptsModernVersionsOnly connects with HTTP/2 and HTTP/1.1, with every TLS version and without TLS.
 // Only TLS 1.2 and TLS 1.3 may work. A connection that is closed immediately must not be logged, because load
-// balancers open such connections as health checks.
+// balancers open such connections as health checks. Replaced certificate files are used without a restart.
 func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
-	a := programtest.NewAuthority(t)
-	p := programtest.NewFolderWithKey(t).ServeTLS(a)
+	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
+	p := f.ServeTLS(a)
 	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	if link := p.Get("/v1/pets").Header.Get("Link"); !strings.HasPrefix(link, "<"+p.URL+"/v1/pets") {
 		t.Errorf("Link is %q, want %s/v1/pets", link, p.URL)
 	}
 	response, err := p.Client.Get(p.URL + "/livez")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("the response uses %s, want HTTP/2", response.Proto)
@@ -49,10 +47,20 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 			connection.Close()
 		}
 	}
-	probe, err := net.Dial("tcp", address) // a load balancer's health check does the same
-	if err != nil {
-		t.Fatal(err)
+	cert, key := a.Issue(2 * time.Hour)
+	f.Write("cert.pem", cert)
+	f.Write("key.pem", key)
+	programtest.Await(t, "the new certificate", func() bool {
+		connection, err := tls.Dial("tcp", address, a.Transport().TLSClientConfig)
+		must(t, err)
+		defer connection.Close()
+		return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64() == a.Last
+	})
+	if failing := p.Metric("animalstore_tls_reload_failing"); failing != 0 {
+		t.Errorf("animalstore_tls_reload_failing: got %v, want 0", failing)
 	}
+	probe, err := net.Dial("tcp", address) // a load balancer's health check does the same
+	must(t, err)
 	probe.Close()
 	// The server in net/http may itself respond to plain HTTP with an error.
 	if plain, err := http.Get("http://" + address + "/livez"); err == nil {
@@ -90,27 +98,5 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 		if pet, _, err2 := event.Pet(); err != nil || err2 != nil || pet.Name != name {
 			t.Fatalf("got %+v, %v, %v, want the event of %s", event, err, err2, name)
 		}
-	}
-}
-
-// TestReplacedCertificateIsUsedWithoutRestart replaces the certificate files while the service runs. New
-// connections must get the new certificate.
-func TestReplacedCertificateIsUsedWithoutRestart(t *testing.T) {
-	t.Parallel()
-	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
-	p := f.ServeTLS(a)
-	cert, key := a.Issue(2 * time.Hour)
-	f.Write("cert.pem", cert)
-	f.Write("key.pem", key)
-	programtest.Await(t, "the new certificate", func() bool {
-		connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), a.Transport().TLSClientConfig)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer connection.Close()
-		return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64() == a.Last
-	})
-	if failing := p.Metric("animalstore_tls_reload_failing"); failing != 0 {
-		t.Errorf("animalstore_tls_reload_failing: got %v, want 0", failing)
 	}
 }

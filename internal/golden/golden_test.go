@@ -23,6 +23,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -45,14 +46,9 @@ func check(t *testing.T, name, got string, write bool) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
 	if write {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		shoptest.OK(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := shoptest.Must(os.ReadFile(path))(t)
 	if got == string(want) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 // area is a part of the API that has its own transcript. Each transcript is recorded from a new service with
@@ -59,9 +60,7 @@ func TestOpenAPI(t *testing.T) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(document); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, encoder.Encode(document))
 	check(t, "openapi.json", text.String(), *update)
 }
 
@@ -99,11 +98,7 @@ func checkComplete(t *testing.T) {
 	}](t, s.do("GET openapi.json").body)
 	var transcripts strings.Builder
 	for _, area := range areas {
-		text, err := os.ReadFile(filepath.Join("testdata", "http", area.name+".txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		transcripts.Write(text)
+		transcripts.Write(shoptest.Must(os.ReadFile(filepath.Join("testdata", "http", area.name+".txt")))(t))
 	}
 	operations := 0
 	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {

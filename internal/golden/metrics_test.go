@@ -3,8 +3,6 @@ package golden
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 var (
@@ -80,14 +79,8 @@ var (
 // docs/alerts.yaml exists, that operating.md explains every alert, and that every metric has a help text.
 func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := programtest.Folder{T: t, Dir: "../../docs"}
+	manual := docs.Read("operating.md")
 	var file struct {
 		Groups []struct {
 			Rules []struct {
@@ -97,9 +90,7 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
 	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
 	for _, p := range []*programtest.Program{
 		programtest.NewFolderWithKey(t).ServeTLS(programtest.NewAuthority(t)),
@@ -130,7 +121,7 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 			t.Errorf("%s: got severity %q and summary %q, want a known severity and a summary",
 				rule.Alert, rule.Labels.Severity, rule.Annotations.Summary)
 		}
-		if !strings.Contains(string(manual), "`"+rule.Alert+"`") {
+		if !strings.Contains(manual, "`"+rule.Alert+"`") {
 			t.Errorf("%s is not documented in docs/operating.md", rule.Alert)
 		}
 		found := selector.FindAllStringSubmatch(rule.Expr, -1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -60,10 +61,7 @@ func TestSchema(t *testing.T) {
 			t.Parallel()
 			database := engine.open(t)
 			programtest.NewFolder(t).Serve("--database", database).Stop()
-			db, err := sql.Open(drivers[engine.name], database)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := shoptest.Must(sql.Open(drivers[engine.name], database))(t)
 			defer db.Close()
 			var dump strings.Builder
 			for _, query := range schemaQueries[engine.name] {
@@ -83,12 +81,8 @@ func dumpRows(t *testing.T, db *sql.DB, query string, dump *strings.Builder) {
 	defer rows.Close()
 	for rows.Next() {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		shoptest.OK(t, rows.Scan(&text))
 		fmt.Fprintln(dump, text)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, rows.Err())
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 // host is the Host header in every request. It is fixed so that no URL in a response depends on the port.
@@ -129,10 +130,7 @@ func (s *session) request(text string) (r *http.Request, body string) {
 	if !strings.HasPrefix(target, "/") {
 		target = "/v1/" + target
 	}
-	r, err := http.NewRequestWithContext(s.Context(), method, s.program.URL+target, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r = shoptest.Must(http.NewRequestWithContext(s.Context(), method, s.program.URL+target, strings.NewReader(body)))(s.T)
 	r.Host = host
 	if s.key != "" {
 		r.Header.Set("Authorization", "Bearer "+s.key)

@@ -10,7 +10,6 @@ import (
 func TestCategoryLifecycle(t *testing.T) {
 	s := parallelShop(t)
 	const smallest = "/v1/categories/-9223372036854775808"
-	s.do("GET", "/v1/categories", "").want(t, 200, "[]")
 	s.add(`{"name":"Rex","categoryId":2}`)
 	s.add(`{"name":"Rex","categoryId":-5}`)
 	for _, c := range []struct {
@@ -20,7 +19,6 @@ func TestCategoryLifecycle(t *testing.T) {
 	}{
 		{"GET", "/v1/categories", "", 200, `[{"id":-5},{"id":2}]`, ""},
 		{"POST", "/v1/categories", `{"name":"Dogs","id":77}`, 201, `{"id":1,"name":"Dogs"}`, "/v1/categories/1"},
-		{"GET", "/v1/categories/2", "", 200, `{"id":2}`, ""},
 		{"PUT", "/v1/categories/2", `{"name":"Rabbits"}`, 200, `{"id":2,"name":"Rabbits"}`, ""},
 		{"PUT", smallest, `{"name":"Dragons"}`, 201, `{"id":-9223372036854775808,"name":"Dragons"}`, smallest},
 		{"DELETE", smallest, "", 204, "", ""},

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 )
 
@@ -57,7 +58,7 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 	last.Store(time.Now()) // the stream must clear it
 	wantIdle := func() {
 		t.Helper()
-		s.waitFor("the deadline to be cleared", func() bool { return last.Load().(time.Time).IsZero() })
+		programtest.Await(t, "the deadline to be cleared", func() bool { return last.Load().(time.Time).IsZero() })
 	}
 	r := s.follow("")
 	r.wantStart("0")

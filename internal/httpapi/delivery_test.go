@@ -6,32 +6,25 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // deliver claims all due deliveries to webhook 1 and records the given attempt for each of them.
 func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
-	hook, err := s.Service.Webhook(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.lastEvent(t) // assigns positions to the events
+	ctx := t.Context()
+	hook := shoptest.Must(s.Service.Webhook(ctx, 1))(t)
+	shoptest.Must(s.Service.LastEvent(ctx))(t) // assigns positions to the events
 	if hook.Enabled {
-		_, err = s.Service.FanOut(t.Context(), hook, 0)
+		shoptest.Must(s.Service.FanOut(ctx, hook, 0))(t)
 	}
-	claims, failed := s.Service.ClaimDeliveries(t.Context(), 1, 100)
-	if err != nil || failed != nil {
-		t.Fatal(err, failed)
-	}
-	for _, claim := range claims {
+	for _, claim := range shoptest.Must(s.Service.ClaimDeliveries(ctx, 1, 100))(t) {
 		schema := map[bool]string{false: "Event", true: "TestEvent"}[claim.EventType == "webhook.test"]
 		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
 			t.Errorf("a delivery does not match the OpenAPI document: %s: %v", claim.Body, err)
 		}
 		attempt.At = s.Clock.Now().UTC().Truncate(time.Microsecond)
-		if _, err := s.Service.FinishAttempt(t.Context(), claim, attempt, 0); err != nil {
-			t.Fatal(err)
-		}
+		shoptest.Must(s.Service.FinishAttempt(ctx, claim, attempt, 0))(t)
 	}
 }
 

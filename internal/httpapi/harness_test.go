@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"animalstore/api"
 	"animalstore/api/apitest"
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
@@ -25,7 +25,7 @@ type testShop struct {
 	t              *testing.T
 	api            *API
 	url            string // the base URL without /v1
-	log            *syncBuffer
+	log            *programtest.Transcript
 	client         *http.Client
 	checks         *apitest.Validator
 	skipValidation bool // if true, responses are not validated, because the test sends too many requests
@@ -44,7 +44,7 @@ func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
 
 func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &testShop{Shop: shoptest.Open(t, o), t: t, log: &syncBuffer{}}
+	s := &testShop{Shop: shoptest.Open(t, o), t: t, log: &programtest.Transcript{}}
 	config := Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
 	for _, fn := range change {
 		fn(&config)
@@ -88,29 +88,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 // node opens another service on the same store, like a second node.
 func (s *testShop) node(o shop.Options) *shop.Service {
 	s.t.Helper()
-	service, err := s.Node(s.t.Context(), o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return service
-}
-
-// syncBuffer is a buffer that is safe for concurrent use.
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
+	return shoptest.Must(s.Node(s.t.Context(), o))(s.t)
 }
 
 // testResponse is an HTTP response with its body already read.

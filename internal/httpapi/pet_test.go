@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 func TestValidPetIsCreated(t *testing.T) {
@@ -95,16 +96,10 @@ func TestBodySizeLimit(t *testing.T) {
 	for size, status := range map[int]int{64 << 10: 201, 64<<10 + 1: 413} {
 		padded := body + strings.Repeat(" ", size-len(body))
 		s.do("POST", "/v1/pets", padded).want(t, status, "")
-		request, err := http.NewRequest("POST", s.url+"/v1/pets", struct{ io.Reader }{strings.NewReader(padded)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := struct{ io.Reader }{strings.NewReader(padded)}
+		request := shoptest.Must(http.NewRequest("POST", s.url+"/v1/pets", body))(t)
 		request.Header.Set("Authorization", "Bearer "+adminKey)
-		got, err := s.send(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.want(t, status, "")
+		shoptest.Must(s.send(request))(t).want(t, status, "")
 	}
 }
 
@@ -191,16 +186,16 @@ func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 	first["id"], second["id"] = 1.0, 1.0
 	changed := s.do("PATCH", "/v1/pets/1", toJSON(t, second))
 	stored := s.do("GET", "/v1/pets/1", "")
-	events := fromJSON[[]struct {
+	events := parsed[[]struct {
 		Data struct{ Current, Previous map[string]any }
-	}](t, s.do("GET", "/v1/events?subject=pets/1", "").body)
+	}](t, s.do("GET", "/v1/events?subject=pets/1", ""))
 	if len(events) != 2 {
 		t.Fatalf("the events are %v, want two", events)
 	}
 	for what, c := range map[string]struct{ got, want map[string]any }{
-		"created":          {fromJSON[map[string]any](t, created.body), first},
-		"changed":          {fromJSON[map[string]any](t, changed.body), second},
-		"stored":           {fromJSON[map[string]any](t, stored.body), second},
+		"created":          {parsed[map[string]any](t, created), first},
+		"changed":          {parsed[map[string]any](t, changed), second},
+		"stored":           {parsed[map[string]any](t, stored), second},
 		"first event's":    {events[0].Data.Current, first},
 		"second event's":   {events[1].Data.Current, second},
 		"event's previous": {events[1].Data.Previous, first},
@@ -213,17 +208,5 @@ func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 
 func toJSON(t *testing.T, value any) string {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func fromJSON[T any](t *testing.T, text []byte) (value T) {
-	t.Helper()
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return value
+	return string(shoptest.Must(json.Marshal(value))(t))
 }

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"animalstore/api/apitest"
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 const acceptStream = "Accept: text/event-stream"
@@ -57,21 +59,15 @@ func (b block) field(name string) string {
 func (s *testShop) follow(query string, headers ...string) *streamReader {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // in case the stream hangs
-	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	request := shoptest.Must(http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil))(s.t)
 	for _, header := range append([]string{"Authorization: Bearer " + adminKey, acceptStream}, headers...) {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)
 	}
-	response, err := s.client.Transport.RoundTrip(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := shoptest.Must(s.client.Transport.RoundTrip(request))(s.t)
 	r := &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}
 	s.t.Cleanup(r.close)
-	if err = s.checks.Check(request, response.StatusCode, response.Header, nil); err != nil || response.StatusCode != 200 {
+	if err := s.checks.Check(request, response.StatusCode, response.Header, nil); err != nil || response.StatusCode != 200 {
 		s.t.Fatalf("the stream has the status %d, %v", response.StatusCode, err)
 	}
 	return r
@@ -166,32 +162,8 @@ func (s *testShop) metric(name string) (value float64) {
 // waitForStreams waits until n streams are open.
 func (s *testShop) waitForStreams(n float64) {
 	s.t.Helper()
-	s.waitFor("the streams", func() bool { return s.metric("animalstore_event_streams") == n })
+	programtest.Await(s.t, "the streams", func() bool { return s.metric("animalstore_event_streams") == n })
 }
-
-// waitFor waits until is() returns true. It gives up after minutes, in case that never happens.
-func (s *testShop) waitFor(what string, is func() bool) {
-	s.t.Helper()
-	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("timeout waiting for %s", what)
-		}
-	}
-}
-
-// pipeListener is a net.Listener that accepts the connections in the channel.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	if connection, ok := <-l; ok {
-		return connection, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l pipeListener) Close() error { close(l); return nil }
-
-func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // pipeClient is a client on a connection without any buffer. Each write by the service waits until the client
 // reads it, so a client that does not read stops the service at once.
@@ -203,23 +175,17 @@ type pipeClient struct {
 // overPipe sends a GET request over a connection without any buffer.
 func (s *testShop) overPipe(t *testing.T, path, key string, headers ...string) *pipeClient {
 	t.Helper()
-	client, ours := net.Pipe()
-	c := &pipeClient{client, make(chan struct{})}
-	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(c.ended)
+	ended := make(chan struct{})
+	dial := shoptest.ServeInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
 		w.Header().Set("Connection", "close")
 		s.api.ServeHTTP(w, r)
-	})}
-	t.Cleanup(func() {
-		client.Close()
-		server.Close()
-	})
-	listener := make(pipeListener, 1)
-	listener <- ours
-	go server.Serve(listener)
+	}))
+	client := shoptest.Must(dial(t.Context(), "", ""))(t)
+	t.Cleanup(func() { client.Close() })
 	fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", path, key)
 	fmt.Fprintf(client, "%s\r\n", strings.Join(append(headers, ""), "\r\n"))
-	return c
+	return &pipeClient{client, ended}
 }
 
 // wantStatus reads the status of the response. Afterwards the service waits for the client to read on.

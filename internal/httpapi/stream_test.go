@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // A stream sends past events after its start position and then new events, without gaps or duplicates.
@@ -63,7 +65,7 @@ func TestReconnectingReadersMissNothing(t *testing.T) {
 				b := r.want("a block", func(b block) bool { return true })
 				last = cmp.Or(b.field("id"), last)
 				if data := b.field("data"); data != "" {
-					seen = append(seen, last+" "+fromJSON[shop.Event](t, []byte(data)).Subject)
+					seen = append(seen, last+" "+programtest.Decode[shop.Event](t, data).Subject)
 				}
 			}
 			r.close()
@@ -109,9 +111,7 @@ func TestExpiredPositionIsReported(t *testing.T) {
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
 	// The events are removed by a new service, which starts with the clock at its new time.
-	if err := s.node(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, s.node(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()))
 	open.close()
 	s.waitForStreams(0)
 	s.Service = s.node(shop.Options{}) // simulates a node with an empty feed
@@ -173,9 +173,7 @@ func TestStreamEnds(t *testing.T) {
 			key := s.Key(t, shop.EventsRead)
 			r, other := s.followFrom("1", "", bearing(key.Secret)), s.followFrom("1", "")
 			s.do("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
-			if _, err := io.ReadAll(r.lines); err != nil { // the stream may still send the event of its revocation
-				t.Fatal(err)
-			}
+			shoptest.Must(io.ReadAll(r.lines))(t) // the stream may still send the event of its revocation
 			other.wantEvents("key.revoked keys/1")
 			s.do("GET", "/v1/events", "", acceptStream, bearing(key.Secret)).wantError(t, 401, shop.InvalidAPIKey)
 		},
@@ -200,9 +198,7 @@ func TestStreamEnds(t *testing.T) {
 			s.api.streamTiming.writeTimeout = time.Hour
 			client := s.overPipe(t, "/v1/events?after=0", key.Secret, acceptStream)
 			s.waitForStreams(1)
-			if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-				t.Fatal(err)
-			}
+			shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
 			time.Sleep(2 * keyCheckInterval) // the key is not checked more often than that
 			got, _ := io.ReadAll(client)
 			<-client.ended
@@ -218,7 +214,7 @@ func TestStreamEnds(t *testing.T) {
 				asked.Add(1)
 				return shop.UnavailableError(errSecret)
 			})
-			s.waitFor("the service to notice", func() bool { return asked.Load() > 10 })
+			programtest.Await(t, "the service to notice", func() bool { return asked.Load() > 10 })
 			s.Store.FailWith(nil)
 			s.add(`{"name":"Rex","categoryId":1}`)
 			r.wantEvents("category.created categories/1", "pet.created pets/1")

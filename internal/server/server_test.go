@@ -96,14 +96,14 @@ func (s *service) sendRaw(request string) (programtest.Response, error) {
 	return receive(bufio.NewReader(connection))
 }
 
-// A stop lets the requests in progress finish, although it accepts no new ones.
+// A stop lets a request in progress finish, even if its body is still arriving, although it accepts no new ones.
 func TestStopWaitsForRequestsInProgress(t *testing.T) {
 	t.Parallel()
-	started, release := make(chan struct{}), make(chan struct{})
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	started := make(chan struct{})
+	body, rest := io.Pipe()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(started)
-		<-release
-		io.WriteString(w, "complete")
+		io.Copy(w, r.Body)
 	})
 	addr, stop := run(t, slog.New(slog.DiscardHandler), handler, func() {})
 	go func() {
@@ -116,11 +116,16 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 			}
 			connection.Close()
 		}
-		close(release)
+		io.WriteString(rest, "complete")
+		rest.Close()
 	}()
-	client := programtest.Program{T: t, URL: "http://" + addr, Client: http.DefaultClient}
-	if got := client.Send("GET", "/", "", ""); got.Body != "complete" {
-		t.Errorf("got %v, want the complete response", got)
+	response, err := http.Post("http://"+addr, "text/plain", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got, err := io.ReadAll(response.Body); err != nil || string(got) != "complete" {
+		t.Errorf("got %q, %v, want the complete response", got, err)
 	}
 }
 

@@ -123,21 +123,3 @@ func TestStoreKeepsItsEnvironment(t *testing.T) {
 		}
 	}
 }
-
-func TestExpiredKeyIsRefused(t *testing.T) {
-	t.Parallel()
-	s := shoptest.Open(t, shoptest.Options{})
-	key, err := s.CreateKey(t.Context(), shop.NewKey{
-		Name: "partner", Scopes: []shop.Scope{shop.PetsRead}, ExpiresAt: s.Clock.Now().Add(time.Hour),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for passed, want := range map[time.Duration]shop.Code{0: "", 2 * time.Hour: shop.InvalidAPIKey} {
-		s.Clock.Forward(passed)
-		if _, err := s.Authenticate(t.Context(), key.Secret); err == nil && want != "" || err != nil && shop.AsError(err).Code != want {
-			t.Errorf("after %v: got %v, want %q", passed, err, want)
-		}
-		s.Clock.Forward(-passed)
-	}
-}

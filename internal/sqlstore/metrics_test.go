@@ -2,30 +2,23 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"animalstore/internal/shop"
 )
-
-func registryOf(all ...prometheus.Collector) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(all...)
-	return registry
-}
 
 // measured returns the value of a metric, or the number of samples in a histogram. If kind is not empty, it
 // selects the metric with this kind of error.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
-	families, err := registryOf(store.Collectors()...).Gather()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(store.Collectors()...)
+	families, err := registry.Gather()
 	must(t, err)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -54,27 +47,6 @@ func TestMetricsCountWrites(t *testing.T) {
 		if n := measured(t, store, name, ""); n != 4 {
 			t.Errorf("%s has seen %v, want 4", name, n)
 		}
-	}
-}
-
-// The pool's metrics have the same names, types, labels and help texts as the metrics from the Prometheus
-// collector for database/sql.
-func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
-	t.Parallel()
-	describe := func(c prometheus.Collector) (all []string) { // everything except the values
-		families, err := registryOf(c).Gather()
-		must(t, err)
-		for _, family := range families {
-			for _, metric := range family.Metric {
-				metric.Gauge, metric.Counter = nil, nil
-			}
-			all = append(all, family.String())
-		}
-		return all
-	}
-	got := describe(poolCollector{postgresOf(open(t, newDatabase(t), Options{}))})
-	if want := describe(collectors.NewDBStatsCollector(new(sql.DB), "animalstore")); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

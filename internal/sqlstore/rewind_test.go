@@ -18,7 +18,6 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 		want   string
 	}{
 		{"", Rewind{0, 5}, "0-5"},
-		{"", Rewind{12, 48}, "12-48"},
 		{"12-48", Rewind{97, 1_000_000_098}, "12-48 97-1000000098"},
 		{"12-48", Rewind{12, 60}, "12-60"},
 		{"12-48 50-60", Rewind{49, 70}, "12-48 49-70"},

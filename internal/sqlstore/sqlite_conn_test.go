@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,36 +48,6 @@ func TestParametersAreBoundByNumber(t *testing.T) {
 	must(t, c.exec(t.Context(), "SELECT $1", []any{int32(1)}))
 }
 
-func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
-	t.Parallel()
-	c := newFileConn(t)
-	must(t, c.exec(t.Context(), "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, text TEXT, blob BLOB) STRICT", nil))
-	long := strings.Repeat("a long tail ", 10_000)
-	for i, want := range []struct {
-		n    int64
-		text string
-		blob []byte
-	}{
-		{-1 << 63, "", nil},
-		{1<<63 - 1, "null \x00 inside", []byte{0}},
-		{0, long, []byte(long)},
-		{4, "short again", []byte("after a long one")},
-	} {
-		must(t, c.exec(t.Context(), "INSERT INTO t VALUES ($1, $2, $3, $4)", []any{i, want.n, want.text, want.blob}))
-		var n int64
-		var text string
-		var blob []byte
-		var none any
-		query := fmt.Sprintf("SELECT n, text, blob, NULL FROM t WHERE id = %d", i)
-		if found, err := firstRow(t.Context(), c, query, &n, &text, &blob, &none); !found || err != nil {
-			t.Fatalf("row %d is not there: %v", i, err)
-		}
-		if n != want.n || text != want.text || !bytes.Equal(blob, want.blob) || blob == nil || none != nil {
-			t.Errorf("row %d is %d, %.20q, %.20q, %v", i, n, text, blob, none)
-		}
-	}
-}
-
 func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 	t.Parallel()
 	memory := newSQLiteConn(":memory:", 0, pragma{"journal_mode", "wal"})
@@ -91,17 +60,6 @@ func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 		if err := c.exec(t.Context(), "SELECT 1", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-	}
-}
-
-func TestConnectionWaitsForALockOnlyForItsTimeout(t *testing.T) {
-	t.Parallel()
-	first := newFileConn(t)
-	second := newSQLiteConn(first.uri, 20*time.Millisecond)
-	defer second.close()
-	must(t, first.exec(t.Context(), "BEGIN IMMEDIATE", nil))
-	if err := second.exec(t.Context(), "BEGIN IMMEDIATE", nil); primaryCode(err) != sqlite.ResultBusy {
-		t.Errorf("got %v, want SQLITE_BUSY", err)
 	}
 }
 

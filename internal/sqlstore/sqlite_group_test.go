@@ -82,20 +82,6 @@ func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	}
 }
 
-func TestWaitingWritesShareOneCommit(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	var committed string
-	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
-		committed = names(t, store) // a reader sees only committed data
-		return nil
-	})
-	wantDone(t, store, errs, "A", true, true)
-	if committed != "" {
-		t.Errorf("%q was committed before its neighbour ran", committed)
-	}
-}
-
 // flood is a write that adds more pets than fit into a small database.
 func flood(tx shop.WriteTx) error {
 	for range 10000 {

@@ -49,10 +49,7 @@ func signIn(t *testing.T) (*testShop, *browser) {
 func (s *testShop) serve(service *shop.Service, config Config) (pages *Pages, url string) {
 	s.t.Helper()
 	config.Service, config.Log = service, slog.New(slog.NewTextHandler(s.t.Output(), nil))
-	pages, err := New(config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	pages = shoptest.Must(New(config))(s.t)
 	server := shoptest.Serve(s.t, pages)
 	s.t.Cleanup(pages.Stopping)
 	return pages, server.URL
@@ -62,9 +59,7 @@ func (s *testShop) serve(service *shop.Service, config Config) (pages *Pages, ur
 func (s *testShop) addOrderedPet(name string) shop.Pet {
 	s.t.Helper()
 	pet := s.AddPet(s.t, name, 1, shop.Available)
-	if _, err := s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: name}); err != nil {
-		s.t.Fatal(err)
-	}
+	shoptest.Must(s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: name}))(s.t)
 	return pet
 }
 
@@ -78,10 +73,7 @@ type browser struct {
 
 func (s *testShop) browser() *browser {
 	s.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	jar := shoptest.Must(cookiejar.New(nil))(s.t)
 	transport := &http.Transport{}
 	s.t.Cleanup(transport.CloseIdleConnections)
 	return &browser{t: s.t, url: s.url, header: http.Header{}, client: &http.Client{Jar: jar, Transport: transport,
@@ -133,15 +125,9 @@ func (r response) text() string {
 func (b *browser) do(r *http.Request) response {
 	b.t.Helper()
 	maps.Copy(r.Header, b.header)
-	got, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	got := shoptest.Must(b.client.Do(r))(b.t)
 	defer got.Body.Close()
-	body, err := io.ReadAll(got.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	body := shoptest.Must(io.ReadAll(got.Body))(b.t)
 	return response{b.t, r.Method + " " + r.URL.Path, got.StatusCode, got.Header, string(body)}
 }
 
@@ -151,10 +137,7 @@ func (b *browser) request(method, path string, fields ...string) *http.Request {
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}
-	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	r := shoptest.Must(http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(form.Encode())))(b.t)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

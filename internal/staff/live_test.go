@@ -11,16 +11,14 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 func (b *browser) openLive(path string) *bufio.Scanner {
 	b.t.Helper()
 	r := b.request("GET", path)
 	maps.Copy(r.Header, b.header)
-	got, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	got := shoptest.Must(b.client.Do(r))(b.t)
 	b.t.Cleanup(func() { got.Body.Close() })
 	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
 		b.t.Fatalf("got %d %v", got.StatusCode, got.Header)
@@ -52,9 +50,7 @@ func (s *testShop) waitForFeed() {
 			<-added
 		}
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	shoptest.OK(s.t, err)
 }
 
 func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
@@ -70,27 +66,18 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	pet := s.addOrderedPet("Rex")
 	readUntil(t, some, "pets-created", "pets", "category-1", "pet-1")
 	readUntil(t, all, "pets-created", "order-1", "orders", "orders-placed", "pet-1")
-	last, err := s.LastEvent(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := shoptest.Must(s.LastEvent(t.Context()))(t)
 	// A reconnecting page continues at its last position. A page that has missed too many changes refreshes
 	// everything.
 	readUntil(t, b.with("Last-Event-ID", fmt.Sprint(last-1)).openLive("/staff/live?after=0"), "pet-1")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, maxLiveTopics)
-	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.Must(s.ImportPets(t.Context(), rows, false))(t)
 	for i := range rows {
-		if _, err := s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil); err != nil {
-			t.Fatal(err)
-		}
+		shoptest.Must(s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil))(t)
 	}
 	s.waitForFeed()
 	readUntil(t, b.openLive("/staff/live?after=0"), "everything")
-	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
 	readUntil(t, some, "ended")
 	if some.Scan(); some.Scan() {
 		t.Errorf("the stream continues with %q", some.Text())

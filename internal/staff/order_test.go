@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // wantActions checks the labels of the buttons that change an order's status.
@@ -45,9 +46,7 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect("/staff/pets/1")
 	b.mustGet("/staff/pets/1", "Rex Sold", "Delivered", "Mark as returned")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect("/staff/pets/1")
-	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
 	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Key 1 (revoked) changed status: status sold → available")
 }
 
@@ -70,9 +69,7 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	b.mustGet("/staff/orders?status=placed", "No orders match").wantActions()
 	b.mustGet("/staff/orders?status=x", "The status must be one of")
 	b.withHTMX().get("/staff/orders/99/row").want(200, "no order 99")
-	if err := s.DeletePet(t.Context(), 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
 	b.mustGet("/staff/orders", "1 Animal 1 (removed) Expired")
 }
 
@@ -125,9 +122,7 @@ func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
 	b.post("/staff/categories/7", "was-name", "", "name", "Hares").
 		want(409, "Someone else has renamed category 7 to “Rabbits”; your change to “Hares” was not saved")
 	b.post("/staff/categories/7/delete").want(409, "Category 7 still has animals")
-	if err := s.DeletePet(t.Context(), 3, nil); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
 	b.post("/staff/categories/7/delete").wantRedirect("/staff/categories")
 	b.mustGet("/staff/categories").lacks("Rabbits")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // wantPets checks the names of the animals on the page.
@@ -151,12 +152,8 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
 	b.mustGet("/staff/pets/1/delete", "Remove Rex?")
 	b.withHTMX().mustGet("/staff/pets/1/delete", "Rex will be removed in", "Undo").contains("load delay:8s")
-	if _, err := s.Pet(t.Context(), pet.ID); err != nil {
-		t.Errorf("the animal was removed before the delay: %v", err)
-	}
-	if _, err := s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Rexo")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.Must(s.Pet(t.Context(), pet.ID))(t) // it is not removed before the delay
+	shoptest.Must(s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Rexo")}, nil))(t)
 	b.post("/staff/pets/1/delete", was...).want(412, "so it was not removed")
 	b.withHTMX().post("/staff/pets/1/delete", was...).want(200, "so it was not removed", "Rexo")
 	was[1] = "Rexo"
@@ -174,9 +171,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
 	s.addOrderedPet(evil)
-	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil))(t)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit",
 		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
 		for _, b := range []*browser{b, b.withHTMX()} {
@@ -196,16 +191,10 @@ func (b *browser) upload(path, content string, fields ...string) response {
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.WriteField(fields[i], fields[i+1])
 	}
-	file, err := form.CreateFormFile("file", "animals.csv")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	file := shoptest.Must(form.CreateFormFile("file", "animals.csv"))(b.t)
 	file.Write([]byte(content))
 	form.Close()
-	r, err := http.NewRequestWithContext(b.t.Context(), "POST", b.url+path, &body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	r := shoptest.Must(http.NewRequestWithContext(b.t.Context(), "POST", b.url+path, &body))(b.t)
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	return b.do(r)
 }
@@ -269,9 +258,7 @@ func TestExportContainsEveryPet(t *testing.T) {
 		t.Errorf("an empty shop exports %q", got.body)
 	}
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}}}, 2500)
-	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
-		t.Fatal(err)
-	}
+	shoptest.Must(s.ImportPets(t.Context(), rows, false))(t)
 	s.AddPet(t, "=1+1", 2, "")
 	got := b.mustGet("/staff/export/animals.csv").contains("\n1,Rex,1,available", "\n2500,Rex,1,available")
 	disposition := got.header.Get("Content-Disposition")

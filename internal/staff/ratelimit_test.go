@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/web"
 )
 
@@ -17,30 +18,18 @@ func TestPagesCountTowardsTheRateLimit(t *testing.T) {
 	limiter.Now = func() time.Time { return now }
 	s := newShop(t, Config{RateLimiter: limiter})
 	b, other := s.signedIn(configuredKey), s.signedIn(s.Key(t, shop.Admin).Secret)
-	for i := range 4 { // the burst is twice the rate
-		if got := b.get("/staff/pets"); got.status != http.StatusOK {
-			t.Fatalf("request %d: got %d, want 200", i+1, got.status)
-		}
+	for range 4 { // the burst is twice the rate
+		b.mustGet("/staff/pets")
 	}
-	got := b.get("/staff/pets")
-	if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" {
-		t.Errorf("beyond the limit: got %d with Retry-After %q, want 429 with 1", got.status, got.header.Get("Retry-After"))
+	if after := b.get("/staff/pets").want(429).header.Get("Retry-After"); after != "1" {
+		t.Errorf("beyond the limit: got Retry-After %q, want 1", after)
 	}
-	principal, err := s.Service.Authenticate(t.Context(), configuredKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	principal := shoptest.Must(s.Service.Authenticate(t.Context(), configuredKey))(t)
 	if err := limiter.Check(http.Header{}, principal); shop.AsError(err).Code != shop.RateLimited {
 		t.Errorf("the API's check of the same key: got %v, want rate_limited", err)
 	}
-	if got := other.get("/staff/pets"); got.status != http.StatusOK {
-		t.Errorf("another key: got %d, want 200", got.status)
-	}
-	if got := b.get("/staff/sign-in"); got.status != http.StatusOK {
-		t.Errorf("a page that needs no key: got %d, want 200", got.status)
-	}
+	other.mustGet("/staff/pets")
+	b.mustGet("/staff/sign-in") // needs no key
 	now = now.Add(time.Second)
-	if got := b.get("/staff/pets"); got.status != http.StatusOK {
-		t.Errorf("a second later: got %d, want 200", got.status)
-	}
+	b.mustGet("/staff/pets")
 }

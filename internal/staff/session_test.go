@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // examplePath returns the route's path with values instead of the wildcards.
@@ -57,9 +58,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 			b.mustGet("/staff/pets")
 			address, _ := url.Parse(s.url)
 			kept := b.client.Jar.Cookies(address)
-			if err := end(t, key, b); err != nil {
-				t.Fatal(err)
-			}
+			shoptest.OK(t, end(t, key, b))
 			b.client.Jar.SetCookies(address, kept) // a copy of the old cookie must not work either
 			got := b.get("/staff/pets")
 			for got.status == http.StatusOK { // a node may remember a key for a moment
@@ -77,11 +76,7 @@ func TestSessionIsValidOnEveryNode(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	here, _ := url.Parse(s.url)
 	copied := s.browser().with("Cookie", b.client.Jar.Cookies(here)[0].String())
-	node, err := s.Node(t.Context(), shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, copied.url = s.serve(node, Config{})
+	_, copied.url = s.serve(shoptest.Must(s.Node(t.Context(), shop.Options{}))(t), Config{})
 	copied.mustGet("/staff/keys")
 	copied.post("/staff/sign-out")
 	b.with("Cookie", "animalstore_production=another").get("/staff/keys").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fkeys")
@@ -107,10 +102,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 		key := s.Key(t, shop.PetsRead)
 		b := s.browser()
 		got := b.post("/staff/sign-in", "key", " "+key.Secret+"\n")
-		cookie, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cookie := shoptest.Must(http.ParseSetCookie(got.header.Get("Set-Cookie")))(t)
 		want := &http.Cookie{Name: c.name, Value: cookie.Value, Path: c.path, MaxAge: 43200, HttpOnly: true,
 			SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(c.name, "__")}
 		if cookie.String() != want.String() || strings.Contains(cookie.Value, key.Secret) {

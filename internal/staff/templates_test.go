@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // Templates refer to fields by name, which the compiler does not check. This test executes every template
@@ -19,10 +20,7 @@ import (
 func TestEveryTemplateMatchesItsData(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	admin, err := s.Authenticate(t.Context(), configuredKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := shoptest.Must(s.Authenticate(t.Context(), configuredKey))(t)
 	data := map[string]any{
 		"categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
 		"orders": ordersPage{}, "pet-add": petForm{}, "pet-delete": shop.PetView{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
@@ -92,12 +90,8 @@ func fill(v reflect.Value, level int) {
 // Third-party files are unmodified, and the licence for each is in the same directory.
 func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 	t.Parallel()
-	sums, err := static.ReadFile("static/vendor/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]string{}
-	for line := range strings.Lines(string(sums)) {
+	for line := range strings.Lines(string(shoptest.Must(static.ReadFile("static/vendor/SHA256SUMS"))(t))) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		known[name] = sum
 	}

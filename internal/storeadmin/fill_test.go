@@ -1,12 +1,15 @@
 package storeadmin
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // soundShop returns the address of a new database with a shop that has every kind of row and event.
@@ -56,20 +59,12 @@ func fillShop(t *testing.T, database string) {
 // everyRow returns the address of a new database with every kind of row, including unusual values.
 func everyRow(t *testing.T, engine string) string { return filled(t, engine, "every_row", fillStore) }
 
-var (
-	copyNow    = time.Date(2030, 1, 2, 3, 4, 5, 678901000, time.UTC)
-	oldSecret  = shop.HashSecret("old")
-	newSecret  = shop.HashSecret("new")
-	lostSecret = shop.HashSecret("lost")
-	// The alphabetical order of keptKeys differs from their byte order.
-	keptKeys = []string{"a", "B", "b", "é", "z", "Z", "-", "_"}
-)
-
 // fillStore inserts every kind of row.
 func fillStore(t *testing.T, database string) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
 		do := func(err error) { noError(t, err) }
+		copyNow, newSecret := time.Date(2030, 1, 2, 3, 4, 5, 678901000, time.UTC), shop.HashSecret("new")
 		do(tx.SetEnvironment(shop.Staging))
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
 			must(tx.EnsureCategories(id))(t)
@@ -79,7 +74,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertCategory(gone))
 		do(tx.DeleteCategory(gone))
 		var pets []shop.Pet
-		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", `quote " \ '`, "tab\there\nline", "", strings.Repeat("x", 10_000)} {
+		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "quote \" \\ '\ttab\nline", "", strings.Repeat("x", 10_000), "gone"} {
 			pets = append(pets, must(tx.InsertPets(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
 				Status: []shop.Status{shop.Available, shop.Pending, shop.Sold, ""}[i%4]}))(t)...)
 		}
@@ -99,14 +94,14 @@ func fillStore(t *testing.T, database string) {
 		} {
 			must(tx.InsertKey(key))(t)
 		}
-		do(tx.InsertSecret(1, oldSecret))
+		do(tx.InsertSecret(1, shop.HashSecret("old")))
 		do(tx.ExpireSecrets(1, copyNow, copyNow.Add(time.Hour)))
 		do(tx.InsertSecret(1, newSecret))
-		do(tx.InsertSecret(3, lostSecret))
+		do(tx.InsertSecret(3, shop.HashSecret("lost")))
 		do(tx.DeleteKey(shop.Key{ID: 3}))
 		do(tx.SetKeyLastUsed(2, copyNow))
 		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
-		for i, key := range keptKeys {
+		for i, key := range []string{"a", "B", "b", "é", "z", "Z", "-", "_"} { // not in the order of their bytes
 			response := shop.StoredResponse{Status: 201, Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}
 			record := shop.IdempotencyRecord{Fingerprint: newSecret, At: copyNow, StoredResponse: response}
 			do(tx.PutIdempotencyRecord(int64(i%2)*math.MaxInt64, key, record))
@@ -131,43 +126,31 @@ func fillStore(t *testing.T, database string) {
 	})
 }
 
-// storeContents returns everything that can be read from a store.
-func storeContents(t *testing.T, database string) (all []any) {
+// storeContents returns the inventory and all rows of a store.
+func storeContents(t *testing.T, database string) (all []string) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
-		keep := func(value any, err error) { noError(t, err); all = append(all, value) }
-		keepFound := func(value any, found bool, err error) { keep([]any{value, found}, err) }
-		w := shop.PageRequest{Limit: 1000}
-		keep(tx.Environment())
-		keep(tx.Pets(shop.PetList{PageRequest: w}))
-		keep(tx.Pets(shop.PetList{PageRequest: w, PetFilter: shop.PetFilter{Query: "ärg"}}))
-		keep(tx.Categories(w))
-		keep(tx.Inventory())
-		keep(tx.Orders(shop.OrderList{PageRequest: w}))
-		keep(tx.DueOrders(copyNow.Add(2 * time.Hour)))
-		keep(tx.Keys(w))
-		events, err := tx.Events(shop.EventFilter{}, w)
-		for i := range events {
-			events[i].Time = time.Time{} // this time is set by the store's own clock
-		}
-		keep(events, err)
-		keep(tx.LastEvent())
-		for id := range int64(3) {
-			keepFound(tx.Webhook(id))
-			keep(tx.WebhookSecrets(id, copyNow))
-			keep(tx.Deliveries(shop.DeliveryList{WebhookID: id, PageRequest: w}))
-		}
-		for _, secret := range []shop.SecretHash{oldSecret, newSecret, lostSecret} {
-			keepFound(tx.Credential(secret))
-		}
-		keepFound(tx.Session(shop.HashSecret("token")))
-		for i, key := range append(keptKeys, "no body") {
-			kept, found, err := tx.IdempotencyRecord([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
-			kept.Body = append([]byte{}, kept.Body...) // drivers return a missing body either as nil or as an empty slice
-			keepFound(kept, found, err)
-		}
+		all = append(all, fmt.Sprintf("%+v", must(tx.Inventory())(t)))
 		return nil
 	})
+	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)
+	defer e.close()
+	for _, table := range copiedTables {
+		if table.name == "inventory" {
+			continue // a server has a part of the counts in another table
+		}
+		row, targets := make([]any, len(table.columns)), []any{}
+		for i := range row {
+			targets = append(targets, &row[i])
+		}
+		query := "SELECT " + strings.Join(table.columnNames(), ", ") + " FROM " + table.name
+		noError(t, e.Each(t.Context(), query, func(scan sqlstore.Scanner) error {
+			err := scan(targets...)
+			all = append(all, fmt.Sprintf("%s %#v", table.name, row))
+			return err
+		}))
+	}
+	slices.Sort(all)
 	return all
 }
 

@@ -14,14 +14,11 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The hand-written line for a successful request is identical to the line that slog.TextHandler writes.
+// The hand-written line for a successful request is identical to the line that slog.TextHandler writes. Both name the trace.
 func TestLineIsWhatSlogWrites(t *testing.T) {
 	t.Parallel()
 	service := shoptest.Open(t, shoptest.Options{})
-	principal, err := service.Authenticate(t.Context(), shoptest.AdminKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	principal := shoptest.Must(service.Authenticate(t.Context(), shoptest.AdminKey))(t)
 	var slow, fast bytes.Buffer
 	slogOnly := &AccessLog{Log: slog.New(slog.NewTextHandler(&slow, nil)), Redact: service.Redact}
 	withLines := &AccessLog{Log: slogOnly.Log, Lines: &fast, Redact: service.Redact}
@@ -43,8 +40,9 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 					}
 					slogOnly.Write(e)
 					withLines.Write(e)
-					if slow.String() != fast.String() || slow.Len() == 0 {
-						t.Errorf("got  %swant %s", &fast, &slow)
+					traced := strings.Contains(slow.String(), " trace_id="+traceID+" span_id="+spanID)
+					if slow.String() != fast.String() || slow.Len() == 0 || traced != (traceparent != "") {
+						t.Errorf("got  %swant %sand a trace: %v", &fast, &slow, traceparent != "")
 					}
 				}
 			}

@@ -12,11 +12,7 @@ func TestKeyLimitLeavesRoomForOtherKeys(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	principal := func() shop.Principal {
-		p, err := s.Authenticate(t.Context(), s.Key(t, shop.PetsRead).Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return shoptest.Must(s.Authenticate(t.Context(), s.Key(t, shop.PetsRead).Secret))(t)
 	}
 	greedy, modest, third := principal(), principal(), principal()
 	limit := NewKeyLimit("imports", 3, 2)

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"animalstore/internal/shoptest"
 )
 
 func TestStaticFileIsCompressedIfTheClientAcceptsGzip(t *testing.T) {
@@ -29,13 +31,7 @@ func TestStaticFileIsCompressedIfTheClientAcceptsGzip(t *testing.T) {
 			t.Errorf("Accept-Encoding %q: got the headers %v and the tag %s", accept, h, tag)
 		}
 		if gzipped {
-			reader, err := gzip.NewReader(bytes.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if body, err = io.ReadAll(reader); err != nil {
-				t.Fatal(err)
-			}
+			body = shoptest.Must(io.ReadAll(shoptest.Must(gzip.NewReader(bytes.NewReader(body)))(t)))(t)
 		}
 		if !bytes.Equal(body, content) {
 			t.Errorf("Accept-Encoding %q: the content is not the same", accept)

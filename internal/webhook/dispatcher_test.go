@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/leaktest"
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
@@ -84,18 +85,7 @@ func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []sh
 // awaitSucceeded waits until this number of deliveries to a webhook has succeeded.
 func (o *fixture) awaitSucceeded(hook shop.Webhook, n int) {
 	o.t.Helper()
-	await(o.t, "deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == n })
-}
-
-// await waits for a condition. The limit is reached only if the test hangs.
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	const limit = 5 * time.Minute
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", limit, what)
-		}
-	}
+	programtest.Await(o.t, "deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == n })
 }
 
 func (r *receiver) wantMessages(t *testing.T, want int) {
@@ -130,7 +120,7 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	o.awaitSucceeded(hooks[3], events)
 	o.awaitSucceeded(hooks[4], events)
 	untried := func(d shop.Delivery) bool { return len(d.Attempts) == 0 }
-	await(t, "the failures to be recorded", func() bool {
+	programtest.Await(t, "the failures to be recorded", func() bool {
 		deliveries := o.deliveries(hooks[1], "")
 		return len(deliveries) == events && !slices.ContainsFunc(deliveries, untried)
 	})
@@ -197,21 +187,6 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	slow.wantMessages(t, 3*maxInFlight)
 }
 
-// Several nodes share the work, and exactly one of them sends each message.
-func TestNodesSendEachMessageOnce(t *testing.T) {
-	t.Parallel()
-	o := newFixture(t)
-	server := newReceiver(t, nil)
-	hook := o.subscribe(server.URL)
-	for range 3 {
-		o.dispatch(true)
-	}
-	const events = 200
-	o.createPets(events)
-	o.awaitSucceeded(hook, events)
-	server.wantMessages(t, events)
-}
-
 // A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
 func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
@@ -222,7 +197,8 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	hook := o.subscribe(server.URL)
 	sent := func(want int) {
 		t.Helper()
-		await(t, fmt.Sprint(want, " messages"), func() bool { messages, _ := server.received(); return messages >= want })
+		enough := func() bool { messages, _ := server.received(); return messages >= want }
+		programtest.Await(t, fmt.Sprint(want, " messages"), enough)
 		server.wantMessages(t, want)
 	}
 	o.createPets(2)
@@ -250,7 +226,7 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	hook := o.subscribe(server.URL)
 	o.dispatch(false)
 	o.createPets(1)
-	await(t, "an attempt", func() bool {
+	programtest.Await(t, "an attempt", func() bool {
 		deliveries := o.deliveries(hook, shop.DeliveryPending)
 		return len(deliveries) == 1 && len(deliveries[0].Attempts) == 1
 	})

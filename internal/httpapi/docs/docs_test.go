@@ -31,13 +31,9 @@ import (
 func serveDocs(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
-	if _, err := demo.Fill(t.Context(), s.Store, s.Database); err != nil {
-		t.Fatal(err)
-	}
-	handler, err := httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	shoptest.Must(demo.Fill(t.Context(), s.Store, s.Database))(t)
+	config := httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"}
+	handler := shoptest.Must(httpapi.New(config))(t)
 	var jobs sync.WaitGroup
 	jobs.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Error(err) }) })
 	t.Cleanup(jobs.Wait)
@@ -57,10 +53,7 @@ func shell(t *testing.T, dir, script string, variables ...string) (string, error
 
 func fetch(t *testing.T, url string) string {
 	t.Helper()
-	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := shoptest.Must(http.Get(url))(t)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -167,16 +160,10 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	t.Parallel()
 	server := serveDocs(t)
 	root := t.TempDir()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.CopyFS(filepath.Join(root, "examples"), os.DirFS("../../../examples")))
-	must(os.Mkdir(filepath.Join(root, "api"), 0o700))
+	shoptest.OK(t, os.CopyFS(filepath.Join(root, "examples"), os.DirFS("../../../examples")))
+	shoptest.OK(t, os.Mkdir(filepath.Join(root, "api"), 0o700))
 	document := fetch(t, server.URL+"/v1/openapi.yaml") // use the document that the service serves
-	must(os.WriteFile(filepath.Join(root, "api", "openapi.yaml"), []byte(document), 0o600))
+	shoptest.OK(t, os.WriteFile(filepath.Join(root, "api", "openapi.yaml"), []byte(document), 0o600))
 	example := filepath.Join(root, "examples", "typescript")
 	// A developer who has run the example has left files.
 	build := "rm -rf node_modules dist src/animalstore.d.ts; npm ci --no-audit --no-fund; npm run generate; npm run build"
@@ -199,11 +186,10 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 
 	// Without the @ts-expect-error comments, the compiler must report all mistakes.
 	path := filepath.Join(example, "src", "wrong.ts")
-	wrong, err := os.ReadFile(path)
-	must(err)
+	wrong := shoptest.Must(os.ReadFile(path))(t)
 	expected := regexp.MustCompile(`(?m)^ *// @ts-expect-error.*\n`)
 	mistakes := len(expected.FindAllString(string(wrong), -1))
-	must(os.WriteFile(path, expected.ReplaceAll(wrong, nil), 0o600))
+	shoptest.OK(t, os.WriteFile(path, expected.ReplaceAll(wrong, nil), 0o600))
 	output, err = shell(t, example, "npm --silent run check")
 	if found := strings.Count(output, "src/wrong.ts("); err == nil || mistakes < 8 || found < mistakes {
 		t.Errorf("the compiler reports %d of %d mistakes, want all, and at least 8: %v\n%s", found, mistakes, err, output)

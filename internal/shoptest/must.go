@@ -1,0 +1,20 @@
+package shoptest
+
+import "testing"
+
+// Must returns a function that returns the value, or ends the test if there is an error: Must(os.ReadFile(name))(t).
+func Must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return value
+	}
+}
+
+// OK ends the test if there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
