@@ -179,7 +179,7 @@ func abandonedSearches(a *attacker) {
 }
 
 func largeImports(a *attacker) {
-	file := strings.Repeat("a\n", 4<<20-1)
+	file := "name,categoryId\n" + strings.Repeat("a\n", 4<<20-10)
 	a.repeat(8, 0, func() {
 		if a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv") == http.StatusTooManyRequests {
 			a.sleep(time.Second)
