@@ -35,9 +35,13 @@ type row struct {
 	exceeded             string // how the attack exceeded a limit of its own, or ""
 }
 
-func (r row) memoryHolds() bool  { return r.peak < maxMemory }
-func (r row) latencyHolds() bool { return r.during.p99 <= maxSlowdown*r.quiet.p99 }
-func (r row) answersHold() bool  { return r.during.errors == 0 }
+func (r row) memoryHolds() bool { return r.peak < maxMemory }
+func (r row) answersHold() bool { return r.during.errors == 0 }
+
+// latencyHolds also requires that nothing failed without the attack. Otherwise, there is nothing to compare with.
+func (r row) latencyHolds() bool {
+	return r.quiet.errors == 0 && r.during.p99 <= maxSlowdown*r.quiet.p99
+}
 
 // notRecovered returns what differs from the state before the attack.
 func (r row) notRecovered() (differences []string) {
@@ -67,7 +71,9 @@ func (r row) problems() (problems []string) {
 	if !r.memoryHolds() {
 		problems = append(problems, "memory "+megabytes(r.peak))
 	}
-	if !r.latencyHolds() {
+	if r.quiet.errors > 0 {
+		problems = append(problems, fmt.Sprintf("%d errors without the attack (%s)", r.quiet.errors, r.quiet.firstError))
+	} else if !r.latencyHolds() {
 		problems = append(problems, fmt.Sprintf("p99 %s, %s without the attack", milliseconds(r.during.p99), milliseconds(r.quiet.p99)))
 	}
 	if !r.answersHold() {
@@ -142,6 +148,7 @@ func TestRowReportsEachExceededLimit(t *testing.T) {
 		{"nothing", func(*row) {}, ""},
 		{"memory", func(r *row) { r.peak = 300_000_000 }, "memory 300"},
 		{"p99", func(r *row) { r.during.p99 = 51 * time.Millisecond }, "p99 51.0, 10.0 without the attack"},
+		{"errors before", func(r *row) { r.quiet.errors, r.quiet.firstError = 1, "EOF" }, "1 errors without the attack (EOF)"},
 		{"5xx", func(r *row) { r.during = latency{400, 0, 0, 3, 2, "status 503"} }, "3 errors, of them 2 5xx (status 503)"},
 		{"memory later", func(r *row) { r.later.resident = 300_000_000 }, "10 s later: 300 of memory"},
 		{"p50 later", func(r *row) { r.after.p50 = 7 * time.Millisecond }, "10 s later: p50 7.0, 2.0 before"},
