@@ -184,11 +184,24 @@ func (a *attacker) repeat(workers, perSecond int, do func()) {
 // request sends a complete request and reads the response to its end. Each header field has the form
 // "Name: value".
 func (a *attacker) request(method, path, body string, fields ...string) (status int) {
+	a.sent()
+	response, err := a.client.Do(a.newRequest(a.ctx, method, path, body, fields...))
+	if err != nil {
+		a.failed()
+		return 0
+	}
+	defer response.Body.Close()
+	a.received(response.StatusCode)
+	io.Copy(io.Discard, response.Body) // the service may end a response early, which is its right
+	return response.StatusCode
+}
+
+func (a *attacker) newRequest(ctx context.Context, method, path, body string, fields ...string) *http.Request {
 	scheme := "http://"
 	if a.TLS {
 		scheme = "https://"
 	}
-	request, err := http.NewRequestWithContext(a.ctx, method, scheme+a.Address+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, scheme+a.Address+path, strings.NewReader(body))
 	if err != nil {
 		panic(err)
 	}
@@ -199,16 +212,7 @@ func (a *attacker) request(method, path, body string, fields ...string) (status 
 		}
 		request.Header.Set(name, value)
 	}
-	a.sent()
-	response, err := a.client.Do(request)
-	if err != nil {
-		a.failed()
-		return 0
-	}
-	defer response.Body.Close()
-	a.received(response.StatusCode)
-	io.Copy(io.Discard, response.Body) // the service may end a response early, which is its right
-	return response.StatusCode
+	return request
 }
 
 func (a *attacker) authorization() string { return "Authorization: Bearer " + a.Key }

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -55,6 +56,7 @@ func attacks() []attack {
 		{name: "A4 4 clients search", store: large, engines: both, send: func(a *attacker) { searches(a, 4) }},
 		{name: "A4 32 clients search", store: large, engines: both, send: func(a *attacker) { searches(a, 32) }},
 		{name: "A4 abandoned searches", store: large, engines: both, send: abandonedSearches},
+		{name: "A4 reset searches", store: large, engines: one, http2: true, send: resetSearches},
 		{name: "A5 imports of 8 MiB", store: large, engines: both, send: largeImports},
 		{name: "A6 dashboard, a category per animal", store: categories, engines: both, send: dashboards},
 		{name: "A7 more than the rate limit", store: large, engines: one, serve: []string{"--rate-limit", fmt.Sprint(rateLimit)},
@@ -63,6 +65,7 @@ func attacks() []attack {
 		{name: "A8 imports of one key", store: large, engines: one, send: slowImports, probe: tryImport},
 		{name: "A8 exports of one key", store: large, engines: both, send: unreadExports, probe: openExport},
 		{name: "A9 200 replays of events", store: large, engines: both, send: replays},
+		{name: "A9 200 replays on one connection", store: large, engines: one, http2: true, send: replays},
 		{name: "A10 330 of 300 connections", store: large, engines: one, serve: []string{"--max-connections", "300"}, send: moreConnections},
 		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
 	}
@@ -175,6 +178,21 @@ func abandonedSearches(a *attacker) {
 		a.sleep(10 * time.Millisecond)
 		conn.Write([]byte("G")) // if the service has closed the connection, there is nothing to abandon
 		conn.Close()
+	})
+}
+
+// resetSearches sends searches on one connection and resets each of them at once.
+func resetSearches(a *attacker) {
+	a.repeat(60, 60, func() {
+		path := a.search()
+		a.sent()
+		ctx, cancel := context.WithTimeout(a.ctx, 10*time.Millisecond)
+		defer cancel()
+		response, err := a.client.Do(a.newRequest(ctx, "GET", path, "", a.authorization()))
+		if err == nil {
+			a.received(response.StatusCode)
+			response.Body.Close()
+		}
 	})
 }
 
