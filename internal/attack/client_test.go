@@ -3,6 +3,7 @@ package attack
 import (
 	"cmp"
 	"context"
+	cryptorand "crypto/rand"
 	"fmt"
 	"io"
 	"math"
@@ -110,16 +111,15 @@ func (c *shopClient) send(n int, due time.Time) {
 	c.samples = append(c.samples, s)
 }
 
-// exchange sends a request with one header, "Name: value", and reads the response up to the limit.
-func exchange(ctx context.Context, h *http.Client, method, url, header, contentType, body string, limit int64) (status int, content []byte, err error) {
+// exchange sends a request and reads the response up to the limit. Each header field has the form "Name: value".
+func exchange(ctx context.Context, h *http.Client, method, url, body string, limit int64, fields ...string) (status int, content []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
-	name, value, _ := strings.Cut(header, ": ")
-	request.Header.Set(name, value)
-	if body != "" {
-		request.Header.Set("Content-Type", contentType)
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, ": ")
+		request.Header.Set(name, value)
 	}
 	response, err := h.Do(request)
 	if err != nil {
@@ -132,19 +132,22 @@ func exchange(ctx context.Context, h *http.Client, method, url, header, contentT
 
 // get sends a GET request and reads the whole response.
 func (c *shopClient) get(ctx context.Context, h *http.Client, path, header string) (int, error) {
-	status, _, err := exchange(ctx, h, "GET", c.url+path, header, "", "", math.MaxInt64)
+	status, _, err := exchange(ctx, h, "GET", c.url+path, "", math.MaxInt64, header)
 	return status, err
 }
 
 // open sends a GET request and disconnects after the first byte of the response.
 func (c *shopClient) open(ctx context.Context, path, header string) (int, error) {
-	status, _, err := exchange(ctx, c.fresh, "GET", c.url+path, header, "", "", 1)
+	status, _, err := exchange(ctx, c.fresh, "GET", c.url+path, "", 1, header)
 	return status, err
 }
 
-// post sends a POST request with a till's key.
-func (c *shopClient) post(ctx context.Context, path string, till int, contentType, body string) (int, []byte, error) {
-	return exchange(ctx, c.http, "POST", c.url+path, c.key(till), contentType, body, math.MaxInt64)
+// post sends a POST request with a till's key. It has an Idempotency-Key, as the Go client's have, so that net/http
+// sends it again if the service has just closed the idle connection.
+func (c *shopClient) post(ctx context.Context, path string, till int, contentType, body string) (int, error) {
+	status, _, err := exchange(ctx, c.http, "POST", c.url+path, body, math.MaxInt64,
+		c.key(till), "Content-Type: "+contentType, `Idempotency-Key: "`+cryptorand.Text()+`"`)
+	return status, err
 }
 
 func (c *shopClient) key(till int) string    { return "Authorization: Bearer " + c.store.tillKeys[till] }
@@ -173,14 +176,12 @@ func someCursor() string { return fmt.Sprintf("8%012d", rand.IntN(10_000)) }
 
 func createPet(c *shopClient, ctx context.Context, till int) (int, error) {
 	body := programtest.Pet{Name: "Newcomer", CategoryID: 7, Status: "available"}.JSON()
-	status, _, err := c.post(ctx, "/v1/pets", till, "application/json", body)
-	return status, err
+	return c.post(ctx, "/v1/pets", till, "application/json", body)
 }
 
 // placeOrder orders an animal that nobody has ordered before.
 func placeOrder(c *shopClient, ctx context.Context, till int) (int, error) {
-	status, _, err := c.post(ctx, "/v1/store/orders", till, "application/json", fmt.Sprintf(`{"petId":%d}`, c.store.ordered.Add(1)))
-	return status, err
+	return c.post(ctx, "/v1/store/orders", till, "application/json", fmt.Sprintf(`{"petId":%d}`, c.store.ordered.Add(1)))
 }
 
 func staffPets(c *shopClient, ctx context.Context, till int) (int, error) {
@@ -202,8 +203,7 @@ func openLivePage(c *shopClient, ctx context.Context, till int) (int, error) {
 }
 
 func tryImport(c *shopClient, ctx context.Context, till int) (int, error) {
-	status, _, err := c.post(ctx, "/v1/imports?dryRun=true", till, "text/csv", "name,categoryId\nRex,1\n")
-	return status, err
+	return c.post(ctx, "/v1/imports?dryRun=true", till, "text/csv", "name,categoryId\nRex,1\n")
 }
 
 // latency summarizes the requests that were due in a period.

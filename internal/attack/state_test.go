@@ -31,7 +31,7 @@ func readState(p *programtest.Program) (s state) {
 	ctx, cancel := context.WithTimeout(context.Background(), shopTimeout)
 	defer cancel()
 	client := &http.Client{Transport: p.Client.Transport}
-	status, metrics, err := exchange(ctx, client, "GET", p.URL+"/metrics", "Authorization: Bearer "+programtest.AdminKey, "", "", math.MaxInt64)
+	status, metrics, err := exchange(ctx, client, "GET", p.URL+"/metrics", "", math.MaxInt64, "Authorization: Bearer "+programtest.AdminKey)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("GET /metrics: got %d, want 200", status)
 	}
