@@ -4,7 +4,8 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 REDOCLY = 2.73.0
 SPECTRAL = 6.16.3
 FUZZTIME ?= 30s
-ATTACK_SECONDS ?= 30
+ATTACK ?= 10s
+ATTACK_ANIMALS ?= 1000000
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
@@ -74,8 +75,9 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 
 .PHONY: attack
-attack: ## Attack the service with slow clients for ATTACK_SECONDS (30) per attack, while it serves others.
-	scripts/slow-attack $(ATTACK_SECONDS)
+attack: ## Attack the service in every known way, for ATTACK (10s) each, while a shop works; ONLY selects attacks by name (20 minutes).
+	@scripts/need-postgres
+	go test -count 1 -run '^TestAttacks$$' -timeout 0 -v ./internal/attack -attack $(ATTACK) -animals $(ATTACK_ANIMALS) -only '$(ONLY)'
 
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).

@@ -22,7 +22,7 @@ func openCache(root string) (cache, error) {
 		user = os.TempDir()
 	}
 	sum := sha256.New()
-	for _, part := range []string{"internal/sqlstore/migrations/sqlite", "bench/fill.go", "bench/pocketbase/main.go", "bench/pocketbase/go.mod"} {
+	for _, part := range []string{"internal/sqlstore/migrations/sqlite", "internal/shoptest/fill.go", "bench/fill.go", "bench/pocketbase/main.go", "bench/pocketbase/go.mod"} {
 		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -182,6 +182,13 @@ func (t *Transcript) String() string {
 	return t.text.String()
 }
 
+// Len returns the number of bytes that the program has written.
+func (t *Transcript) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Len()
+}
+
 // Trim shortens the log of a process that has ended, for tests that run for days. It keeps the warnings, the
 // errors and the last lines. A log that contains a data race stays complete.
 func (t *Transcript) Trim() {

@@ -1,0 +1,285 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// attack is one way to harm the service.
+type attack struct {
+	name    string
+	store   storeKind
+	engines []engine
+	http2   bool            // over TLS and HTTP/2
+	serve   []string        // flags of the service
+	send    func(*attacker) // attacks until the attacker's context ends
+	// probe is a request that the shop sends besides its usual ones, because the attack is aimed at it.
+	probe step
+	// exceeds returns how the attack exceeded a limit of its own, or "".
+	exceeds func(row) string
+}
+
+func (a attack) protocol() string {
+	if a.http2 {
+		return "HTTP/2"
+	}
+	return "HTTP/1.1"
+}
+
+const (
+	bundle      = "/docs/swagger-ui-bundle.js" // the largest file that needs no key
+	streamPause = time.Millisecond             // before a stream that the service has ended is replaced
+)
+
+// attacks returns all attacks. Their number is that of the kind of attack: A1 to A11 were found in a review of
+// version 1.0.
+func attacks() []attack {
+	one, both := []engine{sqlite}, []engine{sqlite, postgreSQL}
+	return []attack{
+		{name: "A0 slow headers", store: large, engines: one, send: slowHeaders},
+		{name: "A0 slow bodies", store: large, engines: one, send: slowBodies},
+		{name: "A1 unread docs, 1500 connections", store: large, engines: one, send: unreadDocs},
+		{name: "A1 unread docs, 20×250 streams", store: large, engines: one, http2: true, send: unreadDocsStreams},
+		{name: "A1 unchanged docs", store: large, engines: one, send: unchangedDocs},
+		{name: "A2 half-sent forms, 300 connections", store: large, engines: one, send: halfSentForms},
+		{name: "A2 half-sent forms, 2×250 streams", store: large, engines: one, http2: true, send: halfSentFormStreams},
+		{name: "A3 searches with a Host of 60 KB", store: small, engines: one, send: longHosts},
+		{name: "A3 distinct searches", store: small, engines: one, send: distinctSearches},
+		{name: "A4 4 clients search", store: large, engines: both, send: func(a *attacker) { searches(a, 4) }},
+		{name: "A4 32 clients search", store: large, engines: both, send: func(a *attacker) { searches(a, 32) }},
+		{name: "A4 abandoned searches", store: large, engines: both, send: abandonedSearches},
+		{name: "A4 reset searches", store: large, engines: one, http2: true, send: resetSearches},
+		{name: "A5 imports of 8 MiB", store: large, engines: both, send: largeImports},
+		{name: "A6 dashboard, a category per animal", store: categories, engines: both, send: dashboards},
+		{name: "A7 more than the rate limit", store: large, engines: one, serve: []string{"--rate-limit", fmt.Sprint(rateLimit)},
+			send: aboveRateLimit, exceeds: exceedsRateLimit},
+		{name: "A8 live pages of one key", store: large, engines: one, send: livePages, probe: openLivePage},
+		{name: "A8 imports of one key", store: large, engines: one, send: slowImports, probe: tryImport},
+		{name: "A8 exports of one key", store: large, engines: both, send: unreadExports, probe: openExport},
+		{name: "A9 200 replays of events", store: large, engines: both, send: replays},
+		{name: "A9 200 replays on one connection", store: large, engines: one, http2: true, send: replays},
+		{name: "A10 330 of 300 connections", store: large, engines: one, serve: []string{"--max-connections", "300"}, send: moreConnections},
+		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
+	}
+}
+
+func slowHeaders(a *attacker) {
+	a.repeat(400, 400, func() {
+		if conn := a.sendPart("GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nX-A: "); conn != nil {
+			a.untilClosed(conn, time.Second/2, strings.Repeat("a", 1000))
+		}
+	})
+}
+
+func slowBodies(a *attacker) {
+	a.repeat(400, 400, func() {
+		conn := a.sendPart(head("POST", "/v1/pets", a.authorization(), "Content-Type: application/json", "Content-Length: 60000"))
+		if conn != nil {
+			a.untilClosed(conn, time.Second/2, strings.Repeat(" ", 1000))
+		}
+	})
+}
+
+func unreadDocs(a *attacker) {
+	a.repeat(1500, 1000, func() { a.withoutReading(head("GET", bundle)) })
+}
+
+func unreadDocsStreams(a *attacker) {
+	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: bundle}) })
+}
+
+// unchangedDocs asks for a file that the client already has. It is limited to a rate that costs nothing unless
+// the service reads or hashes the whole file for each request.
+func unchangedDocs(a *attacker) {
+	response, err := a.client.Get("http://" + a.Address + bundle)
+	if err != nil {
+		panic(err)
+	}
+	response.Body.Close()
+	tag := "If-None-Match: " + response.Header.Get("ETag")
+	a.repeat(16, 500, func() { a.request("GET", bundle, "", tag) })
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+func halfSentForms(a *attacker) {
+	text := head("POST", "/staff/sign-in", "Content-Type: "+formType, "Content-Length: 4000") + "k"
+	a.repeat(300, 300, func() {
+		if conn := a.sendPart(text); conn != nil {
+			a.untilClosed(conn, 0, "")
+		}
+	})
+}
+
+func halfSentFormStreams(a *attacker) {
+	r := http2Request{method: "POST", path: "/staff/sign-in", part: "k", window: 65535,
+		fields: []hpack.HeaderField{{Name: "content-type", Value: formType}, {Name: "content-length", Value: "4000"}}}
+	a.repeat(2, 2, func() { a.holdStreams(streamsPerConnection, r) })
+}
+
+func longHosts(a *attacker) {
+	host := "Host: " + strings.Repeat("h", 60_000)
+	var n atomic.Int64
+	a.repeat(8, 1000, func() { a.request("GET", distinctSearch(n.Add(1)), "", a.authorization(), host) })
+}
+
+// distinctSearches asks for pages that differ from each other, so that each needs a place of its own in the
+// cache.
+func distinctSearches(a *attacker) {
+	var n atomic.Int64
+	a.repeat(16, 2000, func() { a.request("GET", distinctSearch(n.Add(1)), "", a.authorization()) })
+}
+
+// distinctSearch returns the path of a search that finds a whole page. Unknown parameters are ignored but make
+// the query another one.
+func distinctSearch(n int64) string {
+	return fmt.Sprintf("/v1/pets?q=%s&limit=100&cursor=8%012d&n=%d", givenNames[n%8], 400+n/8%600, n)
+}
+
+// searches lets clients search, each at most 20 times a second.
+func searches(a *attacker, clients int) {
+	a.repeat(clients, 20*clients, func() { a.request("GET", a.search(), "", a.authorization()) })
+}
+
+// search returns the path of a search that finds little or nothing, so that the service may have to look at
+// the whole catalogue.
+func (a *attacker) search() string {
+	given, breed := givenNames[rand.IntN(4)], breeds[4+rand.IntN(4)]
+	switch rand.IntN(5) {
+	case 0: // a word that no name has
+		return "/v1/pets?q=" + fmt.Sprintf("%c%cqx%c", 'a'+rand.IntN(26), 'a'+rand.IntN(26), 'a'+rand.IntN(26))
+	case 1: // one animal
+		return fmt.Sprintf("/v1/pets?q=%d", 1+rand.IntN(a.Animals))
+	case 2: // a common word and a filter that no animal passes
+		return "/v1/pets?status=sold&q=" + url.QueryEscape(given)
+	case 3: // two common words that never stand together
+		return "/v1/pets?q=" + url.QueryEscape(given+" "+breed)
+	default: // one letter
+		return "/v1/pets?status=sold&q=e"
+	}
+}
+
+// abandonedSearches sends searches, then one byte more, and disconnects. To the service, the byte may look
+// like a client that waits.
+func abandonedSearches(a *attacker) {
+	a.repeat(60, 60, func() {
+		conn := a.sendPart(head("GET", a.search(), a.authorization()))
+		if conn == nil {
+			return
+		}
+		a.sleep(10 * time.Millisecond)
+		conn.Write([]byte("G")) // if the service has closed the connection, there is nothing to abandon
+		conn.Close()
+	})
+}
+
+// resetSearches sends searches on one connection and resets each of them at once.
+func resetSearches(a *attacker) {
+	a.repeat(60, 60, func() {
+		path := a.search()
+		a.sent()
+		ctx, cancel := context.WithTimeout(a.ctx, 10*time.Millisecond)
+		defer cancel()
+		response, err := a.client.Do(a.newRequest(ctx, "GET", path, "", a.authorization()))
+		if err == nil {
+			a.received(response.StatusCode)
+			response.Body.Close()
+		}
+	})
+}
+
+func largeImports(a *attacker) {
+	file := "name,categoryId\n" + strings.Repeat("a\n", 4<<20-10)
+	a.repeat(8, 0, func() {
+		if a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv") == http.StatusTooManyRequests {
+			a.sleep(time.Second)
+		}
+	})
+}
+
+func dashboards(a *attacker) {
+	a.repeat(30, 30, func() { a.request("GET", "/", "", a.session()) })
+}
+
+// rateLimit is the limit of requests per second for each key while it is attacked.
+const rateLimit = 5
+
+// aboveRateLimit sends eight times as many requests as allowed, half of them to the pages.
+func aboveRateLimit(a *attacker) {
+	var n atomic.Int64
+	a.repeat(8, 8*rateLimit, func() {
+		if n.Add(1)%2 == 0 {
+			a.request("GET", "/staff/pets", "", a.session())
+		} else {
+			a.request("GET", "/v1/pets", "", a.authorization())
+		}
+	})
+}
+
+// exceedsRateLimit allows the burst of twice the limit, and one second for the start of the attack.
+func exceedsRateLimit(r row) string {
+	accepted, allowed := r.result.Statuses[http.StatusOK], int(rateLimit*(r.result.Took.Seconds()+3))
+	if accepted <= allowed {
+		return ""
+	}
+	return fmt.Sprintf("%d requests accepted, %d allowed", accepted, allowed)
+}
+
+func livePages(a *attacker) {
+	a.repeat(2100, 1000, func() {
+		if conn := a.sendPart(head("GET", "/staff/live", a.session())); conn != nil {
+			a.untilClosed(conn, 0, "")
+		}
+	})
+}
+
+// slowImports sends imports that do not end during the attack.
+func slowImports(a *attacker) {
+	text := head("POST", "/v1/imports?dryRun=true", a.authorization(), "Content-Type: text/csv", "Content-Length: 8000000") + "name,categoryId\n"
+	a.repeat(16, 50, func() {
+		if conn := a.sendPart(text); conn != nil {
+			a.untilClosed(conn, time.Second/2, strings.Repeat("a", 1000))
+		}
+	})
+}
+
+// unreadExports holds exports open and does not read them.
+func unreadExports(a *attacker) {
+	a.repeat(40, 50, func() { a.withoutReading(head("GET", "/v1/exports/pets.csv", a.authorization())) })
+}
+
+// replays asks for all events from the beginning, with many streams of one key.
+func replays(a *attacker) {
+	a.repeat(200, 200, func() {
+		if a.request("GET", "/v1/events?after=0", "", a.authorization(), "Accept: text/event-stream") != http.StatusOK {
+			a.sleep(time.Second)
+		}
+	})
+}
+
+// moreConnections holds more connections than the service allows, each with responses that are not read.
+func moreConnections(a *attacker) {
+	a.repeat(330, 330, func() { a.neverReading(head("GET", bundle)) })
+}
+
+func withoutKey(a *attacker) {
+	a.repeat(16, 3000, func() { a.request("GET", "/v1/pets", "") })
+}
+
+// maxLogRate is how many bytes per second the service may log while requests are refused, besides the shop's.
+const maxLogRate = 100_000
+
+func exceedsLog(r row) string {
+	if r.logRate <= maxLogRate {
+		return ""
+	}
+	return fmt.Sprintf("%.0f KB of log per second", r.logRate/1000)
+}

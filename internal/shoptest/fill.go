@@ -1,0 +1,72 @@
+package shoptest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// Fill creates a store with the animals that animal returns for the ids from 1 to animals. Like the service, it
+// also writes events and counts, but it writes many animals in one transaction. It is for code that has no
+// test, such as the benchmark.
+func Fill(ctx context.Context, database string, animals int, animal func(id int64) shop.NewPet) (err error) {
+	store, err := sqlstore.Open(ctx, database, sqlstore.Options{Exclusive: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if _, err := shop.Open(ctx, store, shop.Options{Environment: shop.Production}); err != nil {
+		return err
+	}
+	const atOnce = 20_000
+	for done := 0; done < animals; done += atOnce {
+		pets := make([]shop.NewPet, min(atOnce, animals-done))
+		for i := range pets {
+			pets[i] = animal(int64(done + i + 1))
+		}
+		err := store.Write(ctx, func(tx shop.WriteTx) error {
+			return errors.Join(insertPets(tx, pets), ctx.Err())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertPets adds animals, the categories that they need, and the events of both.
+func insertPets(tx shop.WriteTx, pets []shop.NewPet) error {
+	var events []shop.NewEvent
+	record := func(what shop.EventType, subject string, current any) error {
+		data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
+		events = append(events, shop.NewEvent{Type: what, Subject: subject, Actor: "system", Data: data})
+		return err
+	}
+	categories := make([]int64, len(pets))
+	for i, n := range pets {
+		categories[i] = n.CategoryID
+	}
+	created, err := tx.EnsureCategories(categories...)
+	if err != nil {
+		return err
+	}
+	for _, id := range created {
+		if err := record(shop.CategoryCreated, fmt.Sprintf("categories/%d", id), shop.Category{ID: id}); err != nil {
+			return err
+		}
+	}
+	inserted, err := tx.InsertPets(pets...)
+	if err != nil {
+		return err
+	}
+	for _, pet := range inserted {
+		if err := record(shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet); err != nil {
+			return err
+		}
+	}
+	return tx.InsertEvents(events...)
+}
