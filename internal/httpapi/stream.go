@@ -138,7 +138,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 // sendEvents sends the next events. It reports whether there were any and whether the stream can continue.
 // If the store cannot be read, the stream stays open and tries again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
-	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
+	events, reached, err := a.Service.EventsAfter(s.context(), filter, s.position)
 	if err != nil {
 		if shop.AsError(err).Code != shop.EventsExpired {
 			return false, true

@@ -128,7 +128,7 @@ func (s *liveStream) sendChanges() bool {
 	var topics []string
 	before := s.position
 	for {
-		events, reached, err := s.Service.EventsAfter(s.r.Context(), shop.EventFilter{}, s.position)
+		events, reached, err := s.Service.EventsAfter(s.context(), shop.EventFilter{}, s.position)
 		if err != nil && shop.AsError(err).Code == shop.EventsExpired {
 			return s.sendEverything()
 		}
