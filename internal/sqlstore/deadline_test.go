@@ -42,7 +42,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 			func(t *testing.T, store *Store) {
 				p := postgresOf(store)
 				if n, epoch := p.pool.Stat().AcquiredConns(), p.epoch.Load(); n != 0 || epoch != 1 {
-					t.Errorf("%d connections are in use, and the epoch is %d", n, epoch)
+					t.Fatalf("%d connections are in use, and the epoch is %d", n, epoch)
 				}
 				direct.AwaitNoTransaction()
 			}},

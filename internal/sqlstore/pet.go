@@ -109,8 +109,11 @@ func statusIs(status shop.Status) string {
 
 // countCategories groups by the first column of an index on category and status, so that the query reads only
 // this index and needs no memory for the groups.
-const countCategories = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
-	"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END) FROM pets"
+const (
+	countCategories = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
+		"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END) FROM pets"
+	largestCategories = countCategories + " GROUP BY category_id ORDER BY count(*) DESC, category_id LIMIT "
+)
 
 func scanCategoryCount(scan Scanner) (count shop.CategoryCount, err error) {
 	err = scan(&count.CategoryID, &count.Available, &count.Pending, &count.Sold, &count.Unspecified)
@@ -118,7 +121,7 @@ func scanCategoryCount(scan Scanner) (count shop.CategoryCount, err error) {
 }
 
 func (t *tx) LargestCategories(n int) ([]shop.CategoryCount, error) {
-	return all(t, scanCategoryCount, countCategories+" GROUP BY category_id ORDER BY count(*) DESC, category_id LIMIT "+strconv.Itoa(n))
+	return all(t, scanCategoryCount, largestCategories+strconv.Itoa(n))
 }
 
 func (t *tx) CountCategories(ids []int64) ([]shop.CategoryCount, error) {
