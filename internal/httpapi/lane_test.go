@@ -42,6 +42,10 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 		for range limits.Heavy {
 			pgtest.AwaitSignal(t, "a search to begin", began)
 		}
+		pgtest.Await(t, "the other searches to wait", func() bool {
+			running, waiting, _ := s.HeavyReads()
+			return running == limits.Heavy && running+waiting == 100
+		})
 		for path, status := range map[string]int{
 			"/readyz": 200, "/v1/keys/current": 200, "/v1/pets": 200, fmt.Sprint("/v1/pets/", pet.ID): 200, "/v1/pets?status=available": 200,
 			"/v1/categories/1": 200, "/v1/store/orders": 200, "/v1/store/orders/7": 404, "/v1/store/inventory": 200, "/v1/events": 200,
@@ -50,10 +54,6 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 				t.Errorf("GET %s returned %d: %s", path, got.StatusCode, got.body)
 			}
 		}
-		pgtest.Await(t, "the other searches to wait", func() bool {
-			running, waiting, _ := s.HeavyReads()
-			return running == limits.Heavy && running+waiting == 100
-		})
 		search(shop.WithPrincipal(t.Context(), principal), 64-60+max(1, limits.Heavy/2))
 		pgtest.Await(t, "the queue of the key to be full", func() bool {
 			running, waiting, _ := s.HeavyReads()

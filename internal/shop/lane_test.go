@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 type laneHarness struct {
 	*testing.T
 	lane *lane
+	mu   sync.Mutex
 	log  []string // the keys of the reads that got a place, or the codes of the errors of those that got none
 }
 
@@ -22,6 +24,8 @@ func (h *laneHarness) start(ctx context.Context, key string) {
 		if err := h.lane.acquire(ctx, key); err != nil {
 			key = string(AsError(err).Code)
 		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		h.log = append(h.log, key)
 	}()
 	synctest.Wait()
