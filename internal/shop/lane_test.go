@@ -37,13 +37,21 @@ func (h *laneHarness) end(key string) {
 	synctest.Wait()
 }
 
+// takeLog returns the log since the last call.
+func (h *laneHarness) takeLog() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	log := h.log
+	h.log = nil
+	return log
+}
+
 // wantLog checks which reads got a place or an error since the last call.
 func (h *laneHarness) wantLog(want string) {
 	h.Helper()
-	if got := strings.Join(h.log, " "); got != want {
+	if got := strings.Join(h.takeLog(), " "); got != want {
 		h.Errorf("got %q, want %q", got, want)
 	}
-	h.log = nil
 }
 
 func onLane(t *testing.T, test func(*laneHarness)) {
@@ -73,8 +81,8 @@ func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 		var order []string
 		for len(running) > 0 {
 			h.end(running[0])
-			running = append(running[1:], h.log...)
-			order, h.log = append(order, h.log...), nil
+			next := h.takeLog()
+			running, order = append(running[1:], next...), append(order, next...)
 		}
 		if want := []string{"greedy", "d", "b", "greedy", "d", "greedy"}; !slices.Equal(order, want) {
 			h.Errorf("the order was %v, want %v", order, want)
@@ -111,15 +119,9 @@ func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 		if h.lane.refused != 3 {
 			h.Errorf("%d reads were refused, want 3, without the one whose client has gone", h.lane.refused)
 		}
-		for key, n := range map[string]int{"a": 2, "b": 2} {
-			for range n {
-				h.end(key)
-			}
-		}
-		for len(h.log) > 0 {
-			key := h.log[0]
-			h.log = h.log[1:]
-			h.end(key)
+		for running := []string{"a", "a", "b", "b"}; len(running) > 0; {
+			h.end(running[0])
+			running = append(running[1:], h.takeLog()...)
 		}
 	})
 }
