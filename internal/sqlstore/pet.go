@@ -107,8 +107,9 @@ func statusIs(status shop.Status) string {
 	}
 }
 
-// countCategories groups by the first column of an index on category and status, so that the query reads only
-// this index and needs no memory for the groups.
+// countCategories counts pets, to be grouped by category. That is the first column of an index on category and
+// status, so that SQLite reads only this index and needs no memory for the groups. largestCategories sorts the
+// groups and keeps only as many as its limit says.
 const (
 	countCategories = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
 		"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END) FROM pets"
