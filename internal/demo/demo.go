@@ -96,6 +96,7 @@ type nestedStore struct{ tx shop.WriteTx }
 func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
 func (w nestedStore) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
 func (w nestedStore) Ready(context.Context) error                                { return nil }
+func (w nestedStore) ReadLimits() shop.ReadLimits                                { return shop.ReadLimits{Heavy: 1} }
 func (w nestedStore) CatalogVersion() (shop.CatalogVersion, bool) {
 	return shop.CatalogVersion{}, false
 }

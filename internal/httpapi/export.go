@@ -55,7 +55,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 		return nil
 	}
 	x.streamed = true
-	ctx, cancel := context.WithCancelCause(x.r.Context())
+	ctx, cancel := context.WithCancelCause(x.context())
 	defer cancel(nil)
 	defer context.AfterFunc(a.lifetime, func() {
 		time.AfterFunc(exportGrace, func() { cancel(errShutdown) })

@@ -71,6 +71,29 @@ func newMetrics(version string, service *shop.Service, routes []route, more ...p
 		last, _ := service.FeedState()
 		return float64(last)
 	})
+	heavy := []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "animalstore_heavy_reads_running",
+			Help: "Searches, exports, counts and replays of events that are reading from the database.",
+		}, func() float64 {
+			running, _, _ := service.HeavyReads()
+			return float64(running)
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "animalstore_heavy_reads_waiting",
+			Help: "Searches, exports, counts and replays of events that wait for their turn.",
+		}, func() float64 {
+			_, waiting, _ := service.HeavyReads()
+			return float64(waiting)
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "animalstore_heavy_reads_refused_total",
+			Help: "Searches, exports, counts and replays of events that were refused because too many were waiting.",
+		}, func() float64 {
+			_, _, refused := service.HeavyReads()
+			return float64(refused)
+		}),
+	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",
 		Help: "Version of the program and of Go; always 1.",
@@ -78,6 +101,7 @@ func newMetrics(version string, service *shop.Service, routes []route, more ...p
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(heavy...)
 	registry.MustRegister(more...)
 	// All operations are exported from the start, so that the first request counts as an increase.
 	for _, r := range append(routes, route{operation: unknownOperation, success: http.StatusNotFound}) {

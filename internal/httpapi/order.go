@@ -15,7 +15,7 @@ func (a *API) listOrders(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.Service.ListOrders(x.r.Context(), list)
+	page, err := a.Service.ListOrders(x.context(), list)
 	if err != nil {
 		return err
 	}

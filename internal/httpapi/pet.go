@@ -14,7 +14,7 @@ const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
 	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func() (cachedResponse, error) {
-		return a.loadPetPage(x.r.Context(), x.r.URL.RawQuery)
+		return a.loadPetPage(x.context(), x.r.URL.RawQuery)
 	})
 	if err != nil {
 		return err

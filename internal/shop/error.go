@@ -66,6 +66,11 @@ func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
+// TimeoutError wraps the error of a read or write that was stopped because it took too long.
+func TimeoutError(cause error) *Error {
+	return &Error{Code: Unavailable, Message: "This took too long and was stopped; ask for less, or try again shortly.", cause: cause}
+}
+
 // NotReadyError wraps a database failure and adds a message for the response to a readiness check.
 func NotReadyError(message string, cause error) *Error {
 	return &Error{Code: Unavailable, Message: message, cause: cause}

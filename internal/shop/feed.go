@@ -212,19 +212,21 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 		events  []Event
 		reached int64
 	}
-	result, err := read(ctx, s, func(tx ReadTx) (batch, error) {
-		if _, err := resumePosition(tx, position); err != nil {
-			return batch{}, err
-		}
-		events, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
-		if err != nil {
-			return batch{}, err
-		}
-		if len(events) == feedPage {
-			return batch{events, events[feedPage-1].position}, nil
-		}
-		last, err := tx.LastEvent()
-		return batch{events, max(position, last)}, err
+	result, err := heavyRead(ctx, s, func() (batch, error) {
+		return read(ctx, s, func(tx ReadTx) (batch, error) {
+			if _, err := resumePosition(tx, position); err != nil {
+				return batch{}, err
+			}
+			events, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
+			if err != nil {
+				return batch{}, err
+			}
+			if len(events) == feedPage {
+				return batch{events, events[feedPage-1].position}, nil
+			}
+			last, err := tx.LastEvent()
+			return batch{events, max(position, last)}, err
+		})
 	})
 	return result.events, result.reached, err
 }

@@ -53,7 +53,9 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 	valid := mergeProblems(rows)
 	ctx = WithRetryBudget(ctx, importBudget)
 	if !valid || dryRun && idempotentRequestOf(ctx) == nil {
-		return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
+		return heavyRead(ctx, s, func() (ImportResult, error) {
+			return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
+		})
 	}
 	pets := make([]NewPet, len(rows))
 	for i, row := range rows {
@@ -78,7 +80,10 @@ func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRo
 		return nil, errImportTooLarge()
 	}
 	mergeProblems(rows)
-	return read(WithRetryBudget(ctx, importBudget), s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
+	ctx = WithRetryBudget(ctx, importBudget)
+	return heavyRead(ctx, s, func() ([]ImportRow, error) {
+		return read(ctx, s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
+	})
 }
 
 func errImportTooLarge() error {

@@ -90,8 +90,10 @@ type PetList struct {
 
 // ListPets returns one page of the catalogue, newest first.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) {
-		return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Pet], error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) {
+			return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+		})
 	})
 }
 
@@ -253,8 +255,12 @@ type PetReader interface {
 	HasPets() (bool, error)
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
-	// CountPets counts the animals by category and status. To do so, it reads every animal.
-	CountPets() ([]PetCount, error)
+	// LargestCategories counts the animals in the n categories that have the most animals, largest first.
+	// To do so, it reads every animal.
+	LargestCategories(n int) ([]CategoryCount, error)
+	// CountCategories counts the animals in the categories with the given ids, in no particular order. To do
+	// so, it reads every animal in these categories. It leaves out categories without animals.
+	CountCategories(ids []int64) ([]CategoryCount, error)
 }
 
 // PetMutations contains the methods of Mutations that change animals.

@@ -7,8 +7,8 @@ import (
 
 type retryBudgetKey struct{}
 
-// WithRetryBudget returns a context that lets the store retry a read or a write for the duration d. It has no
-// effect if d is shorter than the store's own limit.
+// WithRetryBudget returns a context that lets the store run and retry a read or a write for the duration d. It
+// has no effect if d is shorter than the store's own limit.
 func WithRetryBudget(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, retryBudgetKey{}, d)
 }

@@ -49,6 +49,7 @@ type Service struct {
 	lastUsed        *lastUsed
 	inFlight        *inFlight
 	stats           statsCache
+	heavy           *lane // where heavy reads run
 	clockGuard      *clockGuard
 }
 
@@ -59,6 +60,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
 		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
+		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err

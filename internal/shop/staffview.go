@@ -23,13 +23,15 @@ func (v PetView) Transitions() []Status {
 
 // ListPetViews returns one page of the catalogue for the staff pages, newest animals first.
 func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
-		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
-		if err != nil {
-			return Page[PetView]{}, err
-		}
-		views, err := petViews(tx, page.Items)
-		return Page[PetView]{views, page.More}, err
+	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[PetView], error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
+			page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+			if err != nil {
+				return Page[PetView]{}, err
+			}
+			views, err := petViews(tx, page.Items)
+			return Page[PetView]{views, page.More}, err
+		})
 	})
 }
 

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -20,11 +19,19 @@ func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
-// PetCount is the number of animals in one category that have one particular status.
-type PetCount struct {
+// Total returns the number of animals with any status.
+func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.Unspecified }
+
+// CategoryCount is the number of animals in one category, by status.
+type CategoryCount struct {
 	CategoryID int64
-	Status     Status
-	N          int64
+	Inventory
+}
+
+// LargestCategories contains the categories with the most animals.
+type LargestCategories struct {
+	Counts []CategoryCount // sorted by descending number of animals
+	Others int64           // the number of animals in all other categories
 }
 
 // DayStats is the number of animals added and the number of animals sold on one day in UTC.
@@ -43,80 +50,126 @@ const (
 	// statsMaxEvents is the maximum number of events that one call of DailyStats counts. It keeps
 	// DailyStats fast in a store with many events.
 	statsMaxEvents = 2_000_000
-	// exactCountLimit is the largest number of animals for which CountPets counts again on every call.
-	exactCountLimit = 50_000
-	// recountFactor determines how long CountPets reuses the result of a larger count. If counting took a
-	// time t, the result is reused for recountFactor * t. This limits counting to a twentieth of the
-	// time.
+	// recountFactor determines how long a count of all animals is reused. If counting took a time t, the
+	// result is reused for recountFactor * t. This limits counting to a twentieth of the time.
 	recountFactor = 20
+	// exactCountLimit is the largest number of animals for which recountFactor does not apply.
+	exactCountLimit = 50_000
+	// countBudget is how long a count may take. It is longer than usual because all callers share one count.
+	countBudget = 30 * time.Second
+	// largestCategories is the number of categories that LargestCategories returns.
+	largestCategories = 12
 )
 
 // statsCache caches results that take a long time to compute.
 type statsCache struct {
-	pets struct {
-		sync.Mutex
-		counts []PetCount
-		until  time.Time
-	}
-	days struct {
-		sync.Mutex
-		counts map[time.Time]DayStats
-		last   int64 // all events up to this position have been counted; 0 before the first count
-	}
+	largest *shared[countedCategories]
+	days    *shared[[]DayStats]
+	// The following fields are used only while days is being computed.
+	daily     map[time.Time]DayStats
+	lastDaily int64 // all events up to this position have been counted; 0 before the first count
 }
 
-// CountPets counts the animals by category and status. In a large shop, the counts may be a few seconds old.
-func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
-	cache := &s.stats.pets
-	cache.Lock()
-	defer cache.Unlock()
-	start := time.Now()
-	if start.Before(cache.until) {
-		return cache.counts, nil
+func newStatsCache() statsCache {
+	return statsCache{largest: newShared[countedCategories](), days: newShared[[]DayStats]()}
+}
+
+// countedCategories is a count, together with the time and the versions of the catalogue for which it is valid.
+type countedCategories struct {
+	LargestCategories
+	until    time.Time
+	validity Validity
+}
+
+// LargestCategories counts the animals in the categories that have the most animals. It reads every animal, but
+// concurrent calls share one count. In a large shop, the counts may be a few seconds old.
+func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, error) {
+	valid := func(c countedCategories) bool {
+		version, ok := s.CatalogVersion()
+		return time.Now().Before(c.until) || ok && c.validity.Valid(version)
 	}
-	counts, err := read(ctx, s, ReadTx.CountPets)
-	if err != nil {
-		return nil, err
+	counted, err := s.stats.largest.get(ctx, valid, s.countLargestCategories)
+	return counted.LargestCategories, err
+}
+
+func (s *Service) countLargestCategories(ctx context.Context) (counted countedCategories, err error) {
+	ctx = WithRetryBudget(ctx, countBudget)
+	if version, ok := s.CatalogVersion(); ok {
+		if counted.validity, err = s.ValidityFrom(ctx, version); err != nil {
+			return counted, err
+		}
 	}
-	total := int64(0)
-	for _, count := range counts {
-		total += count.N
+	var took time.Duration
+	counted.LargestCategories, err = heavyRead(ctx, s, func() (LargestCategories, error) {
+		start := time.Now()
+		defer func() { took = time.Since(start) }()
+		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
+			counts, err := tx.LargestCategories(largestCategories)
+			if err != nil {
+				return LargestCategories{}, err
+			}
+			all, err := tx.Inventory()
+			others := all.Total()
+			for _, count := range counts {
+				others -= count.Total()
+			}
+			return LargestCategories{counts, others}, err
+		})
+	})
+	total := counted.Others
+	for _, count := range counted.Counts {
+		total += count.Total()
 	}
-	cache.counts, cache.until = counts, time.Time{}
 	if total > exactCountLimit {
-		cache.until = time.Now().Add(recountFactor * time.Since(start))
+		counted.until = time.Now().Add(recountFactor * took)
 	}
-	return counts, nil
+	return counted, err
+}
+
+// CountCategories counts the animals in the given categories. It leaves out categories without animals.
+func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]Inventory, error) {
+	return heavyRead(ctx, s, func() (map[int64]Inventory, error) {
+		return read(ctx, s, func(tx ReadTx) (map[int64]Inventory, error) {
+			counts, err := tx.CountCategories(ids)
+			byID := map[int64]Inventory{}
+			for _, count := range counts {
+				byID[count.CategoryID] = count.Inventory
+			}
+			return byID, err
+		})
+	})
 }
 
 // DailyStats returns the number of arrivals and sales on each of the last statsDays days, including today,
 // oldest day first. It counts each event only once and caches the sums.
 func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
+	return s.stats.days.get(ctx, func([]DayStats) bool { return false }, s.countDays)
+}
+
+func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
 	last, err := s.LastEvent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	today := s.now().Truncate(24 * time.Hour)
 	first := today.AddDate(0, 0, 1-statsDays)
-	cache := &s.stats.days
-	cache.Lock()
-	defer cache.Unlock()
-	if cache.last == 0 || last < cache.last { // this is the first count, or the store was restored from a backup
-		cache.counts, cache.last = map[time.Time]DayStats{}, 0
+	cache := &s.stats
+	if cache.lastDaily == 0 || last < cache.lastDaily { // this is the first count, or the store was restored from a backup
+		cache.daily, cache.lastDaily = map[time.Time]DayStats{}, 0
 	}
-	counted, err := s.countBack(ctx, first, max(cache.last, last-statsMaxEvents), last)
+	counted, err := s.countBack(ctx, first, max(cache.lastDaily, last-statsMaxEvents), last)
 	if err != nil {
 		return nil, err
 	}
 	for _, count := range counted {
-		sum := cache.counts[count.Day]
-		cache.counts[count.Day] = DayStats{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
+		sum := cache.daily[count.Day]
+		cache.daily[count.Day] = DayStats{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
 	}
-	cache.last = last
+	cache.lastDaily = last
 	days := make([]DayStats, statsDays)
 	for i := range days {
 		day := first.AddDate(0, 0, i)
-		days[i] = DayStats{day, cache.counts[day].Arrivals, cache.counts[day].Sales}
+		days[i] = DayStats{day, cache.daily[day].Arrivals, cache.daily[day].Sales}
 	}
 	return days, nil
 }
@@ -128,7 +181,9 @@ func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64
 	var counted []DayStats
 	for to > from {
 		after := max(from, to-statsBatch)
-		batch, err := read(ctx, s, func(tx ReadTx) ([]DayStats, error) { return tx.DailyStats(after, to) })
+		batch, err := heavyRead(ctx, s, func() ([]DayStats, error) {
+			return read(ctx, s, func(tx ReadTx) ([]DayStats, error) { return tx.DailyStats(after, to) })
+		})
 		if err != nil {
 			return nil, err
 		}

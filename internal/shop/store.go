@@ -15,7 +15,8 @@ import (
 // is aborted. Every later call in the transaction then fails, and so does the transaction itself.
 //
 // Read and Write fail with unavailable if the database cannot be reached within the usual timeout or, if it
-// is longer, the time set by WithRetryBudget. Any other error that was not returned by the closure is a bug.
+// is longer, the time set by WithRetryBudget. A read that takes longer is interrupted, and so is a read whose
+// context ends. Any other error that was not returned by the closure is a bug.
 type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
@@ -23,6 +24,9 @@ type Store interface {
 	// Ready fails with unavailable if the store cannot be read or would refuse a write. The error message
 	// is safe to publish.
 	Ready(ctx context.Context) error
+
+	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
+	ReadLimits() ReadLimits
 
 	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
 	// change the catalogue without this store noticing.

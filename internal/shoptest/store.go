@@ -13,9 +13,10 @@ import (
 // Store wraps the real store and injects failures.
 type Store struct {
 	shop.Store
-	SQL   *sqlstore.Store // the wrapped store
-	mu    sync.Mutex
-	fault func(write bool) error
+	SQL      *sqlstore.Store // the wrapped store
+	mu       sync.Mutex
+	fault    func(write bool) error
+	searches *hold // nil if searches are not blocked
 }
 
 // Close closes the wrapped store.
@@ -45,6 +46,41 @@ func (s *Store) HoldWrites() (entered <-chan struct{}, release func()) {
 	return begun, func() { close(gate) }
 }
 
+// HoldSearches blocks every search, which then holds its transaction, until release is called or the context of
+// the search ends. Each search sends a value on entered when it starts. release may be called more than once.
+func (s *Store) HoldSearches() (entered <-chan struct{}, release func()) {
+	h := &hold{entered: make(chan struct{}), gate: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.searches = h
+	return h.entered, sync.OnceFunc(func() { close(h.gate) })
+}
+
+// hold blocks its callers until gate is closed.
+type hold struct{ entered, gate chan struct{} }
+
+// heldTx is a transaction in which searches are blocked.
+type heldTx struct {
+	shop.ReadTx
+	*hold
+	ctx context.Context
+}
+
+func (tx heldTx) Pets(list shop.PetList) ([]shop.Pet, error) {
+	if list.Query != "" {
+		select {
+		case tx.entered <- struct{}{}:
+			select {
+			case <-tx.gate:
+			case <-tx.ctx.Done():
+			}
+		case <-tx.gate:
+		case <-tx.ctx.Done():
+		}
+	}
+	return tx.ReadTx.Pets(list)
+}
+
 func (s *Store) check(write bool) error {
 	s.mu.Lock()
 	fault := s.fault
@@ -60,7 +96,13 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 	if err := s.check(false); err != nil {
 		return err
 	}
-	return s.Store.Read(ctx, fn)
+	s.mu.Lock()
+	searches := s.searches
+	s.mu.Unlock()
+	if searches == nil {
+		return s.Store.Read(ctx, fn)
+	}
+	return s.Store.Read(ctx, func(tx shop.ReadTx) error { return fn(heldTx{tx, searches, ctx}) })
 }
 
 // Write writes to the wrapped store unless a fault is injected.

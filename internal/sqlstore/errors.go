@@ -46,6 +46,15 @@ var readyMessages = map[errorKind]string{
 // errReadOnly is the error for a server that would refuse writes.
 var errReadOnly = errors.New("the server is read-only")
 
+// endedError converts the error of a read or write whose context has ended to a shop error. The context ends
+// when the client goes away, which nobody needs to explain, or at the deadline.
+func endedError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return shop.TimeoutError(err)
+	}
+	return shop.UnavailableError(err)
+}
+
 // classify returns the cause of an error returned by either engine.
 func classify(err error) errorKind {
 	switch {
@@ -71,6 +80,8 @@ func classify(err error) errorKind {
 	switch code := pgCode(err); {
 	case code == pgReadOnly:
 		return readOnly
+	case code == pgQueryCanceled:
+		return timedOut
 	case code == "53100":
 		return diskFull
 	case strings.HasPrefix(code, "53"):

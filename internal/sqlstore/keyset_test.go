@@ -83,6 +83,16 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
+// Counting the animals of all categories needs memory for the largest ones only, however many categories there
+// are, because the index has the animals of each category next to each other.
+func TestLargestCategoriesAreCountedInOneScan(t *testing.T) {
+	t.Parallel()
+	plan := explain(t, openNew(t), pageQuery{largestCategories + "12", nil})
+	if plan != "SCAN pets USING COVERING INDEX pets_category_status\nUSE TEMP B-TREE FOR ORDER BY\n" {
+		t.Errorf("the plan is:\n%s", plan)
+	}
+}
+
 func explain(t *testing.T, store *Store, query pageQuery) string {
 	t.Helper()
 	c := storeConn(sqliteOf(store).file.path, Options{})

@@ -27,7 +27,9 @@ type postgresEngine struct {
 	metrics     *metrics
 	afterWrite  func(changes effects, committed bool)
 	retryBudget time.Duration
-	closed      atomic.Bool
+	// cancelTimeout is how long the server may take to confirm that it has cancelled a statement.
+	cancelTimeout time.Duration
+	closed        atomic.Bool
 	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
@@ -39,8 +41,6 @@ type postgresEngine struct {
 }
 
 const (
-	// pgRetryBudget is the default limit for the total time of all attempts of one read or write.
-	pgRetryBudget = 5 * time.Second
 	// pgMaxConns is the default maximum number of connections in the pool.
 	pgMaxConns = 32
 	// maxConstraintViolations is the number of constraint violations in one write that are treated as
@@ -50,6 +50,8 @@ const (
 	pgConnectTimeout = 2 * time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
+	// pgCancelTimeout is the value of cancelTimeout.
+	pgCancelTimeout = time.Second
 	// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
 	pgStartTimeout = 30 * time.Second
 )
@@ -64,12 +66,13 @@ func openPostgres(
 		return nil, err
 	}
 	p := &postgresEngine{
-		config:      config,
-		dialect:     postgresDialect(o.Now),
-		metrics:     m,
-		afterWrite:  afterWrite,
-		retryBudget: cmp.Or(o.RetryBudget, pgRetryBudget),
-		retrySlot:   make(chan struct{}, 1),
+		config:        config,
+		dialect:       postgresDialect(o.Now),
+		metrics:       m,
+		afterWrite:    afterWrite,
+		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
+		cancelTimeout: pgCancelTimeout,
+		retrySlot:     make(chan struct{}, 1),
 	}
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err

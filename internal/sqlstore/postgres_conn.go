@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -27,7 +28,8 @@ func stateOf(conn *pgx.Conn) *connState {
 
 // trackConn attaches a connState to a connection that is about to be opened.
 //
-// When a statement times out, pgx dials the server again to cancel the statement. It must not cancel a
+// When the context of a statement ends, pgx dials the server again to cancel the statement. If the server
+// confirms this within cancelTimeout, it is alive and the statement was merely slow. pgx must not cancel a
 // COMMIT. A primary that is waiting for its synchronous replica would stop waiting and show everybody a write
 // that a failover can still undo. Therefore dialling fails while committing is set.
 func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
@@ -37,6 +39,9 @@ func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) er
 			return nil, errors.New("a COMMIT is never cancelled")
 		}
 		return dial(ctx, network, address)
+	}
+	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: p.cancelTimeout}
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
 		state.epoch, state.lastUsed = p.epoch.Load(), time.Now()

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
 	pgReadOnly             = "25006" // raised if a failover has made the server read-only
+	pgQueryCanceled        = "57014" // raised if a statement was cancelled by this program, a timeout or an operator
 )
 
 // pgCode returns the SQLSTATE code of an error reported by the server, or "" if err is not such an error.
@@ -67,10 +69,26 @@ func isFatal(err error) bool {
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isServerLost reports whether other connections to the same server are probably broken as well.
+// isServerLost reports whether other connections to the same server are probably broken as well. A statement
+// that the server has cancelled and a statement that was never sent, because its context had already ended, do
+// not show that.
 func isServerLost(err error) bool {
 	code := pgCode(err)
-	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err)
+	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err) && !isUnsent(err)
+}
+
+// isUnsent reports whether a statement was not sent to the server because its context had already ended.
+func isUnsent(err error) bool {
+	return pgconn.SafeToRetry(err) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
+}
+
+// interruptedError adds the context's error to the server's report that it has cancelled a statement, if the
+// statement was cancelled because the context has ended.
+func interruptedError(ctx context.Context, err error) error {
+	if ctx.Err() == nil || pgCode(err) != pgQueryCanceled {
+		return err
+	}
+	return endedError(fmt.Errorf("%w: %w", ctx.Err(), err))
 }
 
 // isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection. A
@@ -107,9 +125,11 @@ func postgresError(err error) error {
 	if _, own := errors.AsType[*shop.Error](err); own {
 		return err
 	}
+	if !isRefused(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return endedError(err)
+	}
 	conflict := isConflict(err) && !isConstraintViolation(err)
-	if conflict || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if conflict || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) {
 		return shop.UnavailableError(err)
 	}
 	return shop.InternalError(err)

@@ -74,6 +74,11 @@ func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
+// readLimits reserves three quarters of the connections for writes and for reads that are not heavy.
+func (p *postgresEngine) readLimits() shop.ReadLimits {
+	return shop.ReadLimits{Heavy: max(1, int(p.pool.Config().MaxConns)/4), Timeout: p.retryBudget}
+}
+
 // withConn runs fn with a connection from the pool and releases the connection afterwards.
 func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
 	conn, err := p.acquire(ctx)

@@ -23,7 +23,7 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	release := func() {}
 	defer func() { release() }()
 	for attempt := 0; ; attempt++ {
-		err := fn(limited)
+		err := interruptedError(limited, fn(limited))
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
 			// Return the earlier error, because err only says that the budget is spent.
 			return lastErr

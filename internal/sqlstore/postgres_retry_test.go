@@ -65,8 +65,8 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	store, err := Open(t.Context(), database, Options{})
 	must(t, err)
 	defer store.Close()
-	if got := postgresOf(store).retryBudget; got != pgRetryBudget {
-		t.Errorf("without the option, the retry budget is %v, want %v", got, pgRetryBudget)
+	if got := postgresOf(store).retryBudget; got != defaultTimeout {
+		t.Errorf("without the option, the retry budget is %v, want %v", got, defaultTimeout)
 	}
 }
 

@@ -13,16 +13,28 @@ import (
 // operators.
 //
 // If the last write failed, Ready tries to write as well, because only a write can show that the disk has
-// space again.
+// space again. Ready returns when ctx ends, although a write that has begun goes on.
 func (s *Store) Ready(ctx context.Context) error {
-	err := s.engine.ready(ctx)
-	if err == nil && s.failing.Load() {
-		err = s.Write(ctx, touch)
+	checked := make(chan error, 1)
+	s.checks.Go(func() { checked <- s.check(ctx) })
+	var err error
+	select {
+	case err = <-checked:
+	case <-ctx.Done():
+		err = endedError(ctx.Err())
 	}
 	if err == nil {
 		return nil
 	}
 	return shop.NotReadyError(readyMessages[classify(err)], err)
+}
+
+func (s *Store) check(ctx context.Context) error {
+	err := s.engine.ready(ctx)
+	if err == nil && s.failing.Load() {
+		err = s.Write(ctx, touch)
+	}
+	return err
 }
 
 // touch writes a row without changing it, to test whether the store can be written.

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,15 +17,16 @@ import (
 // sqliteEngine stores the shop in one SQLite file in WAL mode. It has one connection for writing and a pool
 // of connections for reading.
 type sqliteEngine struct {
-	unlock     func() error // releases the lock on the file; nil if the file was not opened with Exclusive
-	readers    chan *sqliteConn
-	writer     *writer
-	closing    sync.Once
-	closed     chan struct{}
-	file       *openedFile
-	dialect    *dialect
-	metrics    *metrics
-	afterWrite func(changes effects, committed bool)
+	unlock      func() error // releases the lock on the file; nil if the file was not opened with Exclusive
+	readers     chan *sqliteConn
+	writer      *writer
+	closing     sync.Once
+	closed      chan struct{}
+	file        *openedFile
+	dialect     *dialect
+	metrics     *metrics
+	afterWrite  func(changes effects, committed bool)
+	readTimeout time.Duration
 }
 
 // errLocked is returned by lockFile while another process holds the lock.
@@ -37,7 +39,10 @@ func openSQLite(
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{})}
+	s := &sqliteEngine{
+		dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{}),
+		readTimeout: cmp.Or(o.RetryBudget, defaultTimeout),
+	}
 	if o.Exclusive {
 		if s.unlock, err = Lock(path); err != nil {
 			return nil, err
@@ -140,17 +145,21 @@ func (s *sqliteEngine) close() (err error) {
 	return err
 }
 
+// read runs fn on a reader from the pool. The deadline includes the wait for the reader. If the deadline passes
+// or ctx ends, the running statement is interrupted, and the reader returns to the pool.
 func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, max(s.readTimeout, shop.RetryBudget(ctx)))
+	defer cancel()
 	var c *sqliteConn
 	select {
 	case c = <-s.readers:
 	case <-s.closed:
 		return shop.UnavailableError(errClosed)
 	case <-ctx.Done():
-		return shop.UnavailableError(ctx.Err())
+		return endedError(ctx.Err())
 	}
 	defer func() { s.readers <- c }()
 	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
@@ -166,6 +175,13 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 
 func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	return s.writer.write(ctx, fn)
+}
+
+// readLimits reserves half of the readers for reads that are not heavy. The other half is as many as there are
+// processors, because SQLite runs in this process, and one API key gets half of that. A single key therefore
+// cannot keep all processors busy.
+func (s *sqliteEngine) readLimits() shop.ReadLimits {
+	return shop.ReadLimits{Heavy: cap(s.readers) / 2, Timeout: s.readTimeout}
 }
 
 // publish does nothing, because there is only one writer and events get their ids in commit order.
@@ -195,7 +211,7 @@ func sqliteError(err error) error {
 		return shop.UnavailableError(err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return shop.UnavailableError(err)
+		return endedError(err)
 	}
 	return shop.InternalError(err)
 }

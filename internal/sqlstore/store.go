@@ -29,6 +29,7 @@ type Store struct {
 	orderChanges   atomic.Int64
 	clock          func() time.Time // the clock for holds; nil if other processes may change the catalogue
 	listen         sync.Once
+	checks         sync.WaitGroup  // calls of check
 	closed         context.Context // cancelled by Close
 	close          context.CancelFunc
 }
@@ -44,6 +45,9 @@ type engine interface {
 	listen(ctx context.Context, heard func())
 	// ready returns an error if the database cannot be read or would refuse a write.
 	ready(ctx context.Context) error
+	// readLimits returns the number of heavy reads that leave connections for all other reads, and how long a
+	// read may take.
+	readLimits() shop.ReadLimits
 	collectors() []prometheus.Collector
 	close() error
 }
@@ -61,10 +65,13 @@ type Options struct {
 	// Now is the clock by which holds expire. The default is the system clock for a SQLite file and the
 	// server's clock for a PostgreSQL server.
 	Now func() time.Time
-	// RetryBudget is the maximum time for which a read or write on a PostgreSQL server is retried. If it is
-	// 0, the maximum is five seconds.
+	// RetryBudget is the maximum time of a read. On a PostgreSQL server, it is also the maximum time of a write,
+	// and includes all retries. If it is 0, defaultTimeout is used.
 	RetryBudget time.Duration
 }
+
+// defaultTimeout is the default for Options.RetryBudget.
+const defaultTimeout = 5 * time.Second
 
 // IsURL reports whether database is the URL of a PostgreSQL server. Otherwise it is the path of a SQLite
 // file.
@@ -98,6 +105,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 // Close waits until all accepted writes have finished and closes the store. Later reads and writes fail.
 func (s *Store) Close() error {
 	s.close()
+	defer s.checks.Wait()
 	return s.engine.close()
 }
 
@@ -144,6 +152,9 @@ func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	}
 	return shop.CatalogVersion{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
 }
+
+// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
+func (s *Store) ReadLimits() shop.ReadLimits { return s.engine.readLimits() }
 
 // Publish makes the events from all committed writes readable.
 func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }

@@ -19,13 +19,13 @@ type categoriesPage struct {
 
 type categoryRow struct {
 	shop.Category
-	Counts map[string]int64 // the number of animals by status; the key "all" holds the total
+	Counts shop.Inventory
 }
 
 // UpToPending returns the position in the stacked bar where the "sold" segment begins. UpToSold returns the
 // position where that segment ends.
-func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
-func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
+func (r categoryRow) UpToPending() int64 { return r.Counts.Available + r.Counts.Pending }
+func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts.Sold }
 
 func (p *Pages) categories(x *exchange) error { return x.showCategories(http.StatusOK, "", "") }
 
@@ -34,7 +34,11 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 	if err != nil {
 		return err
 	}
-	counts, err := x.petCounts()
+	var ids []int64
+	for _, category := range categories.Items {
+		ids = append(ids, category.ID)
+	}
+	counts, err := x.Service.CountCategories(x.context(), ids)
 	if err != nil {
 		return err
 	}
@@ -44,21 +48,6 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 		page.NextFrom = category.ID
 	}
 	return x.show(status, "categories", "Categories", page)
-}
-
-// petCounts returns the number of animals by category id and status. The key "all" holds the total for a
-// category.
-func (x *exchange) petCounts() (map[int64]map[string]int64, error) {
-	counts, err := x.Service.CountPets(x.r.Context())
-	byCategory := map[int64]map[string]int64{}
-	for _, count := range counts {
-		if byCategory[count.CategoryID] == nil {
-			byCategory[count.CategoryID] = map[string]int64{}
-		}
-		byCategory[count.CategoryID]["all"] += count.N
-		byCategory[count.CategoryID][string(count.Status)] += count.N
-	}
-	return byCategory, err
 }
 
 func (p *Pages) addCategory(x *exchange) error {

@@ -20,7 +20,7 @@ func (p *Pages) exportPets(x *exchange) error {
 	}
 	defer release()
 	x.releaseSlot()
-	ctx, cancel := context.WithCancel(x.r.Context())
+	ctx, cancel := context.WithCancel(x.context())
 	defer cancel()
 	defer context.AfterFunc(p.running, cancel)()
 	control := http.NewResponseController(x.w)

@@ -75,7 +75,7 @@ func (p *Pages) importPets(x *exchange) error {
 		}
 		return x.showImport(importPage{Imported: imported}, nil)
 	}
-	bad, err := p.Service.CheckImport(x.r.Context(), rows)
+	bad, err := p.Service.CheckImport(x.context(), rows)
 	if err != nil {
 		return x.showImport(importPage{}, err)
 	}

@@ -167,7 +167,7 @@ func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error
 	if events, reached, ok := s.Service.RecentEvents(shop.EventFilter{}, s.position); ok {
 		return events, reached, nil
 	}
-	ctx, cancel := context.WithTimeout(s.r.Context(), liveKeepAlive)
+	ctx, cancel := context.WithTimeout(s.context(), liveKeepAlive)
 	defer cancel()
 	defer context.AfterFunc(s.running, cancel)()
 	done, err := s.Limits.Replays.Wait(ctx, s.principal)

@@ -30,7 +30,7 @@ func (p *Pages) orders(x *exchange) error {
 		}
 	}
 	var err error
-	if page.Page, err = p.Service.ListOrderViews(x.r.Context(), list); err != nil {
+	if page.Page, err = p.Service.ListOrderViews(x.context(), list); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {

@@ -105,6 +105,10 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	}
 	s.AddPet(t, "Max", 1, "")
 	b.mustGet("/").contains(`<td class="number">4</td><td class="number">2</td></tr>`) // the animal is counted once
+	for category := range int64(13) {
+		s.AddPet(t, "Kim", 2+category, "")
+	}
+	b.mustGet("/", "Category 12 1", "Animals in smaller categories: 2").lacks("Category 13")
 	// A user without pets:read and orders:read gets an empty dashboard.
 	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/")
 }

@@ -103,7 +103,7 @@ func (c categoryOptions) Has(id string) bool {
 func (p *Pages) pets(x *exchange) error {
 	query, filter := parsePetQuery(x.r.URL.Query())
 	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest()}
-	pets, err := p.Service.ListPetViews(x.r.Context(), list)
+	pets, err := p.Service.ListPetViews(x.context(), list)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (p *Pages) pets(x *exchange) error {
 // newPets responds with the animals that are newer than the newest one on the page.
 func (p *Pages) newPets(x *exchange) error {
 	query, filter := parsePetQuery(x.r.URL.Query())
-	pets, err := p.Service.ListPetViews(x.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
+	pets, err := p.Service.ListPetViews(x.context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}

@@ -13,19 +13,30 @@ import (
 
 // staffCases test the queries for the staff pages.
 var staffCases = []testCase{
-	{"animals are counted by category and status", func(t *testing.T, store shop.Store) {
+	{"the largest categories are counted by status", func(t *testing.T, store shop.Store) {
 		for _, pet := range []shop.NewPet{
-			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1}, {Name: "d", CategoryID: -2},
+			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1},
+			{Name: "d", CategoryID: -2, Status: shop.Available}, {Name: "e", CategoryID: 3, Status: shop.Pending},
 		} {
 			addPet(t, store, pet)
 		}
+		ensureCategory(t, store, 4)
+		first := shop.CategoryCount{CategoryID: 1, Inventory: shop.Inventory{Sold: 2, Unspecified: 1}}
+		second := shop.CategoryCount{CategoryID: -2, Inventory: shop.Inventory{Available: 1}}
+		third := shop.CategoryCount{CategoryID: 3, Inventory: shop.Inventory{Pending: 1}}
 		read(t, store, func(tx shop.ReadTx) error {
-			got, err := tx.CountPets()
-			slices.SortFunc(got, func(a, b shop.PetCount) int {
-				return cmp.Or(cmp.Compare(a.CategoryID, b.CategoryID), cmp.Compare(a.Status, b.Status))
-			})
-			if diff := diff.Diff([]shop.PetCount{{CategoryID: -2, N: 1}, {CategoryID: 1, N: 1}, {CategoryID: 1, Status: shop.Sold, N: 2}}, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			got, err := tx.LargestCategories(2)
+			if diff := diff.Diff([]shop.CategoryCount{first, second}, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got)\n%s", err, diff)
+			}
+			got, err = tx.CountCategories([]int64{3, 4, 1, 5})
+			slices.SortFunc(got, func(a, b shop.CategoryCount) int { return cmp.Compare(a.CategoryID, b.CategoryID) })
+			if diff := diff.Diff([]shop.CategoryCount{first, third}, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got)\n%s", err, diff)
+			}
+			none, err := tx.CountCategories(nil)
+			if len(none) > 0 {
+				t.Errorf("%v", none)
 			}
 			return err
 		})

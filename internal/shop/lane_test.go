@@ -1,0 +1,127 @@
+package shop
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// laneHarness runs reads in a lane. Each read keeps its place until the test ends the read.
+type laneHarness struct {
+	*testing.T
+	lane *lane
+	mu   sync.Mutex
+	log  []string // the keys of the reads that got a place, or the codes of the errors of those that got none
+}
+
+// start starts a read and waits until it has a place, waits for one or was refused.
+func (h *laneHarness) start(ctx context.Context, key string) {
+	go func() {
+		if err := h.lane.acquire(ctx, key); err != nil {
+			key = string(AsError(err).Code)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.log = append(h.log, key)
+	}()
+	synctest.Wait()
+}
+
+// end ends a read that has a place and waits until the place is taken again.
+func (h *laneHarness) end(key string) {
+	h.lane.release(key)
+	synctest.Wait()
+}
+
+// takeLog returns the log since the last call.
+func (h *laneHarness) takeLog() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	log := h.log
+	h.log = nil
+	return log
+}
+
+// wantLog checks which reads got a place or an error since the last call.
+func (h *laneHarness) wantLog(want string) {
+	h.Helper()
+	if got := strings.Join(h.takeLog(), " "); got != want {
+		h.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func onLane(t *testing.T, test func(*laneHarness)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &laneHarness{T: t, lane: newLane(ReadLimits{Heavy: 4, Timeout: 5 * time.Second})}
+		test(h)
+		if l := h.lane; l.running+len(l.runningBy)+l.waiting+len(l.waitingBy)+len(l.turns) != 0 {
+			t.Errorf("the lane still has reads: %+v", l)
+		}
+	})
+}
+
+// One key gets half of the places. The others are for other keys, which take turns, so a key that sends many
+// reads delays only its own.
+func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
+	onLane(t, func(h *laneHarness) {
+		for range 5 {
+			h.start(h.Context(), "greedy")
+		}
+		h.wantLog("greedy greedy")
+		for _, key := range []string{"b", "c", "d", "b", "d"} {
+			h.start(h.Context(), key)
+		}
+		h.wantLog("b c")
+		running := []string{"greedy", "greedy", "b", "c"}
+		var order []string
+		for len(running) > 0 {
+			h.end(running[0])
+			next := h.takeLog()
+			running, order = append(running[1:], next...), append(order, next...)
+		}
+		if want := []string{"greedy", "d", "b", "greedy", "d", "greedy"}; !slices.Equal(order, want) {
+			h.Errorf("the order was %v, want %v", order, want)
+		}
+	})
+}
+
+// A heavy read that gets no place in time is refused, and so is one that finds the queue full. A read whose
+// client has gone leaves the queue.
+func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
+	onLane(t, func(h *laneHarness) {
+		for _, key := range []string{"a", "a", "b", "b"} {
+			h.start(h.Context(), key)
+		}
+		h.wantLog("a a b b")
+		h.start(h.Context(), "a")
+		gone, cancel := context.WithCancel(h.Context())
+		h.start(gone, "c")
+		h.start(WithRetryBudget(h.Context(), time.Hour), "d")
+		cancel()
+		synctest.Wait()
+		h.wantLog("unavailable")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		h.wantLog("unavailable")
+		for range maxKeyWaiting + 1 {
+			h.start(WithRetryBudget(h.Context(), time.Hour), "a")
+		}
+		h.wantLog("rate_limited")
+		for i := range maxWaiting - maxKeyWaiting {
+			h.start(WithRetryBudget(h.Context(), time.Hour), strings.Repeat("x", 1+i/maxKeyWaiting))
+		}
+		h.wantLog("unavailable")
+		if h.lane.refused != 3 {
+			h.Errorf("%d reads were refused, want 3, without the one whose client has gone", h.lane.refused)
+		}
+		for running := []string{"a", "a", "b", "b"}; len(running) > 0; {
+			h.end(running[0])
+			running = append(running[1:], h.takeLog()...)
+		}
+	})
+}
