@@ -59,7 +59,10 @@ const (
 	// dropMinAge is how long every client may take to send its request, and may pause while it sends a body or
 	// reads a response, even on a slow network. As long as all waiting connections are younger, a new
 	// connection must wait.
-	dropMinAge    = 2 * time.Second
+	dropMinAge = 2 * time.Second
+	// sendBuffer is how many bytes the kernel buffers for a client that does not read. Linux would otherwise
+	// let the buffer grow to megabytes for each connection, and containers count it as memory.
+	sendBuffer    = 64 << 10
 	admitInterval = 10 * time.Millisecond
 )
 
@@ -134,6 +137,7 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 			return nil, retry
 		}
 	}
+	accepted.SetWriteBuffer(sendBuffer) // fails only if the client has disconnected already
 	admitted = &limitedConn{TCPConn: accepted, listener: l, accepted: time.Now()}
 	l.open[admitted] = struct{}{}
 	return admitted, false
