@@ -56,10 +56,13 @@ const (
 	// dropSample is the maximum number of connections that are considered for dropping. The number is limited
 	// so that a flood of connections does not cost the server more than the sender.
 	dropSample = 64
-	// dropMinAge is how long every client may take to send its request, and may pause while it sends a body or
-	// reads a response, even on a slow network. As long as all waiting connections are younger, a new
-	// connection must wait.
-	dropMinAge = 2 * time.Second
+	// dropMinAge is how long a client that has completed a request may pause before its connection may be
+	// dropped: until the next request, while it sends a body, or while it reads a response. newcomerMinAge
+	// applies to the first request of a connection. It is short, so that new connections need not wait long
+	// while clients that do nothing open as many as they can. As long as all waiting connections are younger,
+	// a new connection must wait.
+	dropMinAge     = 2 * time.Second
+	newcomerMinAge = 100 * time.Millisecond
 	// sendBuffer is how many bytes the kernel buffers for a client that does not read. Linux would otherwise
 	// let the buffer grow to megabytes for each connection, and containers count it as memory.
 	sendBuffer    = 64 << 10
@@ -132,7 +135,7 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) >= l.max {
-		dropped, retry := l.drop(dropMinAge, (*limitedConn).isWaiting)
+		dropped, retry := l.drop((*limitedConn).minAge, (*limitedConn).isWaiting)
 		if !dropped {
 			return nil, retry
 		}
@@ -143,10 +146,18 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 	return admitted, false
 }
 
+// minAge returns how long a connection must have waited for its client before it may be dropped.
+func (c *limitedConn) minAge() time.Duration {
+	if c.served.Load() {
+		return dropMinAge
+	}
+	return newcomerMinAge
+}
+
 // drop closes one of the candidates in a random sample of the connections. It must have waited for its client
-// for at least minAge. If there is none, retry reports whether it is worth trying again soon. The caller must
-// hold the lock.
-func (l *limitListener) drop(minAge time.Duration, isCandidate func(*limitedConn) bool) (dropped, retry bool) {
+// for at least its minAge. If there is none, retry reports whether it is worth trying again soon. The caller
+// must hold the lock.
+func (l *limitListener) drop(minAge func(*limitedConn) time.Duration, isCandidate func(*limitedConn) bool) (dropped, retry bool) {
 	var victim *limitedConn
 	sampled := 0
 	for c := range l.open { // Go iterates over maps in random order
@@ -156,7 +167,7 @@ func (l *limitListener) drop(minAge time.Duration, isCandidate func(*limitedConn
 		if !isCandidate(c) {
 			continue
 		}
-		if retry = true; time.Since(c.waitingSince()) >= minAge && (victim == nil || c.dropsBefore(victim)) {
+		if retry = true; time.Since(c.waitingSince()) >= minAge(c) && (victim == nil || c.dropsBefore(victim)) {
 			victim = c
 		}
 	}

@@ -85,7 +85,10 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 func (l *limitListener) dropStalled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(extraMinAge, func(c *limitedConn) bool { return c.isStalled() && c.requests.open.Load() > 1 })
+	l.drop(
+		func(*limitedConn) time.Duration { return extraMinAge },
+		func(c *limitedConn) bool { return c.isStalled() && c.requests.open.Load() > 1 },
+	)
 }
 
 // trackedRequest is the ResponseWriter and the body of one request. It records when the client makes progress.
