@@ -83,9 +83,6 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	default:
 		c.texts = append(c.texts, statusIs(list.Status))
 	}
-	if list.Query != "" {
-		c.add(d.contains, shop.Fold(list.Query))
-	}
 	if len(list.IDs) > 0 {
 		addIn(c, "id", list.IDs)
 	}

@@ -140,7 +140,7 @@ func storeContents(t *testing.T, database string) (all []any) {
 		w := shop.PageRequest{Limit: 1000}
 		keep(tx.Environment())
 		keep(tx.Pets(shop.PetList{PageRequest: w}))
-		keep(tx.Pets(shop.PetList{PageRequest: w, PetFilter: shop.PetFilter{Query: "ärg"}}))
+		keep(tx.SearchPets(shop.PetList{PageRequest: w, PetFilter: shop.PetFilter{Query: "ärg"}}))
 		keep(tx.Categories(w))
 		keep(tx.Inventory())
 		keep(tx.Orders(shop.OrderList{PageRequest: w}))
