@@ -65,6 +65,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			if got := names(t, store); got != "Tom Mia Rex" {
 				t.Errorf("found %q, want Tom Mia Rex", got)
 			}
+			wantSearched(t, store, "rex", "Rex")
 			for what, insert := range map[string]string{
 				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",

@@ -140,7 +140,8 @@ func (p *Pages) newPets(x *exchange) error {
 		}
 	}
 	// If there are too many new animals, the list would have a gap, so the page shows a link instead.
-	if len(page.Rows) == pageSize && pets.More {
+	stopped := pets.Stopped != nil && newest > 0 && *pets.Stopped > newest
+	if len(page.Rows) == pageSize && pets.More || stopped {
 		page.Rows, page.NotFirst = nil, true
 	}
 	return x.showFragment("new-pets", page)

@@ -55,7 +55,7 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 		"status=pending":             {"Žofka"},
 		"category=3&status=pending":  {"Žofka"},
 		"category=3&status=sold":     nil,
-		"name=rex+2&category=1":      {"Rex 28", "Rex 26", "Rex 24", "Rex 22", "Rex 20", "Rex 2"},
+		"name=28+rex&category=1":     {"Rex 28"},
 		"name=&status=&category=":    walked[:pageSize],
 		"name=%20&status=&category=": walked[:pageSize],
 	} {

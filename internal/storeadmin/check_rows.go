@@ -212,3 +212,12 @@ func typeFitsSubject(event shop.StoredEvent) bool {
 	}
 	return false
 }
+
+// checkSearch checks that the search index leads to every row that it should lead to. An id too many in the
+// index does no harm, because a search compares the text.
+func (c *checker) checkSearch(ctx context.Context) error {
+	few := limitedFindings{checker: c}
+	return c.CheckSearch(ctx, func(table string, id int64) {
+		few.finding("%s %d: it is missing from the search index", table, id)
+	})
+}

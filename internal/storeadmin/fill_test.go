@@ -50,6 +50,7 @@ func fillShop(t *testing.T, database string) {
 		must(s.FinishAttempt(ctx, claim, shop.Attempt{At: time.Now(), Status: 204}, 0))(t)
 	}
 	must(s.TestWebhook(ctx, hook.ID))(t)
+	noError(t, s.IndexSearch(ctx))
 	noError(t, s.RevokeKey(ctx, 2)) // the last event is not published yet
 }
 
