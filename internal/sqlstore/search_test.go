@@ -89,6 +89,9 @@ func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 		}
 		return nil
 	})
+	// A pet that comes back under its id is found again.
+	write(t, store, executing("INSERT INTO pets (id, name, name_folded, category_id) VALUES (2, 'Rex', 'REX', 1)"))
+	wantSearched(t, store, "rex", "Rex")
 }
 
 // What is stored is what was added, as a list or as a bitmap.

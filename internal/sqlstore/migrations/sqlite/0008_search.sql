@@ -49,6 +49,12 @@ CREATE TRIGGER pet_search_delete AFTER DELETE ON pets BEGIN
     VALUES (old.id, (SELECT coalesce(max(seq), 0) + 1 FROM pet_search_changes WHERE id = old.id), old.name);
 END;
 
+-- For an animal that comes back under its id. New ids come after position.
+CREATE TRIGGER pet_search_insert AFTER INSERT ON pets WHEN new.id <= (SELECT position FROM search_progress WHERE list = 'pets') BEGIN
+    INSERT INTO pet_search_changes (id, seq)
+    VALUES (new.id, (SELECT coalesce(max(seq), 0) + 1 FROM pet_search_changes WHERE id = new.id));
+END;
+
 CREATE TRIGGER order_search_update AFTER UPDATE OF reference ON orders WHEN old.reference IS NOT new.reference BEGIN
     INSERT INTO order_search_changes (id, seq, previous)
     VALUES (old.id, (SELECT coalesce(max(seq), 0) + 1 FROM order_search_changes WHERE id = old.id), old.reference);
