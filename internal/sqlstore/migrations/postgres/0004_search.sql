@@ -37,39 +37,27 @@ CREATE TABLE order_search_changes (
     PRIMARY KEY (id, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-CREATE FUNCTION pet_search_added() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO pet_search_changes (id) SELECT id FROM added;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION pet_search_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO pet_search_changes (id, previous) VALUES (OLD.id, OLD.name);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION order_search_added() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO order_search_changes (id) SELECT id FROM added WHERE reference IS NOT NULL;
+    INSERT INTO pet_search_changes (id, previous) VALUES (coalesce(OLD.id, NEW.id), OLD.name);
     RETURN NULL;
 END $$;
 
 CREATE FUNCTION order_search_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO order_search_changes (id, previous) VALUES (OLD.id, OLD.reference);
+    INSERT INTO order_search_changes (id, previous) VALUES (coalesce(OLD.id, NEW.id), OLD.reference);
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER pet_search_insert AFTER INSERT ON pets REFERENCING NEW TABLE AS added
-    FOR EACH STATEMENT EXECUTE FUNCTION pet_search_added();
+CREATE TRIGGER pet_search_insert AFTER INSERT ON pets
+    FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
 CREATE TRIGGER pet_search_update AFTER UPDATE OF name ON pets
     FOR EACH ROW WHEN (OLD.name IS DISTINCT FROM NEW.name) EXECUTE FUNCTION pet_search_changed();
 CREATE TRIGGER pet_search_delete AFTER DELETE ON pets
     FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
 
-CREATE TRIGGER order_search_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS added
-    FOR EACH STATEMENT EXECUTE FUNCTION order_search_added();
+CREATE TRIGGER order_search_insert AFTER INSERT ON orders
+    FOR EACH ROW WHEN (NEW.reference IS NOT NULL) EXECUTE FUNCTION order_search_changed();
 CREATE TRIGGER order_search_update AFTER UPDATE OF reference ON orders
     FOR EACH ROW WHEN (OLD.reference IS DISTINCT FROM NEW.reference) EXECUTE FUNCTION order_search_changed();
 CREATE TRIGGER order_search_delete AFTER DELETE ON orders
