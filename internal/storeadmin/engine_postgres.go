@@ -20,7 +20,7 @@ var postgres = engine{
 	inventory: sqlstore.PostgresInventory,
 	last:      lastOnServer,
 
-	read:      snapshotOnServer,
+	read: snapshotOnServer,
 	// The triggers would note each row as changed since it was indexed. It is enough to say up to which id the
 	// rows have not been indexed.
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",

@@ -185,7 +185,9 @@ var searchCases = []testCase{
 	}},
 }
 
-func queryPets(query string) shop.PetList { return shop.PetList{PetFilter: shop.PetFilter{Query: query}} }
+func queryPets(query string) shop.PetList {
+	return shop.PetList{PetFilter: shop.PetFilter{Query: query}}
+}
 
 // indexSearch indexes everything that is not in the search index yet.
 func indexSearch(t *testing.T, store shop.Store) {
