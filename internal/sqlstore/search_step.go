@@ -13,7 +13,7 @@ const (
 	// firstGrams is the number of grams that the first step looks up. A rare word has no common grams, or few.
 	firstGrams = 3
 	// bestGrams is the number of grams that are looked up after the second step, which has found the rarest
-	// ones.
+	// ones of each word.
 	bestGrams = 4
 	// firstPostings is the number of rows that the first step reads for each gram. A rare word has fewer.
 	firstPostings = 4
@@ -100,13 +100,24 @@ func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 		s.postings += max(1, len(postings))
 	}
 	slices.SortFunc(lists, func(a, b postingList) int { return cmp.Or(cmp.Compare(a.floor, b.floor), cmp.Compare(a.size, b.size)) })
-	for _, list := range lists[:min(len(lists), bestGrams)] {
-		best = append(best, list.gram)
+	return s.rarest(lists), s.compareLists(lists)
+}
+
+// rarest returns the grams of at most bestGrams lists, which must be sorted by rarity. It prefers the rarest
+// gram of each word, because words that are common may hardly ever stand together.
+func (s *search[T]) rarest(lists []postingList) []int64 {
+	var first, others []int64
+	missing := slices.Clone(s.words)
+	for _, list := range lists {
+		has := func(word string) bool { return slices.Contains(grams(word), list.gram) }
+		if at := slices.IndexFunc(missing, has); at >= 0 {
+			first, missing = append(first, list.gram), slices.DeleteFunc(missing, has)
+		} else {
+			others = append(others, list.gram)
+		}
 	}
-	if err := s.compareLists(lists); err != nil {
-		return nil, err
-	}
-	return best, nil
+	all := append(first, others...)
+	return all[:min(len(all), bestGrams)]
 }
 
 // compareLists compares the rows that the lists have in common, down to the floor of the first list.
