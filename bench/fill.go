@@ -61,6 +61,20 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 			return err
 		}
 	}
+	return indexSearch(ctx, store)
+}
+
+// indexSearch adds all animals to the search index, because the service would do this during the measurement.
+func indexSearch(ctx context.Context, store shop.Store) error {
+	for more := true; more; {
+		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
+			_, more, err = tx.IndexSearch()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -107,6 +107,8 @@ type SearchReader interface {
 	SearchPets(list PetList) (Page[Pet], error)
 	// SearchOrders searches the references of orders.
 	SearchOrders(list OrderList) (Page[Order], error)
+	// HasUnindexed reports whether there are animals or orders that are not in the search index yet.
+	HasUnindexed() (bool, error)
 	// CountUnindexed counts the animals and orders that are not in the search index yet.
 	CountUnindexed() (int64, error)
 }
@@ -150,7 +152,11 @@ const (
 // IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until then,
 // searches compare their texts one by one.
 func (s *Service) IndexSearch(ctx context.Context) error {
-	more, indexed := true, int64(0)
+	more, err := read(ctx, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
+	if err != nil {
+		return err
+	}
+	indexed := int64(0)
 	for batch := 0; more && batch < indexBatches; batch++ {
 		var n int64
 		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {

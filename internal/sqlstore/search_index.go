@@ -62,6 +62,25 @@ func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
 	return indexed, more, nil
 }
 
+// HasUnindexed reports whether IndexSearch has anything to index.
+func (t *tx) HasUnindexed() (bool, error) {
+	for _, of := range []*searchable{petNames, orderReferences} {
+		progress, _, err := t.searchProgress(of)
+		if err != nil {
+			return false, err
+		}
+		_, rows, err := one(t, scanValue[int64], "SELECT id FROM "+of.table+" WHERE id > $1 AND id <= $2 LIMIT 1", progress.position, progress.last)
+		if err != nil || rows {
+			return rows, err
+		}
+		_, changes, err := one(t, scanValue[int64], "SELECT id FROM "+of.changes+" LIMIT 1")
+		if err != nil || changes {
+			return changes, err
+		}
+	}
+	return false, nil
+}
+
 // CountUnindexed counts the rows that IndexSearch still has to index.
 func (t *tx) CountUnindexed() (n int64, err error) {
 	for _, of := range []*searchable{petNames, orderReferences} {
