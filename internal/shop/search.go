@@ -174,24 +174,26 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 // reportIndexing adds to the progress. A store with many animals that are not indexed, such as one from an
 // earlier version, takes many runs, so the progress is also passed to Options.OnIndexing.
 func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
-	i := &s.indexing
+	i, now, left := &s.indexing, s.clock(), int64(0)
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.progress.Indexed += indexed
-	behind := i.progress.Left > 0
-	if !more {
-		i.progress.Left, i.reported = 0, time.Time{}
-	} else if now := s.clock(); now.Sub(i.reported).Abs() >= indexReportInterval {
-		left, err := read(ctx, s, func(tx ReadTx) (int64, error) { return tx.CountUnindexed() })
-		if err != nil {
+	behind, due := i.progress.Left > 0, now.Sub(i.reported).Abs() >= indexReportInterval
+	i.mu.Unlock()
+	switch {
+	case more && !due, !more && !behind:
+		return nil
+	case more:
+		var err error
+		if left, err = read(ctx, s, ReadTx.CountUnindexed); err != nil {
 			return err
 		}
-		i.progress.Left, i.reported = left, now
-	} else {
-		return nil
 	}
-	if s.onIndexing != nil && (more || behind) {
-		s.onIndexing(i.progress)
+	i.mu.Lock()
+	i.progress.Left, i.reported = left, now
+	progress := i.progress
+	i.mu.Unlock()
+	if s.onIndexing != nil {
+		s.onIndexing(progress)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 
 // The limits for one batch of IndexSearch. They bound how long other writes wait for it.
 const (
-	indexRows     = 4000 // the number of rows and the number of changes that are indexed
+	indexRows     = 4000 // the number of rows that were never indexed
+	indexChanges  = 2000 // the number of changes
 	indexPostings = 8000 // after this number of postings, the batch ends with the current row
 )
 
@@ -46,11 +47,11 @@ func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
 			continue // another node is indexing this list
 		}
 		b := &indexBatch{tx: t, of: of, deltas: map[postingKey]*delta{}}
-		rows, moreRows, err := b.addRows(progress)
+		changes, moreChanges, err := b.addChanges() // first, so that they do not wait for a store from an earlier version
 		if err != nil {
 			return 0, false, err
 		}
-		changes, moreChanges, err := b.addChanges()
+		rows, moreRows, err := b.addRows(progress)
 		if err == nil {
 			err = b.write()
 		}
@@ -133,8 +134,8 @@ func scanText(scan Scanner) (row textRow, err error) {
 
 // addRows adds rows after the position up to which the list has been indexed, and moves the position.
 func (b *indexBatch) addRows(p searchProgress) (n int64, more bool, err error) {
-	if p.position >= p.last {
-		return 0, false, nil
+	if p.position >= p.last || b.isFull() {
+		return 0, p.position < p.last, nil
 	}
 	rows, err := all(b.tx, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT %d",
 		b.of.text, b.of.table, indexRows), p.position, p.last)
@@ -163,15 +164,12 @@ type textChange struct {
 
 // addChanges adds rows that have changed. Their previous texts are removed from the index.
 func (b *indexBatch) addChanges() (n int64, more bool, err error) {
-	if b.isFull() {
-		return 0, true, nil
-	}
 	changes, err := all(b.tx, func(scan Scanner) (c textChange, err error) {
 		var previous sql.Null[string]
 		err = scan(&c.id, &c.seq, &previous)
 		c.previous = previous.V
 		return c, err
-	}, fmt.Sprintf("SELECT id, seq, previous FROM %s ORDER BY id, seq LIMIT %d", b.of.changes, indexRows))
+	}, fmt.Sprintf("SELECT id, seq, previous FROM %s ORDER BY id, seq LIMIT %d", b.of.changes, indexChanges))
 	if err != nil || len(changes) == 0 {
 		return 0, false, err
 	}
@@ -203,7 +201,7 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 			break
 		}
 	}
-	more = int(n) < len(changes) || len(changes) == indexRows
+	more = int(n) < len(changes) || len(changes) == indexChanges
 	return n, more, b.tx.dialect.search.forget(b.tx, b.of, changes[:n])
 }
 

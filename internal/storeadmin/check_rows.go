@@ -62,7 +62,7 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with its search text, which is the folded form of its name.
+// petRow is a pet with the search text of version 1.0, which is the name without letter case.
 type petRow struct {
 	shop.Pet
 	folded string
