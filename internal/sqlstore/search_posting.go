@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math/bits"
+	"slices"
 
 	"animalstore/internal/shop"
 )
@@ -20,15 +21,15 @@ const (
 
 // grams returns the grams in a folded text, without duplicates, in the order of the text. A code point has 21
 // bits, so a gram fits into a number.
-func grams(text string) (list []int64) {
+func grams(text string) []int64 {
 	const all = 1<<63 - 1
+	list := make([]int64, 0, max(0, len(text)-2))
 	var gram int64
-	seen := map[int64]bool{}
 	n := 0
 	for _, r := range text {
 		gram = (gram<<21 | int64(r)) & all
-		if n++; n >= 3 && !seen[gram] {
-			seen[gram] = true
+		// A text has at most some hundred grams, so a search in the list takes less time than a map.
+		if n++; n >= 3 && !slices.Contains(list, gram) {
 			list = append(list, gram)
 		}
 	}
