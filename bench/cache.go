@@ -79,7 +79,7 @@ const databaseName = "animalstore.db"
 
 // store returns the path of a folder that contains a store with the given number of animals.
 func (c cache) store(ctx context.Context, animals int) (string, error) {
-	return c.folder(fmt.Sprintf("animals-%d", animals), func(dir string) error {
+	return c.folder(fmt.Sprintf("indexed-animals-%d", animals), func(dir string) error {
 		return fill(ctx, filepath.Join(dir, databaseName), animals)
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/sqlstore"
 	"animalstore/internal/storeadmin"
 )
 
@@ -152,6 +154,13 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 		return err
 	}
 	if _, err := storeadmin.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(storeadmin.CopyProgress) {}); err != nil {
+		return err
+	}
+	target, err := sqlstore.Open(ctx, p.urlOf(name), sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(shoptest.IndexSearch(ctx, target), target.Close()); err != nil {
 		return err
 	}
 	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise, autovacuum would do this during the measurement

@@ -34,10 +34,12 @@ func atLeast(least float64, subject string) threshold {
 }
 func atMost(most float64, subject string) threshold { return threshold{against: subject, most: most} }
 
-// The subjects in the scenario about page depth.
+// The subjects in the scenarios about page depth and searches.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
+	rareWord        = service + ", a rare word"
+	randomPages     = service + ", pages at random cursors"
 )
 
 // connectionCounts lists the numbers of connections with which each case is measured.
@@ -50,6 +52,9 @@ func (b *bench) sqliteScenarios() []scenario {
 	random := listFrom(randomCursors(large))
 	first := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 1 - i) }))
 	thousandth := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 999*20 - i) }))
+
+	search := random // no two requests are the same, so no response is cached
+	search.path, search.items = "/v1/pets?limit=20&q=zebrafinch&cursor="+placeholder, 0
 
 	records := "/api/collections/pets/records"
 	peerList := request{method: "GET", status: 200, items: 20, path: records + "?perPage=20&skipTotal=1&sort=-@rowid&filter=" +
@@ -69,6 +74,9 @@ func (b *bench) sqliteScenarios() []scenario {
 		{"list, depth of the page, a million animals", []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
 		}, []threshold{atMost(1.2, thousandthPages)}},
+		{"search, a million animals", []candidate{
+			b.service(large, search).named(rareWord), b.service(large, random).named(randomPages),
+		}, []threshold{atLeast(0.33, randomPages)}},
 		{"list beside 100 creates a second", []candidate{
 			b.serviceWithCreates(100, list), b.bare(small, list, ""),
 		}, nil},

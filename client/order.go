@@ -42,6 +42,7 @@ type NewOrder struct {
 type OrderQuery struct {
 	Status OrderStatus
 	PetID  int64
+	Text   string // words that the reference must contain, in any order; case and diacritics are ignored
 	Limit  int    // the number of orders per page, 1 to 100
 	Cursor string // the value of next returned by ListOrders; empty for the first page
 }
@@ -53,6 +54,9 @@ func (q OrderQuery) values() url.Values {
 	}
 	if q.PetID != 0 {
 		query.Set("petId", strconv.FormatInt(q.PetID, 10))
+	}
+	if q.Text != "" {
+		query.Set("q", q.Text)
 	}
 	return query
 }
@@ -66,7 +70,8 @@ type Inventory struct {
 }
 
 // ListOrders returns one page of orders, newest first. The default page size is 20. To get the next page, set
-// Cursor to the returned value of next, which is empty on the last page. [Client.Orders] iterates over all
+// Cursor to the returned value of next, which is empty on the last page. If the query has a Text, a page may
+// have fewer orders than the limit, or none, although another page follows. [Client.Orders] iterates over all
 // pages.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
 	return fetchPage[Order](ctx, c, "/store/orders", byCursor, q.values())

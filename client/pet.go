@@ -46,7 +46,7 @@ type PetUpdate struct {
 type PetQuery struct {
 	Status     PetStatus
 	CategoryID *int64  // a pointer, because 0 is a valid category id
-	Text       string  // text that the name must contain; case is ignored
+	Text       string  // words that the name must contain, in any order; case and diacritics are ignored
 	IDs        []int64 // at most 100 ids
 	Limit      int     // the number of animals per page, 1 to 100
 	Cursor     string  // the value of next returned by ListPets; empty for the first page
@@ -70,7 +70,8 @@ func (q PetQuery) values() url.Values {
 }
 
 // ListPets returns one page of animals, newest first. The default page size is 20. To get the next page, set
-// Cursor to the returned value of next, which is empty on the last page. [Client.Pets] iterates over all
+// Cursor to the returned value of next, which is empty on the last page. If the query has a Text, a page may
+// have fewer animals than the limit, or none, although another page follows. [Client.Pets] iterates over all
 // pages.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
 	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())

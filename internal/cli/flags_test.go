@@ -48,6 +48,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"categories set", "name", "Birds", `"name":"Birds"`, "", "--name must have 1 to 200 characters, not 0"},
 	{"orders list", "status", "placed", "status=placed", "gone", "--status must be one of placed, approved, delivered, cancelled, expired"},
 	{"orders list", "pet", "2", "petId=2", "0", "--pet must be the id of an animal, 1 or more"},
+	{"orders list", "search", "desk", "q=desk", " ", "--search must have at least one character that is not a space"},
 	{"orders list", "limit", "7", "limit=7", "-1", "--limit: -1 is out of range"},
 	{"orders list", "all", "true", "limit=100", "maybe", "--all"},
 	{"orders place", "pet", "3", `"petId":3`, "Rex", "--pet: "},

@@ -21,6 +21,7 @@ type ordersList struct {
 	storeFlags
 	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
 	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
+	Search string `placeholder:"TEXT" help:"Only orders whose reference contains every word of this text, ignoring case and diacritics."`
 	limitFlags
 }
 
@@ -28,10 +29,10 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem)); err != nil {
+	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem), optionalTextProblem("--search", o.Search)); err != nil {
 		return err
 	}
-	query := client.OrderQuery{Status: client.OrderStatus(o.Status)}
+	query := client.OrderQuery{Status: client.OrderStatus(o.Status), Text: o.Search}
 	if o.Pet != nil {
 		if query.PetID = *o.Pet; query.PetID < 1 {
 			return usagef("--pet must be the id of an animal, 1 or more")
@@ -39,7 +40,7 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	}
 	return o.read(ctx, func(c *client.Client) error {
 		p := newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
-		filtered := o.Status != "" || o.Pet != nil
+		filtered := o.Status != "" || o.Pet != nil || o.Search != ""
 		return printList(t, o.limitFlags, p, "orders", filtered, func(limit int, cursor string) ([]client.Order, string, error) {
 			query.Limit, query.Cursor = limit, cursor
 			return c.ListOrders(ctx, query)

@@ -23,7 +23,7 @@ type petsList struct {
 	storeFlags
 	Status   string  `placeholder:"STATUS" help:"Only animals with this status: available, pending or sold."`
 	Category *int64  `placeholder:"ID" help:"Only animals of this category."`
-	Search   string  `placeholder:"TEXT" help:"Only animals whose name contains this text, ignoring case."`
+	Search   string  `placeholder:"TEXT" help:"Only animals whose name contains every word of this text, ignoring case and diacritics."`
 	ID       []int64 `name:"id" placeholder:"ID" help:"Only these animals; can be repeated."`
 	limitFlags
 }

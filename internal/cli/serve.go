@@ -101,6 +101,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		OrderHold:       s.OrderHold,
 		Source:          s.PublicURL,
 		EventRetention:  settings.eventRetention,
+		OnIndexing: func(p shop.IndexProgress) {
+			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
+		},
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestListIsLimitedAndFiltered(t *testing.T) {
 			"": 20, "limit=1": 1, "limit=100": 100, "limit=007": 7, "unknown=1&unknown=2&Limit=0": 20,
 			"status=available": 1, "status=sold": 1, "status=pending": 0,
 			"categoryId=0&limit=100": 40, "categoryId=9223372036854775807": 1, "categoryId=-9223372036854775808": 1,
-			"q=rex": 1, "q=%C5%BEof": 1, "q=%25": 1, "q=_ex": 0, "q=pet+12": 2, "q=" + strings.Repeat("a", 200): 0,
+			"q=rex": 1, "q=%C5%BEof": 1, "q=%25": 1, "q=_ex": 0, "q=12+pet": 3, "q=ZOF": 1, "q=" + strings.Repeat("a", 200): 0,
 			"id=5&id=6&id=5": 2, "id=0&id=-1&id=9223372036854775807": 0, strings.Repeat("id=1&", 100): 1,
 			"id=121&status=available&categoryId=-9223372036854775808&q=OFK": 1, "id=121&status=sold": 0,
 			"cursor=8000000000000": 0, "cursor=fzzzzzzzzzzzz&limit=100": 100, "cursor=8000000000003": 2,
@@ -51,6 +52,27 @@ func TestListIsABareArrayNewestFirst(t *testing.T) {
 	s.add(`{"name":"Bella","categoryId":2,"status":"sold"}`)
 	s.do("GET", "/v1/pets", "").want(t, 200,
 		`[{"id":2,"name":"Bella","categoryId":2,"status":"sold"},{"id":1,"name":"Rex","categoryId":1}]`)
+}
+
+// The work for one search is bounded. A page may be empty although another page follows, and whoever follows
+// the links finds everything.
+func TestSearchContinuesAfterAnEmptyPage(t *testing.T) {
+	s := parallelShop(t)
+	s.AddPet(t, "🐶", 1, "")
+	if err := s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1}}, 4500)...)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.wantPages(t, "/v1/pets?q=%F0%9F%90%B6", "1")
+	first := s.do("GET", "/v1/pets?q=%F0%9F%90%B6", "")
+	first.want(t, 200, "[]")
+	second := s.do("GET", first.link("next"), "")
+	second.want(t, 200, "[]")
+	if second.link("next") == "" || first.Header.Get("ETag") == second.Header.Get("ETag") {
+		t.Errorf("the next page is %q; the ETags are %s and %s", second.link("next"), first.Header.Get("ETag"), second.Header.Get("ETag"))
+	}
 }
 
 func TestPetsArePaginated(t *testing.T) {
@@ -140,7 +162,7 @@ func TestListsArePaginated(t *testing.T) {
 	for pet := range 3 {
 		s.add(fmt.Sprintf(`{"name":"Rex","categoryId":%d,"status":"available"}`, pet-1))
 		for range 2 { // the odd order is cancelled and the even one stays open
-			got := s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet+1))
+			got := s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%[1]d,"reference":"Körb %[1]d"}`, pet+1))
 			if id := got.order(t).ID; id%2 != 0 {
 				s.do("PATCH", fmt.Sprintf("/v1/store/orders/%d", id), `{"status":"cancelled"}`).want(t, 200, "")
 			}
@@ -165,6 +187,7 @@ func TestListsArePaginated(t *testing.T) {
 		"/v1/store/orders": {
 			"": "6 5 4 3 2 1", "limit=2": "6 5 4 3 2 1", "status=cancelled&limit=2": "5 3 1", "petId=2": "4 3",
 			"petId=2&status=placed&limit=1": "4", "petId=99": "",
+			"q=KORB&limit=4": "6 5 4 3 2 1", "q=2+k%C3%B6rb": "4 3", "q=orb&status=placed&petId=1": "2", "q=korb+4": "",
 		},
 	} {
 		for query, want := range queries {
@@ -178,6 +201,7 @@ func TestListsArePaginated(t *testing.T) {
 	for _, path := range []string{
 		"/v1/webhooks/1/deliveries?status=", "/v1/webhooks/1/deliveries?status=failed&status=failed",
 		"/v1/webhooks/99/deliveries?status=sent", "/v1/store/orders?status=sold", "/v1/store/orders?petId=x", "/v1/store/orders?petId=1&petId=1",
+		"/v1/store/orders?q=", "/v1/store/orders?q=a&q=b",
 	} {
 		s.do("GET", path, "").wantError(t, 400, shop.InvalidParameter)
 	}

@@ -94,12 +94,20 @@ func newMetrics(version string, service *shop.Service, routes []route, more ...p
 			return float64(refused)
 		}),
 	}
+	unindexed := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_search_unindexed",
+		Help: "Animals and orders that a large indexing still has to add to the search index; 0 in normal operation.",
+	}, func() float64 { return float64(service.IndexProgress().Left) })
+	indexed := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "animalstore_search_indexed_total",
+		Help: "New and changed animals and orders that this node has added to the search index.",
+	}, func() float64 { return float64(service.IndexProgress().Indexed) })
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",
 		Help: "Version of the program and of Go; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
+	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, lag, last, unindexed, indexed, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registry.MustRegister(heavy...)
 	registry.MustRegister(more...)

@@ -26,6 +26,9 @@ func (a *API) listOrders(x *exchange) error {
 	if list.PetID != nil {
 		query.Set("petId", strconv.FormatInt(*list.PetID, 10))
 	}
+	if list.Query != "" {
+		query.Set("q", list.Query)
+	}
 	setPageLinks(a, x, "/store/orders", query, list.PageRequest, page, func(o shop.Order) int64 { return o.ID })
 	sendPage(x, page)
 	return nil
@@ -36,6 +39,7 @@ func parseOrderList(rawQuery string) (shop.OrderList, error) {
 	list := shop.OrderList{
 		Status:      shop.OrderStatus(q.checkedText("status", shop.OrderStatusProblem)),
 		PetID:       q.id("petId"),
+		Query:       q.checkedText("q", shop.TextProblem),
 		PageRequest: q.pageRequest(),
 	}
 	return list, q.err

@@ -32,7 +32,7 @@ func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Pa
 	query.Set("limit", strconv.Itoa(request.Limit))
 	first = query.Encode()
 	if page.More {
-		query.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
+		query.Set("cursor", formatCursor(page.Next(id)))
 		next = query.Encode()
 	}
 	return first, next
@@ -49,16 +49,20 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 	x.w.Header()["Link"] = []string{links}
 }
 
-// pageTag returns the entity tag for a page. The tag depends on whether more pages follow, because the
-// Link header depends on that, too.
-func pageTag(body []byte, more bool) string {
-	return web.EntityTag(strconv.AppendBool(slices.Clip(body), more))
+// pageTag returns the entity tag for a page. The tag depends on whether more pages follow, and on where a
+// search has stopped, because the Link header depends on that, too.
+func pageTag(body []byte, more bool, stopped *int64) string {
+	body = strconv.AppendBool(slices.Clip(body), more)
+	if stopped != nil {
+		body = strconv.AppendInt(body, *stopped, 10)
+	}
+	return web.EntityTag(body)
 }
 
 // encodePage encodes the items on a page. The links are not part of the result.
 func encodePage[T any](page shop.Page[T]) cachedResponse {
 	body := encode(page.Items)
-	return cachedResponse{tag: pageTag(body, page.More), body: withNewline(body)}
+	return cachedResponse{tag: pageTag(body, page.More, page.Stopped), body: withNewline(body)}
 }
 
 func sendPage[T any](x *exchange, page shop.Page[T]) { x.sendCached(encodePage(page)) }

@@ -27,6 +27,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},
 		{10 * time.Second, nil, 0, s.CheckClock},
+		{2 * time.Second, nil, 0, s.IndexSearch}, // fewer, larger batches write fewer pages
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(job.every)

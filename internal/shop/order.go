@@ -84,15 +84,14 @@ type Order struct {
 type OrderList struct {
 	Status OrderStatus
 	PetID  *int64
+	Query  string // selects orders whose reference contains every word of this text, as ContainsWords does
 	PageRequest
 }
 
 // ListOrders returns one page of orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) {
-		return pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) {
-			return tx.Orders(OrderList{list.Status, list.PetID, page})
-		})
+	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Order], error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) { return listOrders(tx, list) })
 	})
 }
 
@@ -206,7 +205,7 @@ func updatePetStatus(tx *eventTx, order Order) error {
 type OrderReader interface {
 	// Order returns the order with the given id and whether it exists.
 	Order(id int64) (Order, bool, error)
-	// Orders returns at most list.Limit orders, sorted by descending id.
+	// Orders returns at most list.Limit orders, sorted by descending id. It ignores list.Query.
 	Orders(list OrderList) ([]Order, error)
 	// OpenOrder returns the placed or approved order for an animal and whether there is one.
 	OpenOrder(petID int64) (Order, bool, error)

@@ -11,6 +11,18 @@ type PageRequest struct {
 type Page[T any] struct {
 	Items []T
 	More  bool
+	// Stopped is the position at which a search stopped before it had filled the page. If it is nil, the next
+	// page starts after the last item.
+	Stopped *int64
+}
+
+// Next returns the position after which the next page starts. The page must have More set. id returns an
+// item's position in the list.
+func (p Page[T]) Next(id func(T) int64) int64 {
+	if p.Stopped != nil {
+		return *p.Stopped
+	}
+	return id(p.Items[len(p.Items)-1])
 }
 
 // pageOf reads one page. It requests one more item than the limit to find out whether another page follows.

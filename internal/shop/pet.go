@@ -78,7 +78,7 @@ func (p Pet) AppendJSON(text []byte) []byte {
 type PetFilter struct {
 	Status     Status
 	CategoryID *int64
-	Query      string // selects animals whose name contains this text, ignoring case
+	Query      string // selects animals whose name contains every word of this text, as ContainsWords does
 	IDs        []int64
 }
 
@@ -91,9 +91,7 @@ type PetList struct {
 // ListPets returns one page of the catalogue, newest first.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Pet], error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) {
-			return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
-		})
+		return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) { return listPets(tx, list) })
 	})
 }
 
@@ -246,7 +244,7 @@ func (p Pet) created(actor string) NewEvent {
 type PetReader interface {
 	// Pet returns the animal with the given id and whether it exists.
 	Pet(id int64) (Pet, bool, error)
-	// Pets returns at most list.Limit animals, sorted by descending id.
+	// Pets returns at most list.Limit animals, sorted by descending id. It ignores list.Query.
 	Pets(list PetList) ([]Pet, error)
 	// PetsUpTo returns at most page.Limit animals whose id is not larger than last, sorted by ascending
 	// id.

@@ -28,6 +28,9 @@ type Options struct {
 	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
 	// store's clock instead of this one.
 	Now func() time.Time
+	// OnIndexing is called from time to time while many animals and orders are added to the search index,
+	// and once when that is done. It may be nil.
+	OnIndexing func(IndexProgress)
 }
 
 // Service applies the shop's rules. The API, the staff pages and the commands all access the shop through a
@@ -51,6 +54,8 @@ type Service struct {
 	stats           statsCache
 	heavy           *lane // where heavy reads run
 	clockGuard      *clockGuard
+	indexing        indexing
+	onIndexing      func(IndexProgress)
 }
 
 // Open returns a Service that uses the given store. It returns ErrOtherEnvironment if the store does not
@@ -58,7 +63,7 @@ type Service struct {
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
+		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, onIndexing: o.OnIndexing,
 		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}

@@ -25,12 +25,12 @@ func (v PetView) Transitions() []Status {
 func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[PetView], error) {
 		return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
-			page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+			page, err := listPets(tx, list)
 			if err != nil {
 				return Page[PetView]{}, err
 			}
 			views, err := petViews(tx, page.Items)
-			return Page[PetView]{views, page.More}, err
+			return Page[PetView]{views, page.More, page.Stopped}, err
 		})
 	})
 }
@@ -106,12 +106,14 @@ type OrderPage struct {
 
 // ListOrderViews returns one page of orders for the staff pages, newest first.
 func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
-		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, page}) })
-		if err != nil {
-			return OrderPage{}, err
-		}
-		return orderPage(tx, page)
+	return heavyReadIf(ctx, s, list.isHeavy(), func() (OrderPage, error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
+			page, err := listOrders(tx, list)
+			if err != nil {
+				return OrderPage{}, err
+			}
+			return orderPage(tx, page)
+		})
 	})
 }
 
@@ -151,7 +153,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	for i, order := range page.Items {
 		views[i] = OrderView{order, petsByID[order.PetID]}
 	}
-	return OrderPage{Page[OrderView]{views, page.More}, now}, err
+	return OrderPage{Page[OrderView]{views, page.More, page.Stopped}, now}, err
 }
 
 // KeyNames returns a map from event actors to the names of the keys that the actors refer to. It leaves out

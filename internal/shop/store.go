@@ -55,6 +55,7 @@ type ReadTx interface {
 	KeyReader
 	SessionReader
 	IdempotencyReader
+	SearchReader
 }
 
 // Mutations contains the changes to the shop that clients can observe. Only eventTx calls these methods, and
@@ -78,6 +79,7 @@ type Bookkeeping interface {
 	KeyBookkeeping
 	SessionBookkeeping
 	IdempotencyBookkeeping
+	SearchBookkeeping
 }
 
 // BookkeepingTx is a write transaction that can change internal state but cannot make changes that must be

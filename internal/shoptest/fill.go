@@ -35,6 +35,20 @@ func Fill(ctx context.Context, database string, animals int, animal func(id int6
 			return err
 		}
 	}
+	return IndexSearch(ctx, store)
+}
+
+// IndexSearch adds all animals to the search index. Otherwise the service would do so while it is measured.
+func IndexSearch(ctx context.Context, store shop.Store) error {
+	for more := true; more; {
+		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
+			_, more, err = tx.IndexSearch()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

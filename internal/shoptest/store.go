@@ -66,19 +66,17 @@ type heldTx struct {
 	ctx context.Context
 }
 
-func (tx heldTx) Pets(list shop.PetList) ([]shop.Pet, error) {
-	if list.Query != "" {
+func (tx heldTx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
+	select {
+	case tx.entered <- struct{}{}:
 		select {
-		case tx.entered <- struct{}{}:
-			select {
-			case <-tx.gate:
-			case <-tx.ctx.Done():
-			}
 		case <-tx.gate:
 		case <-tx.ctx.Done():
 		}
+	case <-tx.gate:
+	case <-tx.ctx.Done():
 	}
-	return tx.ReadTx.Pets(list)
+	return tx.ReadTx.SearchPets(list)
 }
 
 func (s *Store) check(write bool) error {

@@ -6,9 +6,11 @@ import (
 
 // dialect contains the differences between the engines' SQL, except for transactions and migrations.
 type dialect struct {
-	// contains is the SQL condition for pets with a name that contains a search text. %s stands for the
-	// placeholder of the search text, which must be case-folded.
-	contains string
+	// search contains the statements for the search index.
+	search searchEngine
+	// skipLocked is the end of a query that locks a row, or returns nothing if another transaction has locked
+	// it.
+	skipLocked string
 	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them,
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
 	// are spread evenly, but the newest pets are hardly ever sold.
@@ -56,7 +58,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		clock = time.Now
 	}
 	return &dialect{
-		contains:     "instr(name_folded, %s) > 0",
+		search:       sqliteSearch{},
 		now:          clockOf(clock),
 		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
 		inventory:    SQLiteInventory,
@@ -71,7 +73,8 @@ func sqliteDialect(clock func() time.Time) *dialect {
 // clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
-		contains:     "strpos(name_folded, %s) > 0",
+		search:       postgresSearch{},
+		skipLocked:   " FOR UPDATE SKIP LOCKED",
 		byRow:        true,
 		now:          serverTime,
 		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",

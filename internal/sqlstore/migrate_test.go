@@ -23,11 +23,13 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"bfb84b6a1e03834e9408d46e5472b3624b0ba5f96275116901a7992cc6e155df",
 			"9e398d6d2b6dbbb4a612c590f1513931964827d469fcb5045f455090c9426c30",
 			"b78801a3e1deb7d68d7c5604f6b65aa3e43ed97979a5e5a8d82701d82862f13f",
+			"dd2db54b1c4ae9ac4d2dfc888d692a4747ed4987db77d7fc70931670192853e6",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
 			"22feab7376139660cf2f0be914b0075db15a2b21a22028c46a4a0544ad500697",
 			"6b20657e1f97822876b434c48ab520bcff26901756b5561cfcbc4ddb05510342",
+			"98073cc0f278349d480898449c03ec2c996429753f3a15cb00f91c7ab696a967",
 		},
 	}
 	for engine, want := range known {
@@ -63,6 +65,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			if got := names(t, store); got != "Tom Mia Rex" {
 				t.Errorf("found %q, want Tom Mia Rex", got)
 			}
+			wantSearched(t, store, "rex", "Rex")
 			for what, insert := range map[string]string{
 				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",

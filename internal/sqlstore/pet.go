@@ -35,7 +35,8 @@ var (
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
 )
 
-// appendPet appends the pet's id and its values for petFields to args.
+// appendPet appends the pet's id and its values for petFields to args. Only nodes of version 1.0 read
+// name_folded, during an upgrade.
 func appendPet(args []any, pet shop.Pet) []any {
 	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
 }
@@ -83,9 +84,6 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		c.equal("status", list.Status)
 	default:
 		c.texts = append(c.texts, statusIs(list.Status))
-	}
-	if list.Query != "" {
-		c.add(d.contains, shop.Fold(list.Query))
 	}
 	if len(list.IDs) > 0 {
 		addIn(c, "id", list.IDs)

@@ -92,8 +92,8 @@ func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct
 // read returns the number of animals with the given name that the store finds.
 func (h *faultHarness) read(name string) (n int, err error) {
 	err = h.store.Read(context.Background(), func(tx shop.ReadTx) error {
-		pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
-		n = len(pets)
+		page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
+		n = len(page.Items)
 		return err
 	})
 	return n, err

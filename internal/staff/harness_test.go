@@ -110,7 +110,7 @@ type response struct {
 
 // nextPage returns the address of the next page, or "" if this is the last one.
 func (r response) nextPage() (address string) {
-	for _, found := range regexp.MustCompile(`href="([^"]*)"[^>]*>More `).FindAllStringSubmatch(r.body, 1) {
+	for _, found := range regexp.MustCompile(`href="([^"]*)"[^>]*>(?:More |Searching)`).FindAllStringSubmatch(r.body, 1) {
 		address = html.UnescapeString(found[1])
 	}
 	return address

@@ -71,7 +71,7 @@ func (q petQuery) path(values url.Values) string {
 type petsPage struct {
 	Query      petQuery
 	Rows       []shop.PetView
-	NextFrom   int64 // the id of the last row if there is a next page, else 0
+	NextFrom   int64 // the position after which the next page begins, or 0 if this is the last page
 	Newest     int64 // the id of the newest animal on the first page
 	NotFirst   bool  // whether there are newer animals that this page does not show
 	Categories categoryOptions
@@ -109,7 +109,7 @@ func (p *Pages) pets(x *exchange) error {
 	}
 	page := petsPage{Query: query, Rows: pets.Items, NotFirst: list.After != nil}
 	if pets.More {
-		page.NextFrom = pets.Items[len(pets.Items)-1].ID
+		page.NextFrom = pets.Next(func(v shop.PetView) int64 { return v.ID })
 	}
 	if len(pets.Items) > 0 && list.After == nil {
 		page.Newest = pets.Items[0].ID
@@ -140,7 +140,8 @@ func (p *Pages) newPets(x *exchange) error {
 		}
 	}
 	// If there are too many new animals, the list would have a gap, so the page shows a link instead.
-	if len(page.Rows) == pageSize && pets.More {
+	stopped := pets.Stopped != nil && newest > 0 && *pets.Stopped > newest
+	if len(page.Rows) == pageSize && pets.More || stopped {
 		page.Rows, page.NotFirst = nil, true
 	}
 	return x.showFragment("new-pets", page)

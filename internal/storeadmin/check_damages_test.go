@@ -54,6 +54,8 @@ var damages = map[string]damage{
 	"an event of nothing":               {"UPDATE events SET subject = 'x' WHERE id = 2", `events 2: its type "pet.created" does not fit its subject "x"`},
 	"an event behind the horizon":       {"INSERT INTO settings (name, value) VALUES ('event_horizon', '1')", "events 1: it exists, but events up to 1 were removed by age"},
 	"an event that was undone":          {"INSERT INTO settings (name, value) VALUES ('undone_events', '2-4')", "events 3: it exists, but a restore has undone it"},
+	"an animal that is not found":       {"DELETE FROM pet_search WHERE gram = (SELECT min(gram) FROM pet_search)", "it is missing from the search index"},
+	"an order that is not found":        {"UPDATE order_search SET ids = '\\x0102'", "orders 1: it is missing from the search index"},
 	"a missing index":                   {"DROP INDEX pets_category_status", "schema: the index pets_category_status is missing"},
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
@@ -79,7 +81,8 @@ var onFile = map[string]damage{
 var onServer = map[string]damage{
 	"an id that comes back":     {"ALTER SEQUENCE pets_id_seq RESTART WITH 4", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
-	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name TYPE VARCHAR(100)", "schema: the table column pets.name differs from the migrations"},
-	"a missing column":          {"ALTER TABLE orders DROP COLUMN reference", "schema: the table column orders.reference is missing"},
+	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name_folded TYPE VARCHAR(100)", "schema: the table column pets.name_folded differs from the migrations"},
+	"a missing column":          {"ALTER TABLE orders DROP COLUMN updated_at", "schema: the table column orders.updated_at is missing"},
+	"a trigger that is off":     {"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "schema: the trigger pet_search_insert is missing"},
 	"a constraint not enforced": {"ALTER TABLE pets DROP CONSTRAINT pets_category_id_fkey; ALTER TABLE pets ADD CONSTRAINT later FOREIGN KEY (category_id) REFERENCES categories (id) NOT VALID", "schema: the constraint later is not valid: rows may violate it"},
 }

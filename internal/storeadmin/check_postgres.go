@@ -5,14 +5,15 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"animalstore/internal/sqlstore"
 )
 
-var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
+var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)`)
 
-// checkServerSchema compares the tables, columns and indexes on the server with the ones that the migrations
-// create. It also reports constraints that were never validated and indexes whose build failed, because rows
+// checkServerSchema compares the tables, columns, indexes and triggers on the server with the ones that the
+// migrations create. It also reports constraints that were never validated and indexes whose build failed, because rows
 // may violate them.
 func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := sqlstore.Migrations(sqlstore.Postgres)
@@ -22,7 +23,7 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	want := map[string]string{}
 	for _, step := range steps[:c.Version] {
 		for _, created := range createdByMigrations.FindAllStringSubmatch(step, -1) {
-			want[map[string]string{"TABLE": "table ", "INDEX": "index "}[created[1]]+created[2]] = ""
+			want[strings.ToLower(created[1])+" "+created[2]] = ""
 		}
 	}
 	if c.Version == len(steps) {
@@ -37,6 +38,9 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	err = c.Each(ctx, `
 		SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'index ' END || relname, '' FROM pg_class
 		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'i')
+		UNION ALL
+		SELECT 'trigger ' || tgname, '' FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND NOT tgisinternal AND tgenabled <> 'D'
 		UNION ALL
 		SELECT 'table column ' || table_name || '.' || column_name, data_type FROM information_schema.columns
 		WHERE table_schema = current_schema()`, func(scan sqlstore.Scanner) error {

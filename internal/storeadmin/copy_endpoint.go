@@ -61,7 +61,14 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.Exec(ctx, "DELETE FROM inventory") // a new store has a row with a zero count for each status
+	// A new store has a row with a zero count for each status. The search index is made again from the copied
+	// texts.
+	for _, table := range append([]string{"inventory"}, sqlstore.SearchTables...) {
+		if err := e.Exec(ctx, "DELETE FROM "+table); err != nil {
+			return err
+		}
+	}
+	return e.Exec(ctx, "UPDATE "+sqlstore.SearchProgressTable+" SET position = 0")
 }
 
 func (e *endpoint) expectNone(ctx context.Context, table, condition string) error {

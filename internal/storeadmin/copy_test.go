@@ -216,13 +216,14 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
 			WHERE c.table_schema = current_schema()`
 	)
+	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.SearchTables...) // made again from the copied texts
 	for name, c := range map[string]struct {
 		query string
 		kinds map[kind]string
 		own   []string
 	}{
-		"file":   {ofSQLite, map[kind]string{integer: "INTEGER", text: "TEXT", blob: "BLOB"}, nil},
-		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(postgres.own, "schema_version", "event_turn")},
+		"file":   {ofSQLite, map[kind]string{integer: "INTEGER", text: "TEXT", blob: "BLOB"}, search},
+		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(search, append(postgres.own, "schema_version", "event_turn")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line := func(table, column, columnType string, key int, counts bool) string {

@@ -20,8 +20,11 @@ var postgres = engine{
 	inventory: sqlstore.PostgresInventory,
 	last:      lastOnServer,
 
-	read:      snapshotOnServer,
-	write:     []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE"},
+	read: snapshotOnServer,
+	// The triggers would note each row as changed since it was indexed. It is enough to say up to which id the
+	// rows have not been indexed.
+	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
+		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
 	collation: ` COLLATE "C"`,
 	own:       []string{"inventory_changes", "commits", "event_inbox"},
 	events: "SELECT " + sqlstore.Events.Columns + " FROM events UNION ALL" +
@@ -30,7 +33,12 @@ var postgres = engine{
 	// A rollback undoes setval only if the same transaction has restarted the sequence.
 	continueAfter: []string{"ALTER SEQUENCE %[1]s_id_seq RESTART", "SELECT setval('%[1]s_id_seq', %[2]d) WHERE %[2]d > 0"},
 	// The query planner has no statistics about the new rows until they are analyzed.
-	filled: []string{"ANALYZE categories, pets, orders, kept_answers, events, deliveries"},
+	filled: []string{
+		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
+		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
+		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
+		"ANALYZE categories, pets, orders, kept_answers, events, deliveries",
+	},
 
 	feed:   "(SELECT 0 AS waits, id, type, subject, data FROM events UNION ALL SELECT 1, id, type, subject, data FROM event_inbox)",
 	newest: "e.waits DESC, e.id DESC",

@@ -53,6 +53,7 @@ func fillShop(t *testing.T, database string) {
 		must(s.FinishAttempt(ctx, claim, shop.Attempt{At: time.Now(), Status: 204}, 0))(t)
 	}
 	must(s.TestWebhook(ctx, hook.ID))(t)
+	noError(t, s.IndexSearch(ctx))
 	noError(t, s.RevokeKey(ctx, 2)) // the last event is not published yet
 }
 
@@ -131,6 +132,8 @@ func storeContents(t *testing.T, database string) (all []string) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
 		all = append(all, fmt.Sprintf("%+v", must(tx.Inventory())(t)))
+		found := must(tx.SearchPets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1000}, PetFilter: shop.PetFilter{Query: "ärg"}}))(t)
+		all = append(all, fmt.Sprintf("%+v", found.Items))
 		return nil
 	})
 	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)

@@ -80,26 +80,6 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"a search ignores case in all of Unicode", func(t *testing.T, store shop.Store) {
-		for _, c := range []struct{ name, query string }{
-			{"Rex", "rEX"}, {"Žofka", "žOF"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"Жужа", "ЖУЖА"}, {"straße", "STRAẞE"},
-			{"Kelvin", "\u212Aelvin"}, {"Þór", "þÓ"}, {"𐐀𐐁", "𐐨𐐩"}, {"100%_\\'", "%_\\'"}, {"a🐈b", "🐈B"},
-		} {
-			pet := addPet(t, store, shop.NewPet{Name: c.name, CategoryID: 1})
-			found := listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: c.query}})
-			if !slices.Contains(found, pet) {
-				t.Errorf("%q does not find %q", c.query, c.name)
-			}
-		}
-		for _, query := range []string{"%", "_ex", "R_x", "R*", "zofka"} {
-			for _, pet := range listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: query}}) {
-				if !strings.Contains(pet.Name, query) {
-					t.Errorf("%q finds %q", query, pet.Name)
-				}
-			}
-		}
-	}},
-
 	{"an empty store has no animals", func(t *testing.T, store shop.Store) {
 		if get(t, store, shop.ReadTx.HasPets) {
 			t.Error("an empty store has animals")

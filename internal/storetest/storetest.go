@@ -19,6 +19,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 	}{
 		{"transactions", transactionCases},
 		{"pets", petCases},
+		{"searches", searchCases},
 		{"imports", importCases},
 		{"categories", categoryCases},
 		{"orders", orderCases},
@@ -126,6 +127,9 @@ func listPets(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
 	t.Helper()
 	if l.Limit == 0 {
 		l.Limit = 1000
+	}
+	if l.Query != "" {
+		return searchPets(t, store, l)
 	}
 	return get(t, store, func(tx shop.ReadTx) ([]shop.Pet, error) { return tx.Pets(l) })
 }

@@ -1,0 +1,199 @@
+package shop
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// FoldSearch maps texts that differ only in letter case or diacritics to the same text, for all of Unicode.
+// Both engines search in texts that were folded here, because their own functions know only ASCII or depend
+// on the locale.
+func FoldSearch(s string) string {
+	if isASCII(s) {
+		return strings.ToUpper(s)
+	}
+	plain := strings.Map(func(r rune) rune {
+		if isDiacritic(r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(s))
+	// Some letters, such as ß, are folded to several ones. Fold then finds one form for those that differ only
+	// in case. Composing again keeps the syllables of Hangul, which have no diacritics, in one piece.
+	return norm.NFC.String(strings.Map(withoutStroke, Fold(cases.Fold().String(plain))))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// isDiacritic reports whether r is a mark that a search ignores. The vowel signs of Indic and Thai letters
+// are marks, too, but have the combining class 0, and without them the words would be different ones.
+func isDiacritic(r rune) bool {
+	return unicode.Is(unicode.Mn, r) && (norm.NFD.PropertiesString(string(r)).CCC() != 0 || unicode.Is(unicode.Variation_Selector, r))
+}
+
+// withoutStroke replaces the letters whose stroke Unicode does not decompose into a mark. It also replaces the
+// mark to which Fold maps the letter iota.
+func withoutStroke(r rune) rune {
+	switch r {
+	case '\u0345':
+		return 'Ι'
+	case 'Ø':
+		return 'O'
+	case 'Ł':
+		return 'L'
+	case 'Đ':
+		return 'D'
+	case 'Ħ':
+		return 'H'
+	case 'Ŧ':
+		return 'T'
+	}
+	return r
+}
+
+// SearchWords returns the folded words of a search text.
+func SearchWords(text string) []string { return strings.Fields(FoldSearch(text)) }
+
+// ContainsWords reports whether every word, which must be folded, occurs in the text, in any order.
+func ContainsWords(text string, words []string) bool {
+	folded := FoldSearch(text)
+	for _, word := range words {
+		if !strings.Contains(folded, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// listPets returns one page of animals. With a search text, the work for one page is bounded, so the page may
+// have fewer items than the limit, or none, although more pages follow.
+func listPets(tx ReadTx, list PetList) (Page[Pet], error) {
+	if list.Query != "" {
+		return tx.SearchPets(list)
+	}
+	return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+}
+
+// listOrders is like listPets, but for orders.
+func listOrders(tx ReadTx, list OrderList) (Page[Order], error) {
+	if list.Query != "" {
+		return tx.SearchOrders(list)
+	}
+	return pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) {
+		list.PageRequest = page
+		return tx.Orders(list)
+	})
+}
+
+// SearchReader contains the methods of ReadTx that search texts. Both find the items whose text contains
+// every word of list.Query, newest first, and do a bounded amount of work. If a search stops before it has
+// found list.Limit items or reached the end, the page says where.
+type SearchReader interface {
+	// SearchPets searches the names of animals.
+	SearchPets(list PetList) (Page[Pet], error)
+	// SearchOrders searches the references of orders.
+	SearchOrders(list OrderList) (Page[Order], error)
+	// HasUnindexed reports whether there are animals or orders that are not in the search index yet.
+	HasUnindexed() (bool, error)
+	// CountUnindexed counts the animals and orders that are not in the search index yet.
+	CountUnindexed() (int64, error)
+}
+
+// SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
+type SearchBookkeeping interface {
+	// IndexSearch adds some of the animals and orders that are new or have changed to the search index. It
+	// returns their number and whether there may be more of them.
+	IndexSearch() (indexed int64, more bool, err error)
+}
+
+// IndexProgress says how far the search index has come.
+type IndexProgress struct {
+	Indexed int64 // the number of animals and orders that this node has added to the index
+	Left    int64 // the number of animals and orders that are not in the index yet
+}
+
+// IndexProgress returns the progress as of the last report, which is at most indexReportInterval old while
+// animals are being indexed.
+func (s *Service) IndexProgress() IndexProgress {
+	s.indexing.mu.Lock()
+	defer s.indexing.mu.Unlock()
+	return s.indexing.progress
+}
+
+// indexing is the state of the job that maintains the search index.
+type indexing struct {
+	mu       sync.Mutex
+	progress IndexProgress
+	reported time.Time
+}
+
+const (
+	// indexBatches is the maximum number of batches in one run of IndexSearch. It bounds how long the last
+	// run delays the end of the program.
+	indexBatches = 20
+	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
+	indexReportInterval = 5 * time.Second
+)
+
+// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until then,
+// searches compare their texts one by one.
+func (s *Service) IndexSearch(ctx context.Context) error {
+	more, err := read(ctx, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
+	if err != nil {
+		return err
+	}
+	indexed := int64(0)
+	for batch := 0; more && batch < indexBatches; batch++ {
+		var n int64
+		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+			n, more, err = tx.IndexSearch()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		indexed += n
+	}
+	return s.reportIndexing(ctx, indexed, more)
+}
+
+// reportIndexing adds to the progress. A store with many animals that are not indexed, such as one from an
+// earlier version, takes many runs, so the progress is also passed to Options.OnIndexing.
+func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
+	i, now, left := &s.indexing, s.clock(), int64(0)
+	i.mu.Lock()
+	i.progress.Indexed += indexed
+	behind, due := i.progress.Left > 0, now.Sub(i.reported).Abs() >= indexReportInterval
+	i.mu.Unlock()
+	switch {
+	case more && !due, !more && !behind:
+		return nil
+	case more:
+		var err error
+		if left, err = read(ctx, s, ReadTx.CountUnindexed); err != nil {
+			return err
+		}
+	}
+	i.mu.Lock()
+	i.progress.Left, i.reported = left, now
+	progress := i.progress
+	i.mu.Unlock()
+	if s.onIndexing != nil {
+		s.onIndexing(progress)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// SearchTables are the tables of the search index, except for the one with its progress. They can be made
+// again from the texts, so a copy of a store does not have to contain them.
+var SearchTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes}
+
+// SearchProgressTable is the table that says up to which position each list has been indexed.
+const SearchProgressTable = "search_progress"
+
+// CheckSearch calls missing for every row that should be in the search index, but is not there under all
+// grams of its text. A search might not find such a row.
+func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id int64)) error {
+	dialect := sqliteDialect(nil)
+	if c.Engine == Postgres {
+		dialect = postgresDialect(nil)
+	}
+	t := &tx{ctx: ctx, runner: c.runner, dialect: dialect}
+	for _, of := range []*searchable{petNames, orderReferences} {
+		progress, _, err := t.searchProgress(of)
+		if err != nil {
+			return err
+		}
+		for after := int64(0); after < math.MaxInt64; {
+			after, err = t.checkSearched(of, progress, after, func(id int64) { missing(of.table, id) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkSearched checks some of the rows after an id. It returns the last of them, or the largest number if
+// there are no more.
+func (t *tx) checkSearched(of *searchable, p searchProgress, after int64, missing func(id int64)) (last int64, err error) {
+	const batch = 2000
+	rows, err := all(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 ORDER BY id LIMIT %d", of.text, of.table, batch), after)
+	if err != nil || len(rows) == 0 {
+		return math.MaxInt64, err
+	}
+	last = rows[len(rows)-1].id
+	changes, err := all(t, scanValue[int64], "SELECT id FROM "+of.changes+" WHERE id > $1 AND id <= $2", after, last)
+	if err != nil {
+		return 0, err
+	}
+	unindexed := map[int64]bool{}
+	for _, id := range changes {
+		unindexed[id] = true
+	}
+	keys := map[postingKey]bool{}
+	var list []postingKey
+	for _, row := range rows {
+		for _, gram := range gramsOf(row.text) {
+			if key := (postingKey{gram, blockOf(row.id)}); !keys[key] {
+				keys[key] = true
+				list = append(list, key)
+			}
+		}
+	}
+	loaded, err := t.dialect.search.load(t, of, list)
+	if err != nil {
+		return 0, err
+	}
+	sets := make(map[postingKey]*idSet, len(loaded))
+	for key, ids := range loaded {
+		sets[key] = &idSet{}
+		sets[key].decode(ids)
+	}
+	for _, row := range rows {
+		if unindexed[row.id] || row.id > p.position && row.id <= p.last {
+			continue
+		}
+		for _, gram := range gramsOf(row.text) {
+			if set := sets[postingKey{gram, blockOf(row.id)}]; set == nil || !set.has(row.id) {
+				missing(row.id)
+				break
+			}
+		}
+	}
+	if len(rows) < batch {
+		last = math.MaxInt64
+	}
+	return last, nil
+}

@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	// maxGrams is the maximum number of grams of a search that are looked up.
+	maxGrams = 8
+	// firstGrams is the number of grams that the first step looks up. A rare word has no common grams, or few.
+	firstGrams = 3
+	// bestGrams is the number of grams that are looked up after the second step, which has found the rarest
+	// ones of each word.
+	bestGrams = 4
+	// firstPostings is the number of rows that the first step reads for each gram. A rare word has fewer.
+	firstPostings = 4
+	// mostPostings is the maximum number of rows that a step reads for each gram.
+	mostPostings = 256
+)
+
+// searchGrams returns grams that every text with these words contains. If the words have more than maxGrams,
+// it selects some from all over the words. Words of fewer than three letters have none.
+func searchGrams(words []string) []int64 {
+	var all []int64
+	for _, word := range words {
+		for _, gram := range grams(word) {
+			if !slices.Contains(all, gram) {
+				all = append(all, gram)
+			}
+		}
+	}
+	return spread(all, maxGrams)
+}
+
+// spread returns n elements from all over a list, or the list itself if it is shorter.
+func spread(list []int64, n int) []int64 {
+	if len(list) <= n {
+		return list
+	}
+	some := make([]int64, n)
+	for i := range some {
+		some[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return some
+}
+
+// postingList contains the newest postings of one gram, highest block first. It covers all blocks down to
+// floor.
+type postingList struct {
+	gram     int64
+	postings []posting
+	floor    int64 // math.MinInt64 if there are no further postings
+	size     int   // the total size of the sets
+}
+
+func newPostingList(gram int64, postings []posting, limit int) postingList {
+	list := postingList{gram, postings, math.MinInt64, 0}
+	if len(postings) == limit {
+		list.floor = postings[limit-1].block
+	}
+	for _, p := range postings {
+		list.size += len(p.ids)
+	}
+	return list
+}
+
+// restrict removes the ids from a block's set that the list does not contain. It changes nothing if the list
+// does not cover the block.
+func (l *postingList) restrict(block int64, set *idSet) {
+	if block < l.floor {
+		return
+	}
+	at, found := slices.BinarySearchFunc(l.postings, block, func(p posting, block int64) int { return cmp.Compare(block, p.block) })
+	if !found {
+		*set = idSet{}
+		return
+	}
+	var other idSet
+	other.decode(l.postings[at].ids)
+	set.intersect(&other)
+}
+
+// scanIndex reads n postings for each gram and compares the rows that have all grams, and the rows that have
+// changed since they were indexed. It returns the grams for the next step.
+//
+// The rarest gram decides how far down the step goes. For the other grams, the same number of postings may
+// cover fewer blocks. They rule out no ids in the blocks below.
+func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
+	n = min(n, max(1, (maxPostings-s.postings)/len(grams)))
+	found, err := s.tx.dialect.search.newest(s.tx, s.of, grams, blockOf(s.top), n)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([]postingList, len(grams))
+	for i, postings := range found {
+		lists[i] = newPostingList(grams[i], postings, n)
+		s.postings += max(1, len(postings))
+	}
+	slices.SortFunc(lists, func(a, b postingList) int { return cmp.Or(cmp.Compare(a.floor, b.floor), cmp.Compare(a.size, b.size)) })
+	return s.rarest(lists), s.compareLists(lists)
+}
+
+// rarest returns the grams of at most bestGrams lists, which must be sorted by rarity. It prefers the rarest
+// gram of each word, because words that are common may hardly ever stand together.
+func (s *search[T]) rarest(lists []postingList) []int64 {
+	var first, others []int64
+	missing := slices.Clone(s.words)
+	for _, list := range lists {
+		has := func(word string) bool { return slices.Contains(grams(word), list.gram) }
+		if at := slices.IndexFunc(missing, has); at >= 0 {
+			first, missing = append(first, list.gram), slices.DeleteFunc(missing, has)
+		} else {
+			others = append(others, list.gram)
+		}
+	}
+	all := append(first, others...)
+	return all[:min(len(all), bestGrams)]
+}
+
+// compareLists compares the rows that the lists have in common, down to the floor of the first list.
+func (s *search[T]) compareLists(lists []postingList) error {
+	lowest := int64(1)
+	if lists[0].floor > math.MinInt64 {
+		lowest = max(1, lists[0].floor*blockSize)
+	}
+	changes, err := all(s.tx, scanValue[int64], fmt.Sprintf(
+		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.of.changes, maxChanges), lowest, s.top)
+	if err != nil {
+		return err
+	}
+	if len(changes) == maxChanges {
+		lowest = changes[maxChanges-1]
+	}
+	var ids []int64
+	flush := func(low int64) error {
+		for len(changes) > 0 && changes[0] >= low {
+			ids, changes = append(ids, changes[0]), changes[1:]
+		}
+		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
+		ids = slices.Compact(ids)
+		if rest := maxCompared - s.compared; len(ids) > rest {
+			ids = ids[:rest]
+			low = ids[rest-1]
+		}
+		err := s.compareIDs(ids)
+		s.top, ids = low-1, ids[:0]
+		return err
+	}
+	for _, p := range lists[0].postings {
+		if p.block < blockOf(lowest) {
+			break
+		}
+		var set idSet
+		set.decode(p.ids)
+		for i := range lists[1:] {
+			lists[1+i].restrict(p.block, &set)
+		}
+		for id := range set.descending(p.block) {
+			if id <= s.top && id >= lowest {
+				ids = append(ids, id)
+			}
+		}
+		if low := max(lowest, p.block*blockSize); len(ids) > s.limit {
+			if err := flush(low); err != nil || s.done() {
+				return err
+			}
+		}
+	}
+	return flush(lowest)
+}

@@ -1,0 +1,117 @@
+package sqlstore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// wantSearched checks the names of the pets that a search finds, newest first, before and after the pets are
+// indexed.
+func wantSearched(t *testing.T, store *Store, query, want string) {
+	t.Helper()
+	for _, indexed := range []bool{false, true} {
+		var names []string
+		read(t, store, func(tx shop.ReadTx) error {
+			page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: query}, PageRequest: shop.PageRequest{Limit: 100}})
+			for _, pet := range page.Items {
+				names = append(names, pet.Name)
+			}
+			return err
+		})
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%q finds %q, want %q; indexed: %v", query, got, want, indexed)
+		}
+		indexAll(t, store)
+	}
+}
+
+func indexAll(t *testing.T, store *Store) {
+	t.Helper()
+	for more := true; more; {
+		write(t, store, func(tx shop.WriteTx) (err error) {
+			_, more, err = tx.IndexSearch()
+			return err
+		})
+	}
+}
+
+// A server may have pets from before the index, nodes of an earlier version that know nothing about it, and
+// transactions that commit long after their ids were assigned.
+func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	database := pgtest.Shared(t).NewDatabase(t)
+	must(t, migrateBy(t, t.Context(), database, steps[:3]))
+	old := pgtest.Connect(t, database)
+	const insert = "INSERT INTO pets (name, name_folded, category_id) VALUES "
+	old.Do("INSERT INTO categories (id) VALUES (1)", insert+"('Bella 1', 'BELLA 1', 1), ('Rex 2', 'REX 2', 1)")
+	store := open(t, database, Options{})
+	wantSearched(t, store, "bella", "Bella 1")
+	old.Do(insert+"('Bella 3', 'BELLA 3', 1)", insert+"('Bella 4', 'BELLA 4', 1)",
+		"UPDATE pets SET name = 'Rex 1' WHERE id = 1", "UPDATE pets SET name = 'Bella 2' WHERE id = 2", "DELETE FROM pets WHERE id = 3")
+	wantSearched(t, store, "bella", "Bella 4, Bella 2")
+	late, err := old.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = late.ExecContext(t.Context(), insert+"('Bella 5', 'BELLA 5', 1)")
+	must(t, err)
+	write(t, store, adding("Bella 6"))
+	wantSearched(t, store, "bella", "Bella 6, Bella 4, Bella 2")
+	must(t, late.Commit())
+	wantSearched(t, store, "bella", "Bella 6, Bella 5, Bella 4, Bella 2")
+	if n := pgtest.Value[int64](old, "SELECT count(*) FROM pet_search_changes"); n != 0 {
+		t.Errorf("%d changes are left after they were indexed", n)
+	}
+}
+
+// The ids of removed and renamed pets do not stay in the index, where everybody would compare them for ever.
+func TestIndexForgetsTextsThatAreGone(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	for _, name := range []string{"Bella", "Rex"} {
+		write(t, store, adding(name))
+	}
+	indexAll(t, store)
+	for _, statement := range []string{"UPDATE pets SET name = 'Bello' WHERE id = 1", "DELETE FROM pets WHERE id = 2"} {
+		write(t, store, executing(statement))
+	}
+	indexAll(t, store)
+	read(t, store, func(r shop.ReadTx) error {
+		n := selected[int64](t, r, "SELECT count(*) FROM pet_search")
+		if want := int64(len(gramsOf("Bello"))); n != want {
+			t.Errorf("the index has %d rows, want %d", n, want)
+		}
+		return nil
+	})
+	// A pet that comes back under its id is found again.
+	write(t, store, executing("INSERT INTO pets (id, name, name_folded, category_id) VALUES (2, 'Rex', 'REX', 1)"))
+	wantSearched(t, store, "rex", "Rex")
+}
+
+// What is stored is what was added, as a list or as a bitmap.
+func TestStoredIDSets(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		offsets := rapid.SliceOfNDistinct(rapid.Int64Range(0, blockSize-1), 0, 2*maxList, rapid.ID[int64]).Draw(t, "offsets")
+		var set, again idSet
+		for _, offset := range offsets {
+			set.add(7*blockSize + offset)
+		}
+		stored := set.encode()
+		again.decode(stored)
+		slices.Sort(offsets)
+		slices.Reverse(offsets)
+		if got := slices.Collect(again.descending(0)); !slices.Equal(got, offsets) {
+			t.Fatalf("stored %v, got %v", offsets, got)
+		}
+		if len(stored) > blockSize/8 {
+			t.Fatalf("%d ids take %d bytes", len(offsets), len(stored))
+		}
+	})
+}
