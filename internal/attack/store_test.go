@@ -85,7 +85,9 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	case sqlite:
 		err = shoptest.Fill(s.t.Context(), database, filled.animals, animal)
 	case postgreSQL:
-		from := filepath.Join(s.get(kind, sqlite).dir, "animalstore.db")
+		original := s.get(kind, sqlite)
+		filled.ordered.Store(original.ordered.Load())
+		from := filepath.Join(original.dir, "animalstore.db")
 		if s.server == nil {
 			s.server = pgtest.Start(s.t, append([]string{"shared_buffers=128MB", "max_wal_size=4GB"}, pgtest.Durable...)...)
 		}
