@@ -15,9 +15,12 @@ const (
 	maxStreamsPerConn = 100
 	// maxExtraRequests is the maximum number of requests in progress beyond the first on each connection.
 	maxExtraRequests = 500
-	// extraReserve is how many more are accepted, to serve probes and to refuse other requests with a proper
-	// response. Beyond it, the connection is closed.
+	// extraReserve is how many more are accepted, to serve probes and clients with few requests, and to refuse
+	// others with a proper response. Beyond it, the connection is closed.
 	extraReserve = 200
+	// fewRequests is how many requests a connection may have in progress to be served from the reserve, so that
+	// clients with many requests do not keep out those with few.
+	fewRequests = 10
 	// extraMinAge is how long a client with several requests may pause before its connection may be closed, if
 	// three quarters of maxExtraRequests are in progress.
 	extraMinAge = 500 * time.Millisecond
@@ -44,7 +47,7 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)
 		c.requests.madeProgress()
-		isExtra := c.requests.open.Add(1) > 1
+		open := c.requests.open.Add(1)
 		defer func() {
 			c.requests.madeProgress()
 			c.requests.open.Add(-1)
@@ -53,17 +56,19 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		handler := handlers.Serve
-		if isExtra {
+		if open > 1 {
 			extra := l.extra.Add(1)
 			defer l.extra.Add(-1)
 			if extra > maxExtraRequests/4*3 {
 				l.dropStalled()
 			}
-			if extra > maxExtraRequests+extraReserve {
+			isMany := extra > maxExtraRequests && open > fewRequests && !handlers.IsProbe(r)
+			// A client that reads none of its responses would not read a refusal either.
+			if extra > maxExtraRequests+extraReserve || isMany && c.requests.waiting.Load() >= open-1 {
 				c.Close()
 				panic(http.ErrAbortHandler)
 			}
-			if extra > maxExtraRequests && !handlers.IsProbe(r) {
+			if isMany {
 				handler = handlers.Refuse
 			}
 		}

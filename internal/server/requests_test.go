@@ -193,8 +193,14 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 				programtest.Await(t, "all requests to be served or refused", func() bool {
 					return running.Load()+ended.Load() == conns*maxStreamsPerConn
 				})
-				if most.Load() > maxExtraRequests+conns || refused.Load() == 0 {
-					t.Errorf("%d requests were in progress, %d were refused; want at most %d", most.Load(), refused.Load(), maxExtraRequests+conns)
+				if limit := int64(maxExtraRequests + conns*fewRequests); most.Load() > limit || refused.Load() == 0 {
+					t.Errorf("%d requests were in progress, %d were refused; want at most %d", most.Load(), refused.Load(), limit)
+				}
+				before := running.Load()
+				clients.Go(func() { get("/work") })
+				programtest.Await(t, "a client with one request to be served", func() bool { return running.Load() == before+1 })
+				if status, err := get("/"); status != http.StatusOK {
+					t.Errorf("the second request of a client returned %d (error %v), want 200", status, err)
 				}
 				close(release)
 			} else {
