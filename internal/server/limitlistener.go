@@ -61,7 +61,7 @@ const (
 	// applies to the first request of a connection. It is short, so that new connections need not wait long
 	// while clients that do nothing open as many as they can. As long as all waiting connections are younger,
 	// a new connection must wait.
-	dropMinAge     = 2 * time.Second
+	dropMinAge     = 500 * time.Millisecond
 	newcomerMinAge = 100 * time.Millisecond
 	// sendBuffer is how many bytes the kernel buffers for a client that does not read. Linux would otherwise
 	// let the buffer grow to megabytes for each connection, and containers count it as memory.
@@ -194,9 +194,10 @@ func (c *limitedConn) isWaiting() bool { return c.state.Load() == connWaiting ||
 // isStalled reports whether all requests of an active connection wait for the client.
 func (c *limitedConn) isStalled() bool { return c.state.Load() == connActive && c.requests.allWait() }
 
-// waitingSince returns when a waiting connection was opened, or when a stalled one last made progress.
+// waitingSince returns when a connection was opened, if it waits for its first request, and otherwise when its
+// client last made progress.
 func (c *limitedConn) waitingSince() time.Time {
-	if c.state.Load() == connWaiting {
+	if c.state.Load() == connWaiting && !c.served.Load() {
 		return c.accepted
 	}
 	return time.Unix(0, c.requests.progress.Load())

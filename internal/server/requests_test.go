@@ -219,6 +219,22 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 	}
 }
 
+// Clients that go on using an old connection keep it, even while others open many connections for one request each.
+func TestLongestUnusedConnectionIsDroppedFirst(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	conn := func(accepted, used time.Duration) *limitedConn {
+		c := &limitedConn{accepted: now.Add(-accepted)}
+		c.served.Store(true)
+		c.requests.progress.Store(now.Add(-used).UnixNano())
+		return c
+	}
+	inUse, unused := conn(time.Hour, 0), conn(time.Minute, time.Minute)
+	if inUse.dropsBefore(unused) || !unused.dropsBefore(inUse) {
+		t.Error("a connection that was just used is dropped before one that was not used for a minute")
+	}
+}
+
 // A body that arrives byte by byte makes no progress, and a response that is read slowly does.
 func TestProgressNeedsBytes(t *testing.T) {
 	t.Parallel()
