@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,7 +119,9 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 			}
 			connection.Close()
 		}
-		io.WriteString(rest, "complete")
+		for range 1000 { // one piece after the other, so that the client is still sending if a stop cuts its connection
+			io.WriteString(rest, "piece ")
+		}
 		rest.Close()
 	}()
 	response, err := http.Post("http://"+addr, "text/plain", body)
@@ -126,8 +129,8 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if got, err := io.ReadAll(response.Body); err != nil || string(got) != "complete" {
-		t.Errorf("got %q, %v, want the complete response", got, err)
+	if got, err := io.ReadAll(response.Body); err != nil || string(got) != strings.Repeat("piece ", 1000) {
+		t.Errorf("got %d bytes, %v, want the complete response", len(got), err)
 	}
 }
 
