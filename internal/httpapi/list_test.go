@@ -54,8 +54,8 @@ func TestListIsABareArrayNewestFirst(t *testing.T) {
 		`[{"id":2,"name":"Bella","categoryId":2,"status":"sold"},{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// The work for one search is bounded. A page may be empty although another page follows, and whoever follows
-// the links finds everything.
+// The work for one search is bounded. A page may be empty although another page follows, and a client that
+// follows the links finds every match.
 func TestSearchContinuesAfterAnEmptyPage(t *testing.T) {
 	s := parallelShop(t)
 	s.AddPet(t, "🐶", 1, "")
