@@ -57,59 +57,38 @@ func newMetrics(version string, service *shop.Service, routes []route, more ...p
 			Help: "Open event streams.",
 		}),
 	}
-	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "animalstore_event_feed_lag_seconds",
-		Help: "Time since this node's event feed was last up to date; it grows while the store cannot be read.",
-	}, func() float64 {
-		_, lag := service.FeedState()
-		return lag.Seconds()
-	})
-	last := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "animalstore_event_feed_position",
-		Help: "The id of the newest event in this node's feed.",
-	}, func() float64 {
-		last, _ := service.FeedState()
-		return float64(last)
-	})
-	heavy := []prometheus.Collector{
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "animalstore_heavy_reads_running",
-			Help: "Searches, exports, counts and replays of events that are reading from the database.",
-		}, func() float64 {
-			running, _, _ := service.HeavyReads()
-			return float64(running)
-		}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "animalstore_heavy_reads_waiting",
-			Help: "Searches, exports, counts and replays of events that wait for their turn.",
-		}, func() float64 {
-			_, waiting, _ := service.HeavyReads()
-			return float64(waiting)
-		}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "animalstore_heavy_reads_refused_total",
-			Help: "Searches, exports, counts and replays of events that were refused because too many were waiting.",
-		}, func() float64 {
-			_, _, refused := service.HeavyReads()
-			return float64(refused)
-		}),
+	gauge := func(name, help string, value func() float64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	unindexed := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "animalstore_search_unindexed",
-		Help: "Animals and orders that a large indexing still has to add to the search index; 0 in normal operation.",
-	}, func() float64 { return float64(service.IndexProgress().Left) })
-	indexed := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "animalstore_search_indexed_total",
-		Help: "New and changed animals and orders that this node has added to the search index.",
-	}, func() float64 { return float64(service.IndexProgress().Indexed) })
+	counter := func(name, help string, value func() float64) {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+	}
+	gauge("animalstore_event_feed_lag_seconds",
+		"Time since this node's event feed was last up to date; it grows while the store cannot be read.",
+		func() float64 { _, lag := service.FeedState(); return lag.Seconds() })
+	gauge("animalstore_event_feed_position", "The id of the newest event in this node's feed.",
+		func() float64 { last, _ := service.FeedState(); return float64(last) })
+	gauge("animalstore_heavy_reads_running",
+		"Searches, exports, counts and replays of events that are reading from the database.",
+		func() float64 { running, _, _ := service.HeavyReads(); return float64(running) })
+	gauge("animalstore_heavy_reads_waiting", "Searches, exports, counts and replays of events that wait for their turn.",
+		func() float64 { _, waiting, _ := service.HeavyReads(); return float64(waiting) })
+	counter("animalstore_heavy_reads_refused_total",
+		"Searches, exports, counts and replays of events that were refused because too many were waiting.",
+		func() float64 { _, _, refused := service.HeavyReads(); return float64(refused) })
+	gauge("animalstore_search_unindexed",
+		"Animals and orders that a large indexing still has to add to the search index; 0 in normal operation.",
+		func() float64 { return float64(service.IndexProgress().Left) })
+	counter("animalstore_search_indexed_total",
+		"New and changed animals and orders that this node has added to the search index.",
+		func() float64 { return float64(service.IndexProgress().Indexed) })
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",
 		Help: "Version of the program and of Go; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, lag, last, unindexed, indexed, build,
+	registry.MustRegister(m.requests, duration, m.inFlight, m.deprecated, m.streams, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registry.MustRegister(heavy...)
 	registry.MustRegister(more...)
 	// All operations are exported from the start, so that the first request counts as an increase.
 	for _, r := range append(routes, route{operation: unknownOperation, success: http.StatusNotFound}) {
