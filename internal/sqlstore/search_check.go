@@ -21,8 +21,8 @@ func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id in
 		dialect = postgresDialect(nil)
 	}
 	t := &tx{ctx: ctx, runner: c.runner, dialect: dialect}
-	for _, of := range []*searchable{petNames, orderReferences} {
-		progress, _, err := t.searchProgress(of)
+	for _, of := range searchables {
+		progress, _, err := t.searchProgress(of, "")
 		if err != nil {
 			return err
 		}

@@ -18,27 +18,25 @@ const (
 // searchPosition returns the id up to which the rows of a list have been indexed. It is complete if all rows
 // after it are in the index, too, or among the changes.
 func (t *tx) searchPosition(of *searchable) (position int64, complete bool, err error) {
-	p, _, err := t.searchProgress(of)
+	p, _, err := t.searchProgress(of, "")
 	return p.position, p.position >= p.last, err
 }
 
 type searchProgress struct{ position, last int64 }
 
-func (t *tx) searchProgress(of *searchable, locking ...string) (searchProgress, bool, error) {
-	query := "SELECT position, last FROM search_progress WHERE list = $1"
-	for _, lock := range locking {
-		query += lock
-	}
+// searchProgress returns how far a list has been indexed. locking is appended to the query. With the dialect's
+// skipLocked, found is false if another transaction has locked the row.
+func (t *tx) searchProgress(of *searchable, locking string) (progress searchProgress, found bool, err error) {
 	return one(t, func(scan Scanner) (p searchProgress, err error) {
 		err = scan(&p.position, &p.last)
 		return p, err
-	}, query, of.table)
+	}, "SELECT position, last FROM search_progress WHERE list = $1"+locking, of.table)
 }
 
 // IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only
 // one node at a time does so.
 func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
-	for _, of := range []*searchable{petNames, orderReferences} {
+	for _, of := range searchables {
 		progress, found, err := t.searchProgress(of, t.dialect.skipLocked)
 		if err != nil {
 			return 0, false, err
@@ -65,8 +63,8 @@ func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
 
 // HasUnindexed reports whether IndexSearch has anything to index.
 func (t *tx) HasUnindexed() (bool, error) {
-	for _, of := range []*searchable{petNames, orderReferences} {
-		progress, _, err := t.searchProgress(of)
+	for _, of := range searchables {
+		progress, _, err := t.searchProgress(of, "")
 		if err != nil {
 			return false, err
 		}
@@ -84,8 +82,8 @@ func (t *tx) HasUnindexed() (bool, error) {
 
 // CountUnindexed counts the rows that IndexSearch still has to index.
 func (t *tx) CountUnindexed() (n int64, err error) {
-	for _, of := range []*searchable{petNames, orderReferences} {
-		progress, _, err := t.searchProgress(of)
+	for _, of := range searchables {
+		progress, _, err := t.searchProgress(of, "")
 		if err != nil {
 			return 0, err
 		}

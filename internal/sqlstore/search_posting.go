@@ -131,6 +131,7 @@ type searchable struct {
 var (
 	petNames        = &searchable{"pets", "name", "pet_search", "pet_search_changes"}
 	orderReferences = &searchable{"orders", "reference", "order_search", "order_search_changes"}
+	searchables     = []*searchable{petNames, orderReferences}
 )
 
 // gramsOf returns the grams of a text as it is stored in a row.

@@ -187,8 +187,8 @@ func TestCopyDetectsADifferentTarget(t *testing.T) {
 	t.Parallel()
 	from := everyRow(t, "file")
 	for name, trigger := range map[string][]string{
-		"file": {"CREATE TRIGGER meddle AFTER INSERT ON keys BEGIN UPDATE keys SET hint = 'XXXX' WHERE id = NEW.id; END"},
-		"server": {"CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.hint = 'XXXX'; RETURN NEW; END $$",
+		"file": {"CREATE TRIGGER meddle AFTER INSERT ON keys BEGIN UPDATE keys SET hint = 'abcd' WHERE id = NEW.id; END"},
+		"server": {"CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.hint = 'abcd'; RETURN NEW; END $$",
 			"CREATE TRIGGER meddle BEFORE INSERT ON keys FOR EACH ROW EXECUTE FUNCTION meddle()"},
 	} {
 		t.Run(name, func(t *testing.T) {
