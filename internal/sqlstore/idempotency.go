@@ -30,32 +30,26 @@ func scanKept(scan Scanner) (shop.IdempotencyRecord, error) {
 	return kept, err
 }
 
+const selectRecord = "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2"
+
 func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
-	return one(t, scanKept, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2",
-		principal, key)
+	return t.rowWriter().idempotencyRecord(principal, key)
+}
+
+// recordColumns are the columns of kept_answers that appendRecord provides, followed by the time.
+const recordColumns = "principal, key, fingerprint, status, header, body, kept_at"
+
+// appendRecord appends the values of a record, except for its time, to args.
+func appendRecord(args []any, principal int64, key string, kept shop.IdempotencyRecord) []any {
+	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
+	if err != nil {
+		panic(err) // two strings can always be encoded
+	}
+	return append(args, principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body)
 }
 
 func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.IdempotencyRecord) error {
-	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
-	if err != nil {
-		return err
-	}
-	args := []any{principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body}
-	at := t.dialect.time
-	if at == "" || !kept.At.IsZero() {
-		if kept.At.IsZero() {
-			if kept.At, err = t.Now(); err != nil {
-				return err
-			}
-		}
-		at, args = "$7", append(args, micros(kept.At))
-	}
-	return t.exec(`
-		INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at)
-		VALUES ($1, $2, $3, $4, $5, $6, `+at+`)
-		ON CONFLICT (principal, key) DO UPDATE SET
-			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
-			kept_at = excluded.kept_at`, args...)
+	return t.rowWriter().putIdempotencyRecord(principal, key, kept)
 }
 
 // forgetAtOnce limits how many responses one call of DeleteIdempotencyRecords removes.

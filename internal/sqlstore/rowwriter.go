@@ -6,7 +6,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that are needed whenever pets are added, in the transaction of a single write.
+// rowWriter writes the rows that are needed whenever pets are added, in the transaction of a single write. It
+// also reads those of them that the same write may already have queued.
 // For a PostgreSQL server, directWriter executes each statement immediately. For a SQLite file, memberWriter
 // queues the rows, so that many writes share one statement.
 type rowWriter interface {
@@ -22,6 +23,8 @@ type rowWriter interface {
 	requireCategory(id int64) error
 	// deleteCategory returns an error if any pets belong to the category.
 	deleteCategory(id int64) error
+	idempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error)
+	putIdempotencyRecord(principal int64, key string, record shop.IdempotencyRecord) error
 	// flush inserts the queued rows. It is called before any statement that is not queued, because this
 	// statement must see the queued rows. The statement may also change other rows, so memberWriter opens a
 	// savepoint first.
@@ -118,4 +121,26 @@ func (w directWriter) ensureCategories(ids []int64) (created []int64, err error)
 
 func (w directWriter) deleteCategory(id int64) error {
 	return w.tx.exec("DELETE FROM categories WHERE id = $1", id)
+}
+
+func (w directWriter) idempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
+	return one(w.tx, scanKept, selectRecord, principal, key)
+}
+
+func (w directWriter) putIdempotencyRecord(principal int64, key string, record shop.IdempotencyRecord) error {
+	args, at := appendRecord(nil, principal, key, record), w.tx.dialect.time
+	if at == "" || !record.At.IsZero() {
+		if record.At.IsZero() {
+			now, err := w.tx.Now()
+			if err != nil {
+				return err
+			}
+			record.At = now
+		}
+		at, args = "$7", append(args, micros(record.At))
+	}
+	return w.tx.exec("INSERT INTO kept_answers ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
+		ON CONFLICT (principal, key) DO UPDATE SET
+			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
+			kept_at = excluded.kept_at`, args...)
 }

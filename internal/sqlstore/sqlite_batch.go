@@ -9,6 +9,7 @@ import (
 type batch struct {
 	pets      []shop.Pet
 	events    []queuedEvent
+	records   []queuedRecord
 	inventory []statusCount
 }
 
@@ -16,6 +17,12 @@ type batch struct {
 type queuedEvent struct {
 	shop.NewEvent
 	at int64
+}
+
+// queuedRecord is an idempotency record with its key.
+type queuedRecord struct {
+	idempotencyKey
+	shop.IdempotencyRecord
 }
 
 // statusCount is a change in the number of pets with a status.
@@ -28,7 +35,7 @@ type statusCount struct {
 // import needs.
 const maxQueued = 2_000
 
-func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.inventory) == 0 }
+func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.records)+len(b.inventory) == 0 }
 
 func (b *batch) isFull() bool { return len(b.pets)+len(b.events) > maxQueued }
 
@@ -42,9 +49,19 @@ func (b *batch) addInventory(status shop.Status, change int) {
 	b.inventory = append(b.inventory, statusCount{status, change})
 }
 
+// record returns the queued record with a key and whether there is one.
+func (b *batch) record(key idempotencyKey) (shop.IdempotencyRecord, bool) {
+	for _, r := range b.records {
+		if r.idempotencyKey == key {
+			return r.IdempotencyRecord, true
+		}
+	}
+	return shop.IdempotencyRecord{}, false
+}
+
 // take moves all rows from another batch to this one.
 func (b *batch) take(other *batch) {
-	b.pets, b.events = append(b.pets, other.pets...), append(b.events, other.events...)
+	b.pets, b.events, b.records = append(b.pets, other.pets...), append(b.events, other.events...), append(b.records, other.records...)
 	for _, c := range other.inventory {
 		b.addInventory(c.status, c.change)
 	}
@@ -54,5 +71,6 @@ func (b *batch) take(other *batch) {
 func (b *batch) clear() {
 	clear(b.pets) // so that the reused arrays do not keep strings alive
 	clear(b.events)
-	b.pets, b.events, b.inventory = b.pets[:0], b.events[:0], b.inventory[:0]
+	clear(b.records)
+	b.pets, b.events, b.records, b.inventory = b.pets[:0], b.events[:0], b.records[:0], b.inventory[:0]
 }

@@ -13,7 +13,7 @@ const maxGroup = 256
 // group is one transaction that is shared by several writes, which are called its members. The members run
 // one after another.
 //
-// New pets, events and inventory changes are queued instead of being inserted one by one. They are inserted
+// New pets, events, idempotency records and inventory changes are queued instead of being inserted one by one. They are inserted
 // many rows at a time, before COMMIT and before any statement that could see them. The field queued contains
 // the rows from finished members, which a later member cannot undo. The field current contains the rows from
 // the running member, which are dropped if the member fails.
@@ -119,6 +119,9 @@ func (g *group) insert(b *batch) error {
 	err := w.insertPets.insert(w.conn, b.pets)
 	if err == nil {
 		err = w.insertEvents.insert(w.conn, b.events)
+	}
+	if err == nil {
+		err = w.insertRecords.insert(w.conn, b.records)
 	}
 	for _, c := range b.inventory {
 		if err == nil && c.change != 0 {

@@ -199,6 +199,32 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 	wantDone(t, store, errs, "A", false, false, true, true, false, true)
 }
 
+// A member sees the idempotency records of earlier members, which are still queued, except for those of a
+// failed member.
+func TestGroupKnowsItsIdempotencyRecords(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	var seen []string
+	note := func(body string) func(shop.WriteTx) error {
+		return func(tx shop.WriteTx) error {
+			found, _, err := tx.IdempotencyRecord(7, "k")
+			seen = append(seen, string(found.Body))
+			return errors.Join(err, tx.PutIdempotencyRecord(7, "k", shop.IdempotencyRecord{
+				Fingerprint: [32]byte{1}, At: time.UnixMicro(1), StoredResponse: shop.StoredResponse{Status: 201, Body: []byte(body)},
+			}))
+		}
+	}
+	fail := func(tx shop.WriteTx) error { return errors.Join(note("failed")(tx), errors.New("on purpose")) }
+	own := func(tx shop.WriteTx) error { // twice in one member, with a statement in between that inserts the queued rows
+		return errors.Join(note("own")(tx), adding("A")(tx), tx.DeleteCategory(shop.Category{ID: 404}), note("last")(tx))
+	}
+	wantDone(t, store, together(t, store, note("first"), fail, note("second"), own, note("third")), "A", true, false, true, true, true)
+	write(t, store, note("later"))
+	if want := []string{"", "first", "first", "second", "own", "last", "third"}; !slices.Equal(seen, want) {
+		t.Errorf("the writes found the records %q, want %q", seen, want)
+	}
+}
+
 // A group does not rely on anything that an earlier group has read, because another process may have written
 // in between.
 func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {

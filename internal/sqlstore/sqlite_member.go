@@ -12,12 +12,21 @@ import (
 // memberWriter is the rowWriter for one member of a group. It queues new rows in the group.
 //
 // memberWriter looks up categories and the last pet id without flushing the queue, because these rows are
-// never queued. So a write that only adds rows executes no statements except these lookups. All members of a
-// group share the results of the lookups.
+// never queued, and idempotency records, because it searches the queue for them first. So a write that only
+// adds rows executes no statements except these lookups. All members of a group share the results of the
+// lookups of categories and of the last pet id.
 type memberWriter struct {
 	tx    *tx
 	group *group
 	saved bool // whether the member's savepoint is open
+	// absent is the last idempotency key that the member has looked up and not found. A record with this key
+	// replaces no other one, so it can be queued.
+	absent idempotencyKey
+}
+
+type idempotencyKey struct {
+	principal int64
+	key       string
 }
 
 // flush inserts the rows that earlier members have queued and opens a savepoint for this member. Then it
@@ -66,7 +75,7 @@ func (w *memberWriter) nextPetID() (int64, error) {
 	}
 	if g.lastPet == 0 {
 		// The table sqlite_sequence has no row for pets before the first pet is inserted.
-		last, _, err := w.lookup("SELECT seq FROM sqlite_sequence WHERE name = 'pets'")
+		last, _, err := lookup(w, scanValue[int64], "SELECT seq FROM sqlite_sequence WHERE name = 'pets'")
 		if err != nil {
 			return 0, err
 		}
@@ -85,6 +94,41 @@ func (w *memberWriter) insertEvents(events []shop.NewEvent) error {
 		w.group.current.events = append(w.group.current.events, queuedEvent{e, micros(now)})
 	}
 	return errors.Join(err, w.tx.failed)
+}
+
+func (w *memberWriter) idempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
+	if w.tx.failed != nil {
+		return shop.IdempotencyRecord{}, false, w.tx.failed
+	}
+	for _, b := range []*batch{&w.group.current, &w.group.queued} {
+		if record, found := b.record(idempotencyKey{principal, key}); found {
+			return record, true, nil
+		}
+	}
+	record, found, err := lookup(w, scanKept, selectRecord, principal, key)
+	if err != nil {
+		return record, false, w.tx.fail(err)
+	}
+	if !found {
+		w.absent = idempotencyKey{principal, key}
+	}
+	return record, found, nil
+}
+
+func (w *memberWriter) putIdempotencyRecord(principal int64, key string, record shop.IdempotencyRecord) error {
+	if w.absent != (idempotencyKey{principal, key}) {
+		return directWriter{w.tx}.putIdempotencyRecord(principal, key, record)
+	}
+	w.absent = idempotencyKey{}
+	if record.At.IsZero() {
+		now, err := w.tx.Now()
+		if err != nil {
+			return err
+		}
+		record.At = now
+	}
+	w.group.current.records = append(w.group.current.records, queuedRecord{idempotencyKey{principal, key}, record})
+	return w.tx.failed
 }
 
 func (w *memberWriter) addInventory(status shop.Status, change int) error {
@@ -138,7 +182,7 @@ func (w *memberWriter) hasCategory(id int64) (bool, error) {
 	if w.tx.failed != nil || w.group.categories[id] {
 		return true, w.tx.failed
 	}
-	_, found, err := w.lookup("SELECT id FROM categories WHERE id = $1", id)
+	_, found, err := lookup(w, scanValue[int64], "SELECT id FROM categories WHERE id = $1", id)
 	if err != nil {
 		return false, w.tx.fail(err)
 	}
@@ -148,15 +192,16 @@ func (w *memberWriter) hasCategory(id int64) (bool, error) {
 	return found, nil
 }
 
-// lookup reads a number from a table without flushing the queue. Rows for that table must never be queued.
-func (w *memberWriter) lookup(query string, args ...any) (n int64, found bool, err error) {
+// lookup reads one row without flushing the queue. The caller must know that the row is not queued.
+func lookup[T any](w *memberWriter, scan func(Scanner) (T, error), query string, args ...any) (value T, found bool, err error) {
 	rows, err := w.group.writer.conn.query(context.Background(), query, args)
 	if err != nil {
-		return 0, false, err
+		return value, false, err
 	}
 	defer rows.Close()
 	if found = rows.Next(); found {
-		return n, true, rows.Scan(&n)
+		value, err = scan(rows.Scan)
+		return value, err == nil, err
 	}
-	return 0, false, rows.Err()
+	return value, false, rows.Err()
 }

@@ -58,10 +58,18 @@ func (i *inserter[T]) insert(c *sqliteConn, rows []T) error {
 	return nil
 }
 
-func petInserter() *inserter[shop.Pet] { return newInserter("pets (id, "+petFields+")", appendPet) }
+func petInserter() *inserter[shop.Pet] {
+	return newInserter("pets (id, "+petFields+")", appendPet)
+}
 
 func eventInserter() *inserter[queuedEvent] {
 	return newInserter("events ("+newEventColumns+")", func(args []any, e queuedEvent) []any {
 		return appendEvent(append(args, e.at), e.NewEvent)
+	})
+}
+
+func recordInserter() *inserter[queuedRecord] {
+	return newInserter("kept_answers ("+recordColumns+")", func(args []any, r queuedRecord) []any {
+		return append(appendRecord(args, r.principal, r.key, r.IdempotencyRecord), micros(r.At))
 	})
 }

@@ -23,6 +23,7 @@ type writer struct {
 	afterWrite    func(changes effects, committed bool) // called for each group before its members return
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
+	insertRecords *inserter[queuedRecord]
 	recentWriters int // the number of writes that were recently running or waiting at the same time
 	queue         chan *member
 	stopped       chan struct{} // closed when all accepted writes have returned
@@ -43,7 +44,7 @@ type member struct {
 func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
-		insertPets: petInserter(), insertEvents: eventInserter(),
+		insertPets: petInserter(), insertEvents: eventInserter(), insertRecords: recordInserter(),
 	}
 	go w.loop()
 	return w
