@@ -80,6 +80,9 @@ func TestReplacedCertificateIsLoaded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReloading(t, replace)
+			if name := r.Hostname(); name != "localhost" {
+				t.Errorf("host name: got %q, want localhost", name)
+			}
 			for range 2 {
 				replaced := r.serial()
 				cert, key := r.authority.Issue(time.Hour)
