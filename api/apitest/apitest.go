@@ -26,6 +26,8 @@ type Validator struct {
 	schemas *schemas
 	// OnResponse, if set, is called for each response that the document describes.
 	OnResponse func(operation string, status int)
+	// OnHeader, if set, is called for each documented header of a response, with the reference to its description.
+	OnHeader func(ref string)
 }
 
 // New returns a validator for a document in YAML or JSON. Requests are matched against the document's list of
@@ -45,11 +47,11 @@ func New(document []byte) (*Validator, error) {
 
 // Check returns an error if a response does not match the document. It rejects an undocumented status or
 // header, a missing header, and an invalid body. A HEAD request is checked like a GET request. A response to
-// an undocumented path or method must match the schema Error. OPTIONS requests are not checked, because the
-// document describes them only in prose.
+// an undocumented path or method must match the schema Error. Of a successful response to OPTIONS only the names
+// of its headers are checked, because the document describes it only in prose.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
-	if req.Method == http.MethodOptions {
-		return nil
+	if req.Method == http.MethodOptions && status < 400 {
+		return v.checkProse(header)
 	}
 	response, err := v.findResponse(req, status)
 	if err != nil {
@@ -143,10 +145,15 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
 		Headers: openapi3.Headers{
-			"Cache-Control":    components.Headers["NoStore"],
-			"RateLimit":        components.Headers["RateLimit"],
-			"RateLimit-Policy": components.Headers["RateLimitPolicy"],
-			"X-Request-Id":     components.Headers["RequestId"],
+			"Access-Control-Allow-Origin":   components.Headers["AllowedOrigin"],
+			"Access-Control-Expose-Headers": components.Headers["ExposedHeaders"],
+			"Cache-Control":                 components.Headers["NoStore"],
+			"RateLimit":                     components.Headers["RateLimit"],
+			"RateLimit-Policy":              components.Headers["RateLimitPolicy"],
+			"Strict-Transport-Security":     components.Headers["StrictTransport"],
+			"Vary":                          components.Headers["Vary"],
+			"X-Content-Type-Options":        components.Headers["NoSniff"],
+			"X-Request-Id":                  components.Headers["RequestId"],
 		},
 		Content: openapi3.NewContentWithJSONSchemaRef(components.Schemas["Error"]),
 	}
@@ -187,6 +194,8 @@ func (v *Validator) checkHeaders(response *openapi3.Response, header http.Header
 			}
 			if err := v.schemas.check(schema.Value, value); err != nil {
 				problems = append(problems, fmt.Errorf("the header %s is %q: %w", name, values, err))
+			} else if v.OnHeader != nil {
+				v.OnHeader(documented.Ref)
 			}
 		}
 	}
@@ -220,15 +229,30 @@ func (v *Validator) checkBody(response *openapi3.Response, header http.Header, b
 	return v.schemas.check(media.Schema.Value, decoded)
 }
 
-// checkHeaderNames rejects headers that the document does not describe, except for general HTTP headers.
+// framing lists the headers that OpenAPI leaves out or that only concern the transport.
+var framing = []string{"Content-Length", "Content-Type", "Date"}
+
+// checkHeaderNames rejects headers that the document does not describe for the response.
 func checkHeaderNames(response *openapi3.Response, header http.Header) error {
-	known := []string{"Content-Length", "Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
+	known := slices.Clone(framing)
 	for name := range response.Headers {
 		known = append(known, http.CanonicalHeaderKey(name))
 	}
 	for name := range header {
-		if !slices.Contains(known, name) && !strings.HasPrefix(name, "Access-Control-") {
+		if !slices.Contains(known, name) {
 			return fmt.Errorf("the header %s is not in the document", name)
+		}
+	}
+	return nil
+}
+
+// checkProse rejects headers that the description of the document does not mention.
+func (v *Validator) checkProse(header http.Header) error {
+	prose := strings.ToLower(v.Doc.Info.Description)
+	for name := range header {
+		mention := "`" + strings.ToLower(name)
+		if !slices.Contains(framing, name) && !strings.Contains(prose, mention+"`") && !strings.Contains(prose, mention+": ") {
+			return fmt.Errorf("the description does not mention the header %s", name)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ type response struct {
 }
 
 var (
-	common      = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}}
+	common      = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}, "X-Content-Type-Options": {"nosniff"}}
 	errorHeader = http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}
 	page        = http.Header{
 		"Content-Type": {"application/json"}, "Cache-Control": {"private, no-cache"}, "Etag": {`"5d41402abc4b2a76"`},
@@ -90,6 +90,9 @@ func TestCheck(t *testing.T) {
 		{"not modified with a body", "GET /pets", 304, page, `[]`, "unexpected body"},
 		{"another status", "GET /pets", 418, page, `[]`, "no documented response 418"},
 		{"another header", "GET /pets", 200, merge(page, http.Header{"X-Powered-By": {"Go"}}), `[]`, "X-Powered-By"},
+		{"another value", "GET /pets", 200, merge(page, http.Header{"X-Content-Type-Options": {"sniff"}}), `[]`, "X-Content-Type"},
+		{"preflight", "OPTIONS /pets", 204, merge(allow, http.Header{"Access-Control-Max-Age": {"600"}, "Vary": {"Origin"}}), ``, ""},
+		{"preflight, another header", "OPTIONS /pets", 204, merge(allow, http.Header{"X-Powered-By": {"Go"}}), ``, "X-Powered-By"},
 		{"another type", "GET /pets", 200, merge(page, http.Header{"Content-Type": {"text/html"}}), `[]`, "text/html"},
 		{"another id", "GET /pets", 200, merge(page, http.Header{"X-Request-Id": {"7"}}), `[]`, "X-Request-Id"},
 
@@ -145,7 +148,7 @@ func TestCheckSchema(t *testing.T) {
 	good := event(`{"id":1,"name":"Dogs"}`, `null`)
 	for _, c := range []struct{ name, schema, value, wrong string }{
 		{"event", "Event", good, ""},
-		{"a pet", "Event", event(`null`, `{"id":1,"name":"Rex","categoryId":1}`), ""},
+		{"a pet", "Event", event(`null`, `{"id":1,"name":"Rex","categoryId":1}`), "previous"},
 		{"something else", "Event", event(`{"id":1,"colour":"red"}`, `null`), "current"},
 		{"a secret", "Event", strings.Replace(good, `"Dogs"`, `"Dogs","secret":"x"`, 1), "current"},
 		{"no actor", "Event", strings.Replace(good, `"actor":"system",`, ``, 1), "actor"},

@@ -153,9 +153,10 @@ func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 func TestPagesMayUseEveryDocumentedHeader(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	// Browsers always expose Cache-Control and decode the content themselves. X-Accel-Buffering is meant only
-	// for proxies.
-	read = append(read, "Cache-Control", "Content-Encoding", "X-Accel-Buffering")
+	// Browsers always expose Cache-Control and decode the content themselves. The others are meant only for
+	// browsers, caches and proxies.
+	read = append(read, "Cache-Control", "Content-Encoding", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
+		"Strict-Transport-Security", "Vary", "X-Accel-Buffering", "X-Content-Type-Options")
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "header" && !slices.Contains(sent, p.Value.Name) {

@@ -80,6 +80,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	}
 	checks, err := apitest.New(document.YAML([]api.Server{{URL: "/v1"}}))
 	if err == nil {
+		checks.OnHeader = func(ref string) { reached.Store("header "+ref, true) }
 		checks.OnResponse = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
 	}
 	return checks, err

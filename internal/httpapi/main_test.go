@@ -12,11 +12,11 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// reached contains every "operation status" and "code: message" that the tests have seen so far.
+// reached contains every "operation status", "header reference" and "code: message" that the tests have seen so far.
 var reached sync.Map
 
-// TestMain checks that the tests have seen every response in the OpenAPI document and every error message in
-// its examples. It also checks that no goroutine is still running.
+// TestMain checks that the tests have seen every response and every header in the OpenAPI document, and every
+// error message in its examples. It also checks that no goroutine is still running.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
@@ -50,6 +50,9 @@ func unreached() (missing []string) {
 			need(operation.OperationID + " " + status)
 		}
 	})
+	for name := range checks.Doc.Components.Headers {
+		need("header #/components/headers/" + name)
+	}
 	for _, example := range checks.Doc.Components.Examples {
 		if body, ok := example.Value.Value.(map[string]any); ok && body["code"] != nil {
 			need(fmt.Sprintf("%s: %s", body["code"], body["message"]))

@@ -1,4 +1,5 @@
 import type { components } from "./animalstore.js";
+import { parseExact } from "./exact.js";
 import { type Shop, unwrap } from "./shop.js";
 
 export type ShopEvent = components["schemas"]["Event"];
@@ -25,7 +26,7 @@ export async function* follow(shop: Shop, after: string, signal: AbortSignal): A
     for (const message of messages) {
       const data = message.split("\n").filter((line) => line.startsWith("data: "));
       if (data.length > 0) { // comments only keep the connection open
-        yield JSON.parse(data.map((line) => line.slice("data: ".length)).join("\n")) as ShopEvent;
+        yield parseExact(data.map((line) => line.slice("data: ".length)).join("\n")) as ShopEvent;
       }
     }
   }

@@ -22,7 +22,7 @@ console.log(`${available} animals are available.`);
 // With an Idempotency-Key, a POST takes effect once, however often it is sent.
 const rex = unwrap(
   await shop.POST("/pets", {
-    body: { name: "Rex, Beagle", categoryId: 1, status: "available" },
+    body: { name: "Rex, Beagle", categoryId: 1n, status: "available" },
     params: { header: { "Idempotency-Key": randomUUID() } },
   }),
 );
@@ -41,7 +41,7 @@ if (late.error?.code === "pet_not_available") {
 }
 
 try {
-  unwrap(await shop.POST("/pets", { body: { name: "", categoryId: 1 } }));
+  unwrap(await shop.POST("/pets", { body: { name: "", categoryId: 1n } }));
 } catch (error) {
   if (!(error instanceof ApiError)) {
     throw error;
@@ -51,13 +51,25 @@ try {
 
 unwrap(await shop.PATCH("/store/orders/{orderId}", { params: { path: { orderId: order.id } }, body: { status: "cancelled" } }));
 
+// An id of your own choice may be beyond 2^53, where JavaScript numbers are not exact.
+const bella = unwrap(await shop.POST("/pets", { body: { name: "Bella", categoryId: 9007199254740993n } }));
+const found = unwrap(await shop.GET("/pets", { params: { query: { id: [bella.id], categoryId: bella.categoryId } } }));
+console.log(`${found.map((pet) => pet.name).join()} is in category ${bella.categoryId}.`);
+
+// Files are text, so they are not parsed.
+const file = unwrap(await shop.GET("/exports/pets.csv", { parseAs: "text" }));
+console.log(`The export starts with ${file.split("\r\n", 1)[0]}.`);
+
 // Everything that has happened to the animal, and then whatever happens next.
 const ended = new AbortController();
 for await (const event of follow(shop, "0", ended.signal)) {
-  const { current } = event.data;
-  if (event.subject === `pets/${rex.id}` && current !== null && "status" in current) {
-    console.log(`event ${event.type}: ${current.status}`);
-    if (event.type === "pet.updated" && current.status === "available") {
+  if (event.type !== "pet.created" && event.type !== "pet.updated") {
+    continue;
+  }
+  const pet = event.data.current; // the type of the event says that this is an animal
+  if (pet?.id === rex.id) {
+    console.log(`event ${event.type}: ${pet.status}`);
+    if (event.type === "pet.updated" && pet.status === "available") {
       break;
     }
   }

@@ -1,15 +1,24 @@
 import createClient, { type Client } from "openapi-fetch";
 import type { components, paths } from "./animalstore.js";
+import { encodeExact, exactResponses } from "./exact.js";
 
 export type Pet = components["schemas"]["Pet"];
 export type PetStatus = components["schemas"]["PetStatus"];
 export type ErrorBody = components["schemas"]["Error"];
 export type ErrorCode = components["schemas"]["ErrorCode"];
-export type Shop = Client<paths>;
+
+/** The client. Without the media type, the data of /events would have the type of the stream, too: string | Event[]. */
+export type Shop = Client<paths, "application/json">;
 
 /** Creates a client for the service at a base URL, which ends in /v1. */
 export function openShop(baseUrl: string, key: string): Shop {
-  return createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+  const shop = createClient<paths, "application/json">({
+    baseUrl,
+    headers: { Authorization: `Bearer ${key}` },
+    bodySerializer: encodeExact,
+  });
+  shop.use(exactResponses);
+  return shop;
 }
 
 /** An error response of the service. Programs use its code. */

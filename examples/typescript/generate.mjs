@@ -1,0 +1,15 @@
+// Writes src/animalstore.d.ts, the types of the API. It does what the command openapi-typescript does, except that an
+// identifier is a bigint instead of a number, which would be exact only up to 2^53.
+import { writeFileSync } from "node:fs";
+import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
+
+const document = new URL("../../api/openapi.yaml", import.meta.url);
+const types = await openapiTS(document, {
+  transform(schema, { path }) {
+    if (schema.format === "int64" && /\/(parameters\/\w+|id|\w+Id)$/.test(path)) {
+      return ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword);
+    }
+  },
+});
+writeFileSync(new URL("src/animalstore.d.ts", import.meta.url), astToString(types));
