@@ -85,6 +85,14 @@ lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
+.PHONY: clients
+clients: ## Generate clients from the OpenAPI document, and use the service with each; ONLY selects them by name.
+	@scripts/need java default-jdk-headless
+	@scripts/need mvn maven
+	@scripts/need python3 python3 python3-venv
+	@scripts/need cargo cargo
+	go run ./clients -only '$(ONLY)'
+
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
 	go run ./internal/dist
