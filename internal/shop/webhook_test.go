@@ -175,7 +175,9 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		rename := func(name string) { must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, nil))(h.t) }
+		rename := func(name string) {
+			must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, shop.PutCondition{}))(h.t)
+		}
 		rename("dogs") // the old types do not include this event
 		h.addPets(1)
 		stale := h.current()
