@@ -75,12 +75,12 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 		return Category{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Category, error) {
-		id, err := tx.AssignCategoryID()
+		ids, err := tx.AssignCategoryIDs(1)
 		if err != nil {
 			return Category{}, err
 		}
-		category := Category{ID: id, Name: name}
-		return category, tx.InsertCategory(category)
+		category := Category{ID: ids[0], Name: name}
+		return category, tx.InsertCategories(category)
 	})
 }
 
@@ -104,7 +104,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 			return false, err
 		}
 		if !found {
-			return true, tx.InsertCategory(category)
+			return true, tx.InsertCategories(category)
 		}
 		return false, tx.UpdateCategory(before, category)
 	})
@@ -138,12 +138,12 @@ type CategoryReader interface {
 	Category(id int64) (Category, bool, error)
 	// Categories returns at most page.Limit categories, sorted by ascending id.
 	Categories(page PageRequest) ([]Category, error)
-	// ExistingCategories returns those of the given ids that belong to an existing category. The given
-	// ids must be distinct.
-	ExistingCategories(ids []int64) ([]int64, error)
 	// CategoriesByID returns the categories with the given ids in no particular order. It skips unknown
 	// ids.
 	CategoriesByID(ids []int64) ([]Category, error)
+	// NamedCategories returns the categories whose name match accepts, in no particular order. To do so, it
+	// reads every category that has a name.
+	NamedCategories(match func(name string) bool) ([]Category, error)
 	// CategoryInUse reports whether any animal belongs to the category with the given id.
 	CategoryInUse(id int64) (bool, error)
 }
@@ -153,8 +153,8 @@ type CategoryMutations interface {
 	// EnsureCategories creates a category without a name for each given id that no category has yet. It
 	// returns the ids of the categories that it created. The given ids must be distinct and ascending.
 	EnsureCategories(ids ...int64) (created []int64, err error)
-	// InsertCategory adds a category. No existing category may have the same id.
-	InsertCategory(Category) error
+	// InsertCategories adds categories. No two of them, and no existing category, may have the same id.
+	InsertCategories(...Category) error
 	// UpdateCategory changes the name of a category.
 	UpdateCategory(before, after Category) error
 	// DeleteCategory removes a category, which must not contain any animals.
@@ -163,7 +163,7 @@ type CategoryMutations interface {
 
 // CategoryBookkeeping contains the method of Bookkeeping that assigns ids to categories.
 type CategoryBookkeeping interface {
-	// AssignCategoryID returns an id that no category has. The id is larger than every id that
-	// AssignCategoryID returned before.
-	AssignCategoryID() (int64, error)
+	// AssignCategoryIDs returns n ascending ids that no category has. They are larger than every id that
+	// AssignCategoryIDs returned before.
+	AssignCategoryIDs(n int) ([]int64, error)
 }

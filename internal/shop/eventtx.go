@@ -90,8 +90,20 @@ func (tx *eventTx) InsertPets(n ...NewPet) ([]Pet, error) {
 	return pets, tx.InsertEvents(events...)
 }
 
+func (tx *eventTx) UpdatePets(updates ...PetUpdate) error {
+	if err := tx.mutations.UpdatePets(updates...); err != nil {
+		return err
+	}
+	events := make([]NewEvent, len(updates))
+	for i, u := range updates {
+		events[i] = tx.event(PetUpdated, u.After, u.Before)
+	}
+	return tx.InsertEvents(events...)
+}
+
+// UpdatePet is UpdatePets for a single animal.
 func (tx *eventTx) UpdatePet(before, after Pet) error {
-	return tx.record(tx.mutations.UpdatePet(before, after), PetUpdated, after, before)
+	return tx.UpdatePets(PetUpdate{before, after})
 }
 
 func (tx *eventTx) DeletePet(pet Pet) error {
@@ -109,8 +121,15 @@ func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	return created, tx.InsertEvents(events...)
 }
 
-func (tx *eventTx) InsertCategory(category Category) error {
-	return tx.record(tx.mutations.InsertCategory(category), CategoryCreated, category, nil)
+func (tx *eventTx) InsertCategories(categories ...Category) error {
+	if err := tx.mutations.InsertCategories(categories...); err != nil {
+		return err
+	}
+	events := make([]NewEvent, len(categories))
+	for i, category := range categories {
+		events[i] = tx.event(CategoryCreated, category, nil)
+	}
+	return tx.InsertEvents(events...)
 }
 
 func (tx *eventTx) UpdateCategory(before, after Category) error {

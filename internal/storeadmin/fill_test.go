@@ -70,9 +70,9 @@ func fillStore(t *testing.T, database string) {
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
 			must(tx.EnsureCategories(id))(t)
 		}
-		do(tx.InsertCategory(shop.Category{ID: must(tx.AssignCategoryID())(t), Name: "Vögel 🦜"}))
-		gone := shop.Category{ID: must(tx.AssignCategoryID())(t), Name: "gone"}
-		do(tx.InsertCategory(gone))
+		do(tx.InsertCategories(shop.Category{ID: must(tx.AssignCategoryIDs(1))(t)[0], Name: "Vögel 🦜"}))
+		gone := shop.Category{ID: must(tx.AssignCategoryIDs(1))(t)[0], Name: "gone"}
+		do(tx.InsertCategories(gone))
 		do(tx.DeleteCategory(gone))
 		var pets []shop.Pet
 		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "quote \" \\ '\ttab\nline", "", strings.Repeat("x", 10_000), "gone"} {
@@ -81,7 +81,7 @@ func fillStore(t *testing.T, database string) {
 		}
 		after := pets[0]
 		after.Status = shop.Pending
-		do(tx.UpdatePet(pets[0], after))
+		do(tx.UpdatePets(shop.PetUpdate{Before: pets[0], After: after}))
 		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)
@@ -163,7 +163,7 @@ func nextIDs(t *testing.T, database string) (next [6]int64) {
 	with(t, database, func(tx shop.WriteTx) error {
 		pet := must(tx.InsertPets(shop.NewPet{Name: "next"}))(t)[0].ID
 		order := must(tx.InsertOrder(shop.Order{PetID: pet, Status: shop.Cancelled}))(t).ID
-		key, category := must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID, must(tx.AssignCategoryID())(t)
+		key, category := must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID, must(tx.AssignCategoryIDs(1))(t)[0]
 		hook := must(tx.InsertWebhook(shop.Webhook{}))(t).ID
 		next = [6]int64{pet, order, key, category, hook, must(tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending}))(t).ID}
 		return nil
