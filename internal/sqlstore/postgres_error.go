@@ -97,7 +97,10 @@ func isRetryable(err error) bool {
 	if errors.Is(err, errNotCommitted) {
 		return true
 	}
-	if errors.Is(err, errUnknown) || isUnsuitable(err) {
+	if errors.Is(err, errUnknown) {
+		return false
+	}
+	if isUnsuitable(err) {
 		return false
 	}
 	if e, own := errors.AsType[*shop.Error](err); own && e.Unwrap() == nil {
