@@ -92,7 +92,7 @@ func (a *API) updateOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(x.context(), id, status, ifMatch[shop.Order](x))
+	order, err := a.Service.UpdateOrder(x.context(), id, status, preconditions[shop.Order](x))
 	if err != nil {
 		return err
 	}

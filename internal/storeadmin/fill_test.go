@@ -25,9 +25,9 @@ func fillShop(t *testing.T, database string) {
 	}
 	noError(t, s.DeletePet(ctx, 6, nil))
 	must(s.CreateCategory(ctx, "Vögel"))(t)
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
 	noError(t, s.DeleteCategory(ctx, 50, nil))
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
 	for pet := range int64(4) {
 		must(s.PlaceOrder(ctx, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
 	}
