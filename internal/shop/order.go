@@ -118,7 +118,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	set := WriteSet{Pets: []int64{n.PetID}, NewOrders: 1}
+	set := WriteSet{Pets: []int64{n.PetID}}
 	return write(withWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) {
 		if err := expireDueHold(tx, n.PetID); err != nil {
 			return Order{}, err

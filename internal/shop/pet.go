@@ -115,7 +115,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	set := WriteSet{Categories: []int64{n.CategoryID}, NewPets: 1}
+	set := WriteSet{Categories: []int64{n.CategoryID}}
 	return write(withWriteSet(ctx, set), s, func(tx *eventTx) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err

@@ -5,11 +5,9 @@ import "context"
 // WriteSet declares the rows that a write reads and changes. A store can use it to run many writes in one
 // transaction. It must not give a write any other rows without running it in a transaction of its own.
 type WriteSet struct {
-	Categories []int64 // the categories whose existence the write depends on
-	Pets       []int64 // the animals that the write reads or changes, with their open orders
-	Orders     []int64 // the orders that the write reads or changes, with their animals
-	NewPets    int     // the maximum number of animals that the write adds
-	NewOrders  int     // the maximum number of orders that the write places
+	Categories []int64 // for each animal that the write adds, the category to which it will belong
+	Pets       []int64 // the animals for which the write places orders
+	Orders     []int64 // the orders that the write changes, with their animals
 	// Idempotency is the request whose record the write reads and stores, or nil.
 	Idempotency *IdempotentRequest
 }

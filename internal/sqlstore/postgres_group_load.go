@@ -20,8 +20,8 @@ type postgresGroup struct {
 	open       map[int64]int64       // the open order of each pet that has one
 	categories map[int64]*shop.Category
 	records    map[idempotencyKey]*shop.IdempotencyRecord
-	petIDs     []int64 // unused ids
-	orderIDs   []int64
+	// Unused ids for new rows. Writes that cannot succeed get none, so that they leave no gaps.
+	petIDs, orderIDs []int64
 
 	added       batch
 	newOrders   []int64 // all of them are in orders, too
@@ -41,7 +41,6 @@ func declaredBy(members []*member) (all declared) {
 	for _, m := range members {
 		set := shop.WriteSetOf(m.ctx)
 		all.Categories, all.Pets, all.Orders = append(all.Categories, set.Categories...), append(all.Pets, set.Pets...), append(all.Orders, set.Orders...)
-		all.NewPets, all.NewOrders = all.NewPets+set.NewPets, all.NewOrders+set.NewOrders
 		if r := set.Idempotency; r != nil {
 			all.principals, all.keys = append(all.principals, r.Principal), append(all.keys, r.Key)
 		}
@@ -71,16 +70,11 @@ func (p *postgresEngine) loadGroup(ctx context.Context, conn *pgx.Conn, members 
 	if len(rows.Categories) > 0 {
 		queue(b, scanCategory, func(c shop.Category) { g.categories[c.ID] = &c },
 			"SELECT "+categoryColumns+" FROM categories WHERE id = ANY ($1)", rows.Categories)
+		queue(b, scanValue[int64], func(id int64) { g.petIDs = append(g.petIDs, id) },
+			"SELECT nextval('pets_id_seq') FROM unnest(CAST($1 AS BIGINT[])) AS new (id) JOIN categories USING (id)", rows.Categories)
 	}
 	if len(rows.keys) > 0 {
 		g.loadRecords(b, rows)
-	}
-	const ids = "SELECT nextval($1) FROM generate_series(1, CAST($2 AS BIGINT))"
-	if rows.NewPets > 0 {
-		queue(b, scanValue[int64], func(id int64) { g.petIDs = append(g.petIDs, id) }, ids, "pets_id_seq", rows.NewPets)
-	}
-	if rows.NewOrders > 0 {
-		queue(b, scanValue[int64], func(id int64) { g.orderIDs = append(g.orderIDs, id) }, ids, "orders_id_seq", rows.NewOrders)
 	}
 	queue(b, scanValue[int64], func(at int64) { g.now = fromMicros(at) }, "SELECT "+serverMicros)
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
@@ -143,6 +137,8 @@ func (g *postgresGroup) loadPets(b *pgx.Batch, rows declared) {
 	queue(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE id = ANY ($1)", rows.Orders)
 	queue(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE status IN ('placed', 'approved') AND pet_id = "+declaredPets,
 		rows.Pets, rows.Orders)
+	queue(b, scanValue[int64], func(id int64) { g.orderIDs = append(g.orderIDs, id) },
+		"SELECT nextval('orders_id_seq') FROM pets WHERE id = ANY ($1) AND status = 'available'", rows.Pets)
 }
 
 // loadRecords reads the idempotency records of the members.

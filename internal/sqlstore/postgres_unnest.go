@@ -14,7 +14,7 @@ func unnest(types []string) string {
 // insertRows returns a statement that inserts rows in the order in which they are passed to arrays.
 func insertRows(table, columns string, types []string) string {
 	return "INSERT INTO " + table + " (" + columns + ") SELECT " + columns + " FROM " + unnest(types) +
-		" WITH ORDINALITY AS new (" + columns + ", n) ORDER BY n"
+		" WITH ORDINALITY AS new (" + columns + ", place) ORDER BY place"
 }
 
 // arrays returns the arguments for unnest: an array for each type. appendRow appends the values of a row to
