@@ -132,7 +132,11 @@ func (tx *eventTx) InsertOrder(order Order) (Order, error) {
 }
 
 func (tx *eventTx) UpdateOrder(before, after Order) error {
-	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
+	what := orderEvents[after.Status]
+	if after.Status == before.Status {
+		what = OrderUpdated
+	}
+	return tx.record(tx.mutations.UpdateOrder(before, after), what, after, before)
 }
 
 func (tx *eventTx) InsertKey(key Key) (Key, error) {
