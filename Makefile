@@ -85,6 +85,14 @@ lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
+.PHONY: clients
+clients: ## Generate clients from the OpenAPI document, and use the service with each; ONLY selects them by name.
+	@scripts/need java default-jdk-headless
+	@scripts/need mvn maven
+	@scripts/need python3 python3 python3-venv
+	@scripts/need cargo cargo
+	go run ./clients -only '$(ONLY)'
+
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
 	go run ./internal/dist
@@ -103,6 +111,15 @@ package-test: ## Install, upgrade, remove and purge the Debian package in a cont
 cover: needs ## Show what the tests execute: a table of the packages, and the functions that nothing executes.
 	@scripts/cover
 
+# make test runs the examples in TypeScript and Python, but not the one in Java, whose tools are large.
+.PHONY: examples
+examples: ## Run the examples in TypeScript, Python and Java against the service (with npm, Python, a JDK and Maven).
+	@scripts/need npm nodejs npm
+	@scripts/need python3 python3
+	@scripts/need javac default-jdk-headless
+	@scripts/need mvn maven
+	go test -count=1 -run Example -timeout 20m ./internal/httpapi/docs -java
+
 .PHONY: screenshots
 screenshots: ## Take the screenshots of the staff pages in docs.
 	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
@@ -117,7 +134,7 @@ bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BEN
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
-# PostgreSQL, a browser, and npm for the TypeScript example.
+# PostgreSQL, a browser, and npm and Python for the examples in these languages.
 .PHONY: needs
 needs:
 	@missing=0; \
@@ -125,6 +142,7 @@ needs:
 	scripts/need curl curl || missing=1; \
 	scripts/need pkill procps || missing=1; \
 	scripts/need npm nodejs npm || missing=1; \
+	scripts/need python3 python3 || missing=1; \
 	scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox || missing=1; \
 	scripts/need-postgres || missing=1; \
 	exit $$missing

@@ -19,6 +19,9 @@ func (a *API) listEvents(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if err := restrictEvents(x, &filter); err != nil {
+		return err
+	}
 	x.w.Header().Add("Vary", "Accept")
 	if wantsStream(x.r.Header.Values("Accept")) {
 		return a.streamEvents(x, filter, request.After)
@@ -36,11 +39,27 @@ func (a *API) listEvents(x *exchange) error {
 	}
 	first, next := query.Encode(), ""
 	if page.More {
-		query.Set("after", page.Items[len(page.Items)-1].ID)
+		query.Set("after", strconv.FormatInt(page.Next(shop.Event.Position), 10))
 		next = query.Encode()
 	}
 	a.setLinks(x, "/events", first, next)
 	sendPage(x, page)
+	return nil
+}
+
+// restrictEvents limits a filter to the events that the key may see. It fails with insufficient_scope if the
+// filter names a type that the key may not see.
+func restrictEvents(x *exchange, filter *shop.EventFilter) error {
+	if x.principal.HasScope(shop.Admin) {
+		return nil
+	}
+	filter.Public = true
+	for _, t := range filter.Types {
+		if !t.IsPublic() {
+			x.scope = shop.Admin
+			return shop.Errorf(shop.InsufficientScope, "This API key may not read events of the type %s; use one with the scope %s.", t, shop.Admin)
+		}
+	}
 	return nil
 }
 

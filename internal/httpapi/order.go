@@ -93,7 +93,7 @@ func (a *API) updateOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(x.context(), id, change, ifMatch[shop.Order](x))
+	order, err := a.Service.UpdateOrder(x.context(), id, change, preconditions[shop.Order](x))
 	if err != nil {
 		return err
 	}

@@ -75,19 +75,41 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 		return Category{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Category, error) {
-		id, err := tx.AssignCategoryID()
+		ids, err := tx.AssignCategoryIDs(1)
 		if err != nil {
 			return Category{}, err
 		}
-		category := Category{ID: id, Name: name}
-		return category, tx.InsertCategory(category)
+		category := Category{ID: ids[0], Name: name}
+		return category, tx.InsertCategories(category)
 	})
 }
 
+// PutCondition restricts what PutCategory may do. The zero value allows everything.
+type PutCondition struct {
+	// Match must hold for the existing category. Unless it is nil, PutCategory only renames.
+	Match Precondition[Category]
+	// NoneMatch must hold for the existing category. A category that does not exist is created.
+	NoneMatch Precondition[Category]
+}
+
+// check fails with precondition_failed if the condition does not allow the change of this category.
+func (c PutCondition) check(stored Category, found bool, id int64) error {
+	switch {
+	case found && !c.NoneMatch.holds(stored):
+		return Errorf(PreconditionFailed, "Category %d exists in a state that If-None-Match excludes; leave out If-None-Match to rename it.", id)
+	case found:
+		return c.Match.check(stored)
+	case c.Match != nil:
+		return Errorf(PreconditionFailed, "There is no category with the id %d to rename; leave out If-Match to create it.", id)
+	default:
+		return nil
+	}
+}
+
 // PutCategory sets the name of a category and creates the category if it does not exist. It fails with
-// validation_failed if the name is invalid, and with precondition_failed if the precondition does not hold.
-// If the category does not exist, every precondition except nil fails.
-func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
+// validation_failed if the name is invalid, and with precondition_failed if the condition does not allow the
+// change.
+func (s *Service) PutCategory(ctx context.Context, category Category, condition PutCondition) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
@@ -96,15 +118,11 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 		if err != nil {
 			return false, err
 		}
-		condition := match // a copy, because this function may run again
-		if !found && match != nil {
-			condition = func(Category) bool { return false }
-		}
-		if err := condition.check(before); err != nil || before == category {
+		if err := condition.check(before, found, category.ID); err != nil || before == category {
 			return false, err
 		}
 		if !found {
-			return true, tx.InsertCategory(category)
+			return true, tx.InsertCategories(category)
 		}
 		return false, tx.UpdateCategory(before, category)
 	})
@@ -138,12 +156,12 @@ type CategoryReader interface {
 	Category(id int64) (Category, bool, error)
 	// Categories returns at most page.Limit categories, sorted by ascending id.
 	Categories(page PageRequest) ([]Category, error)
-	// ExistingCategories returns those of the given ids that belong to an existing category. The given
-	// ids must be distinct.
-	ExistingCategories(ids []int64) ([]int64, error)
 	// CategoriesByID returns the categories with the given ids in no particular order. It skips unknown
 	// ids.
 	CategoriesByID(ids []int64) ([]Category, error)
+	// NamedCategories returns the categories whose name match accepts, in no particular order. To do so, it
+	// reads every category that has a name.
+	NamedCategories(match func(name string) bool) ([]Category, error)
 	// CategoryInUse reports whether any animal belongs to the category with the given id.
 	CategoryInUse(id int64) (bool, error)
 }
@@ -153,8 +171,8 @@ type CategoryMutations interface {
 	// EnsureCategories creates a category without a name for each given id that no category has yet. It
 	// returns the ids of the categories that it created. The given ids must be distinct and ascending.
 	EnsureCategories(ids ...int64) (created []int64, err error)
-	// InsertCategory adds a category. No existing category may have the same id.
-	InsertCategory(Category) error
+	// InsertCategories adds categories. No two of them, and no existing category, may have the same id.
+	InsertCategories(...Category) error
 	// UpdateCategory changes the name of a category.
 	UpdateCategory(before, after Category) error
 	// DeleteCategory removes a category, which must not contain any animals.
@@ -163,7 +181,7 @@ type CategoryMutations interface {
 
 // CategoryBookkeeping contains the method of Bookkeeping that assigns ids to categories.
 type CategoryBookkeeping interface {
-	// AssignCategoryID returns an id that no category has. The id is larger than every id that
-	// AssignCategoryID returned before.
-	AssignCategoryID() (int64, error)
+	// AssignCategoryIDs returns n ascending ids that no category has. They are larger than every id that
+	// AssignCategoryIDs returned before.
+	AssignCategoryIDs(n int) ([]int64, error)
 }

@@ -90,8 +90,20 @@ func (tx *eventTx) InsertPets(n ...NewPet) ([]Pet, error) {
 	return pets, tx.InsertEvents(events...)
 }
 
+func (tx *eventTx) UpdatePets(updates ...PetUpdate) error {
+	if err := tx.mutations.UpdatePets(updates...); err != nil {
+		return err
+	}
+	events := make([]NewEvent, len(updates))
+	for i, u := range updates {
+		events[i] = tx.event(PetUpdated, u.After, u.Before)
+	}
+	return tx.InsertEvents(events...)
+}
+
+// UpdatePet is UpdatePets for a single animal.
 func (tx *eventTx) UpdatePet(before, after Pet) error {
-	return tx.record(tx.mutations.UpdatePet(before, after), PetUpdated, after, before)
+	return tx.UpdatePets(PetUpdate{before, after})
 }
 
 func (tx *eventTx) DeletePet(pet Pet) error {
@@ -109,8 +121,15 @@ func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	return created, tx.InsertEvents(events...)
 }
 
-func (tx *eventTx) InsertCategory(category Category) error {
-	return tx.record(tx.mutations.InsertCategory(category), CategoryCreated, category, nil)
+func (tx *eventTx) InsertCategories(categories ...Category) error {
+	if err := tx.mutations.InsertCategories(categories...); err != nil {
+		return err
+	}
+	events := make([]NewEvent, len(categories))
+	for i, category := range categories {
+		events[i] = tx.event(CategoryCreated, category, nil)
+	}
+	return tx.InsertEvents(events...)
 }
 
 func (tx *eventTx) UpdateCategory(before, after Category) error {
@@ -132,11 +151,15 @@ func (tx *eventTx) InsertOrder(order Order) (Order, error) {
 }
 
 func (tx *eventTx) UpdateOrder(before, after Order) error {
-	what := orderEvents[after.Status]
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvent(before, after), after, before)
+}
+
+// orderEvent returns the type of the event that reports a change of an order.
+func orderEvent(before, after Order) EventType {
 	if after.Status == before.Status {
-		what = OrderUpdated
+		return OrderUpdated
 	}
-	return tx.record(tx.mutations.UpdateOrder(before, after), what, after, before)
+	return orderEvents[after.Status]
 }
 
 func (tx *eventTx) InsertKey(key Key) (Key, error) {

@@ -108,8 +108,12 @@ func mergeProblems(rows []ImportRow) (valid bool) {
 func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
-		if known, err = tx.ExistingCategories(categoriesOf(rows)); err != nil {
+		categories, err := tx.CategoriesByID(categoriesOf(rows))
+		if err != nil {
 			return nil, err
+		}
+		for _, category := range categories {
+			known = append(known, category.ID)
 		}
 		slices.Sort(known)
 	}

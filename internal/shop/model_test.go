@@ -238,7 +238,7 @@ func (m *model) createCategory(t *rapid.T) {
 
 func (m *model) putCategory(t *rapid.T) {
 	category := shop.Category{ID: drawCategory(t), Name: drawName(t)}
-	created := must(m.s.PutCategory(t.Context(), category, nil))(t)
+	created := must(m.s.PutCategory(t.Context(), category, shop.PutCondition{}))(t)
 	if _, found := m.categories[category.ID]; created == found {
 		t.Fatalf("category %d was created: %v, want %v", category.ID, created, !found)
 	}

@@ -119,7 +119,7 @@ func TestEveryChangeRecordsItsEvents(t *testing.T) {
 		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
 		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, false))
 		want("category.created categories/1")(s.CreateCategory(ctx, "Birds"))
-		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, nil))
+		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, shop.PutCondition{}))
 		want("category.deleted categories/1")(nil, s.DeleteCategory(ctx, 1, nil))
 		want("key.created keys/2")(s.CreateKey(ctx, shop.NewKey{Name: "second", Scopes: []shop.Scope{shop.Admin}}))
 		want("key.rotated keys/2")(s.RotateKey(ctx, 2, 0))

@@ -233,6 +233,9 @@ func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pe
 	})
 }
 
+// PetUpdate is a change of an animal. Before must be the animal as it is stored.
+type PetUpdate struct{ Before, After Pet }
+
 // created returns the event for a new animal. It avoids the slower JSON encoder, because this event is by far
 // the most frequent one.
 func (p Pet) created(actor string) NewEvent {
@@ -249,6 +252,8 @@ type PetReader interface {
 	// PetsUpTo returns at most page.Limit animals whose id is not larger than last, sorted by ascending
 	// id.
 	PetsUpTo(last int64, page PageRequest) ([]Pet, error)
+	// PetsByID returns the animals with the given ids in no particular order. It skips unknown ids.
+	PetsByID(ids []int64) ([]Pet, error)
 	// HasPets reports whether there are any animals.
 	HasPets() (bool, error)
 	// Inventory returns the exact number of animals with each status.
@@ -266,8 +271,8 @@ type PetMutations interface {
 	// InsertPets adds animals, whose categories must exist. The new ids ascend in the order of the
 	// arguments and are larger than every id assigned before.
 	InsertPets(...NewPet) ([]Pet, error)
-	// UpdatePet replaces an animal. before must be the animal as it is stored.
-	UpdatePet(before, after Pet) error
+	// UpdatePets replaces animals, each of which may be given only once.
+	UpdatePets(...PetUpdate) error
 	// DeletePet removes an animal. The argument must be the animal as it is stored.
 	DeletePet(Pet) error
 }

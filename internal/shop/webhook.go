@@ -14,7 +14,7 @@ import (
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // empty means all event types
+	Types          []EventType `json:"types,omitempty"` // empty means all public event types
 	Enabled        bool        `json:"enabled"`
 	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop itself disabled the webhook
 	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since this time has failed
@@ -26,8 +26,11 @@ type Webhook struct {
 // NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // empty means all event types
+	Types []EventType // empty means all public event types
 }
+
+// events returns the filter for the events that the webhook receives.
+func (w Webhook) events() EventFilter { return EventFilter{Types: w.Types, Public: len(w.Types) == 0} }
 
 // maxURL is the maximum length of a webhook's URL.
 const maxURL = 2000
@@ -114,7 +117,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 // WebhookChange is a partial update of a webhook. Fields that are nil are not changed.
 type WebhookChange struct {
 	URL     *string
-	Types   *[]EventType // empty means all event types
+	Types   *[]EventType // empty means all public event types
 	Enabled *bool
 }
 

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
+	"math"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -28,12 +30,20 @@ func (t *tx) Categories(w shop.PageRequest) ([]shop.Category, error) {
 }
 
 func (t *tx) CategoriesByID(ids []int64) ([]shop.Category, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var c conditions
-	addIn(&c, "id", ids)
-	return all(t, scanCategory, "SELECT "+categoryColumns+" FROM categories WHERE "+c.texts[0], c.args...)
+	return allIn(t, ids, scanCategory, "SELECT "+categoryColumns+" FROM categories WHERE id IN (%s)")
+}
+
+// NamedCategories compares the names in Go, because the engines would not ignore the same differences. It keeps
+// only the categories that match, however many there are.
+func (t *tx) NamedCategories(match func(name string) bool) (found []shop.Category, err error) {
+	_, err = all(t, func(scan Scanner) (struct{}, error) {
+		category, err := scanCategory(scan)
+		if err == nil && match(category.Name) {
+			found = append(found, category)
+		}
+		return struct{}{}, err
+	}, "SELECT "+categoryColumns+" FROM categories WHERE name IS NOT NULL")
+	return found, err
 }
 
 func (t *tx) CategoryInUse(id int64) (bool, error) {
@@ -45,41 +55,48 @@ func (t *tx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	return t.rowWriter().ensureCategories(ids)
 }
 
-func (t *tx) ExistingCategories(ids []int64) (known []int64, err error) {
-	err = inChunks(ids, "$", func(part []int64, places string) error {
-		some, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id IN ("+places+")", anys(part)...)
-		known = append(known, some...)
-		return err
+func (t *tx) InsertCategories(categories ...shop.Category) error {
+	return inChunks(categories, placeholders(2), func(part []shop.Category, places string) error {
+		var args []any
+		for _, category := range part {
+			args = append(args, category.ID, nullable(category.Name))
+		}
+		return t.exec("INSERT INTO categories (id, name) VALUES "+places, args...)
 	})
-	return known, err
-}
-
-func (t *tx) InsertCategory(category shop.Category) error {
-	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2)", category.ID, nullable(category.Name))
 }
 
 func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
-// AssignCategoryID returns the lowest unused id after the last id that it assigned. Clients may have created
-// categories with ids of their own choice, and AssignCategoryID skips these ids.
-func (t *tx) AssignCategoryID() (int64, error) {
+// AssignCategoryIDs returns the lowest unused ids after the last id that it assigned. Clients may have created
+// categories with ids of their own choice, and AssignCategoryIDs skips these ids.
+func (t *tx) AssignCategoryIDs(n int) ([]int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
-	if err != nil {
-		return 0, err
+	if err != nil || n == 0 {
+		return nil, err
 	}
 	last, _ := strconv.ParseInt(text, 10, 64) // before the first assignment, text is empty and last is 0
-	id, _, err := one(t, scanValue[int64], `
-		WITH RECURSIVE taken (id) AS (
-			SELECT id FROM categories WHERE id = $1
-			UNION ALL
-			SELECT c.id FROM taken JOIN categories c ON c.id = taken.id + 1
-		) SELECT coalesce(max(id) + 1, CAST($1 AS BIGINT)) FROM taken`, last+1)
-	if err != nil {
-		return 0, err
+	ids := make([]int64, 0, n)
+	for more := true; more; {
+		taken, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id > $1 ORDER BY id LIMIT "+strconv.Itoa(rowsAtOnce), last)
+		if err != nil {
+			return nil, err
+		}
+		if more = len(taken) == rowsAtOnce; !more {
+			taken = append(taken, math.MaxInt64)
+		}
+		for _, end := range taken {
+			for ; last < end-1 && len(ids) < n; last++ {
+				ids = append(ids, last+1)
+			}
+			if len(ids) == n {
+				return ids, t.set("last_category_id", strconv.FormatInt(last, 10))
+			}
+			last = end
+		}
 	}
-	return id, t.set("last_category_id", strconv.FormatInt(id, 10))
+	return nil, t.fail(errors.New("there is no id left for another category"))
 }
 
 func (t *tx) DeleteCategory(category shop.Category) error {

@@ -45,12 +45,7 @@ func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
 }
 
 func (t *tx) OpenOrders(petIDs []int64) ([]shop.Order, error) {
-	if len(petIDs) == 0 {
-		return nil, nil
-	}
-	var c conditions
-	addIn(&c, "pet_id", petIDs)
-	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE "+c.texts[0]+" AND status IN ('placed', 'approved')", c.args...)
+	return allIn(t, petIDs, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id IN (%s) AND status IN ('placed', 'approved')")
 }
 
 func (t *tx) NextHold() (time.Time, error) {

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,6 +32,10 @@ var (
 	petFieldCount = strings.Count(petFields, ",") + 1
 	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
+	updatePets    = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
+		"FROM (VALUES %s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
+	// petRow has the types that PostgreSQL cannot infer from an UPDATE of several rows. A parameter is a text otherwise.
+	petRow = "(CAST($ AS BIGINT), $, $, CAST($ AS BIGINT), $)"
 )
 
 // appendPet appends the pet's id and its values for petFields to args. Only nodes of version 1.0 read
@@ -132,6 +135,10 @@ func (t *tx) CountCategories(ids []int64) ([]shop.CategoryCount, error) {
 	return all(t, scanCategoryCount, countCategories+" WHERE "+c.texts[0]+" GROUP BY category_id", c.args...)
 }
 
+func (t *tx) PetsByID(ids []int64) ([]shop.Pet, error) {
+	return allIn(t, ids, scanPets(), "SELECT "+petColumns+" FROM pets WHERE id IN (%s)")
+}
+
 func (t *tx) HasPets() (bool, error) {
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM pets LIMIT 1")
 	return found, err
@@ -142,19 +149,28 @@ func (t *tx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 	return t.rowWriter().insertPets(list)
 }
 
-func (t *tx) UpdatePet(before, after shop.Pet) error {
+func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 	t.catalog = true
-	if before.CategoryID != after.CategoryID {
-		if err := t.rowWriter().requireCategory(after.CategoryID); err != nil {
-			return err
+	pets := make([]shop.Pet, len(updates))
+	counts := map[shop.Status]int{}
+	for i, u := range updates {
+		if u.Before.CategoryID != u.After.CategoryID {
+			if err := t.rowWriter().requireCategory(u.After.CategoryID); err != nil {
+				return err
+			}
+		}
+		pets[i] = u.After
+		counts[u.Before.Status]--
+		counts[u.After.Status]++
+	}
+	for status, change := range counts {
+		if change != 0 {
+			if err := t.addInventory(status, change); err != nil {
+				return err
+			}
 		}
 	}
-	if before.Status != after.Status {
-		if err := errors.Join(t.addInventory(before.Status, -1), t.addInventory(after.Status, +1)); err != nil {
-			return err
-		}
-	}
-	return t.exec(updatePet, append(appendPet(nil, after)[1:], after.ID)...)
+	return t.rowWriter().updatePets(pets)
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {

@@ -25,6 +25,29 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
+// allIn returns the rows of a query for a list of ids, whose placeholders replace %s in the query. The rows are in
+// no particular order. The last id fills the places that are left over, so only three different statements have
+// to be prepared, and a list of any length needs one statement for every rowsAtOnce ids.
+func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string) (found []T, err error) {
+	for len(ids) > 0 {
+		size := 1
+		for size < min(len(ids), rowsAtOnce) {
+			size = min(50*size, rowsAtOnce)
+		}
+		n := min(size, len(ids))
+		args := anys(ids[:n])
+		for len(args) < size {
+			args = append(args, ids[n-1])
+		}
+		some, err := all(t, scan, fmt.Sprintf(query, numbered("$"+strings.Repeat(", $", size-1))), args...)
+		if err != nil {
+			return nil, err
+		}
+		found, ids = append(found, some...), ids[n:]
+	}
+	return found, nil
+}
+
 // placeholders returns a row of n placeholders without numbers, such as ($, $).
 func placeholders(n int) string { return "($" + strings.Repeat(", $", n-1) + ")" }
 

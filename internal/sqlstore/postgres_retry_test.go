@@ -111,7 +111,7 @@ func renaming(name string, between func()) func(shop.WriteTx) error {
 		between()
 		after := pets[0]
 		after.Name = name
-		return tx.UpdatePet(pets[0], after)
+		return tx.UpdatePets(shop.PetUpdate{Before: pets[0], After: after})
 	}
 }
 

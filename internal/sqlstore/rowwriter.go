@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"slices"
 
 	"animalstore/internal/shop"
@@ -13,6 +14,7 @@ import (
 type rowWriter interface {
 	// insertPets gives each pet the next id and adds the pets to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
+	updatePets(pets []shop.Pet) error
 	insertEvents(events []shop.NewEvent) error
 	// addInventory adds change to the number of pets with a status.
 	addInventory(status shop.Status, change int) error
@@ -84,6 +86,23 @@ func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
 		return nil, err
 	}
 	return pets, w.addInventory(n.Status, +1)
+}
+
+func (w directWriter) updatePets(pets []shop.Pet) error {
+	if len(pets) == 1 {
+		return w.updatePet(pets[0])
+	}
+	return inChunks(pets, petRow, func(part []shop.Pet, places string) error {
+		var args []any
+		for _, pet := range part {
+			args = appendPet(args, pet)
+		}
+		return w.tx.exec(fmt.Sprintf(updatePets, places), args...)
+	})
+}
+
+func (w directWriter) updatePet(pet shop.Pet) error {
+	return w.tx.exec(updatePet, append(appendPet(nil, pet)[1:], pet.ID)...)
 }
 
 func (w directWriter) insertEvents(events []shop.NewEvent) error {

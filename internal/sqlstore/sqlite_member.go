@@ -88,6 +88,16 @@ func (w *memberWriter) nextPetID() (int64, error) {
 	return g.lastPet, nil
 }
 
+// updatePets executes one statement for each pet, because SQLite needs no round trips.
+func (w *memberWriter) updatePets(pets []shop.Pet) error {
+	for _, pet := range pets {
+		if err := (directWriter{w.tx}).updatePet(pet); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *memberWriter) insertEvents(events []shop.NewEvent) error {
 	now, err := w.tx.Now()
 	for _, e := range events {

@@ -239,7 +239,7 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 		pets, orders bool
 	}{
 		{"added", adding("Rex"), true, false},
-		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePet(rex, luna) }, true, false},
+		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: rex, After: luna}) }, true, false},
 		{"removed", func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true, false},
 		{"an event", telling("pets/1"), false, false},
 		{"a failure", func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), onPurpose) }, true, false},

@@ -25,9 +25,9 @@ func fillShop(t *testing.T, database string) {
 	}
 	noError(t, s.DeletePet(ctx, 6, nil))
 	must(s.CreateCategory(ctx, "Vögel"))(t)
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
 	noError(t, s.DeleteCategory(ctx, 50, nil))
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
 	for pet := range int64(4) {
 		must(s.PlaceOrder(ctx, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
 	}
@@ -71,9 +71,9 @@ func fillStore(t *testing.T, database string) {
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
 			must(tx.EnsureCategories(id))(t)
 		}
-		do(tx.InsertCategory(shop.Category{ID: must(tx.AssignCategoryID())(t), Name: "Vögel 🦜"}))
-		gone := shop.Category{ID: must(tx.AssignCategoryID())(t), Name: "gone"}
-		do(tx.InsertCategory(gone))
+		do(tx.InsertCategories(shop.Category{ID: must(tx.AssignCategoryIDs(1))(t)[0], Name: "Vögel 🦜"}))
+		gone := shop.Category{ID: must(tx.AssignCategoryIDs(1))(t)[0], Name: "gone"}
+		do(tx.InsertCategories(gone))
 		do(tx.DeleteCategory(gone))
 		var pets []shop.Pet
 		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "quote \" \\ '\ttab\nline", "", strings.Repeat("x", 10_000), "gone"} {
@@ -82,7 +82,7 @@ func fillStore(t *testing.T, database string) {
 		}
 		after := pets[0]
 		after.Status = shop.Pending
-		do(tx.UpdatePet(pets[0], after))
+		do(tx.UpdatePets(shop.PetUpdate{Before: pets[0], After: after}))
 		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)
@@ -164,7 +164,7 @@ func nextIDs(t *testing.T, database string) (next [6]int64) {
 	with(t, database, func(tx shop.WriteTx) error {
 		pet := must(tx.InsertPets(shop.NewPet{Name: "next"}))(t)[0].ID
 		order := must(tx.InsertOrder(shop.Order{PetID: pet, Status: shop.Cancelled}))(t).ID
-		key, category := must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID, must(tx.AssignCategoryID())(t)
+		key, category := must(tx.InsertKey(shop.Key{Name: "next"}))(t).ID, must(tx.AssignCategoryIDs(1))(t)[0]
 		hook := must(tx.InsertWebhook(shop.Webhook{}))(t).ID
 		next = [6]int64{pet, order, key, category, hook, must(tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending}))(t).ID}
 		return nil

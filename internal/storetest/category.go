@@ -36,7 +36,7 @@ var categoryCases = []testCase{
 			want(id, "Žofky 🐈", true)
 			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: id}) })
 			want(id, "", false)
-			write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: id, Name: "again"}) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategories(shop.Category{ID: id, Name: "again"}) })
 			want(id, "again", true)
 		}
 	}},
@@ -78,7 +78,7 @@ var categoryCases = []testCase{
 		inUse(8, false)
 		after := pet
 		after.CategoryID = 8
-		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePet(pet, after) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: pet, After: after}) })
 		inUse(7, false)
 		inUse(8, true)
 	}},
@@ -92,7 +92,7 @@ var categoryCases = []testCase{
 				_, err := tx.InsertPets(shop.NewPet{Name: "Orphan", CategoryID: 404})
 				return err
 			},
-			"a moved animal":                      func(tx shop.WriteTx) error { return tx.UpdatePet(pet, moved) },
+			"a moved animal":                      func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: pet, After: moved}) },
 			"an animal whose category is deleted": func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) },
 		} {
 			err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -116,22 +116,22 @@ var categoryCases = []testCase{
 		}
 		for _, want := range []int64{1, 5, 7, 8} {
 			write(t, store, func(tx shop.WriteTx) error {
-				got, err := tx.AssignCategoryID()
-				if got != want {
+				got, err := tx.AssignCategoryIDs(1)
+				if !slices.Equal(got, []int64{want}) {
 					t.Errorf("assigned %d, want %d", got, want)
 				}
 				return err
 			})
 		}
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
-			if _, err := tx.AssignCategoryID(); err != nil {
+			if _, err := tx.AssignCategoryIDs(1); err != nil {
 				t.Error(err)
 			}
 			return errOnPurpose
 		})
 		write(t, store, func(tx shop.WriteTx) error {
-			got, err := tx.AssignCategoryID()
-			if got != 9 {
+			got, err := tx.AssignCategoryIDs(1)
+			if !slices.Equal(got, []int64{9}) {
 				t.Errorf("assigned %d after a failed write, want 9", got)
 			}
 			return err

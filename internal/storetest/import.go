@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"animalstore/internal/shop"
 )
@@ -37,7 +39,7 @@ var importCases = []testCase{
 			slices.Reverse(pets)
 			if n > 0 {
 				found := listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: n}})
-				if diff := cmp.Diff(pets, found); diff != "" {
+				if diff := gocmp.Diff(pets, found); diff != "" {
 					t.Fatalf("(-want +got)\n%s", diff)
 				}
 			}
@@ -81,14 +83,83 @@ var importCases = []testCase{
 			})
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			known, err := tx.ExistingCategories(append(slices.Clone(ids), -77, 99, 350))
-			slices.Sort(ids)
-			slices.Sort(known)
-			if !slices.Equal(known, ids) {
-				t.Errorf("ExistingCategories returns %v", known)
+			categories, err := tx.CategoriesByID(append(slices.Clone(ids), -77, 99, 350))
+			var found []int64
+			for _, category := range categories {
+				found = append(found, category.ID)
+			}
+			slices.Sort(found)
+			if !slices.Equal(found, ids) {
+				t.Errorf("CategoriesByID returns %v", found)
 			}
 			return err
 		})
+	}},
+
+	{"many categories get names, and are found by a part of them", func(t *testing.T, store shop.Store) {
+		for _, id := range []int64{3, 700, math.MaxInt64} {
+			ensureCategory(t, store, id)
+		}
+		var want []shop.Category
+		write(t, store, func(tx shop.WriteTx) error {
+			ids, err := tx.AssignCategoryIDs(1234)
+			if err != nil {
+				return err
+			}
+			want = nil
+			for i, id := range ids {
+				want = append(want, shop.Category{ID: id, Name: fmt.Sprintf("Žofky %d", i)})
+			}
+			return tx.InsertCategories(want...)
+		})
+		if first, last := want[0].ID, want[1233].ID; first != 1 || want[2].ID != 4 || last != 1236 {
+			t.Errorf("the ids are %d to %d, want 1 to 1236 without 3 and 700", first, last)
+		}
+		found := get(t, store, func(tx shop.ReadTx) ([]shop.Category, error) {
+			return tx.NamedCategories(func(name string) bool { return strings.HasSuffix(name, "7") })
+		})
+		slices.SortFunc(found, func(a, b shop.Category) int { return cmp.Compare(a.ID, b.ID) })
+		want = slices.DeleteFunc(want, func(c shop.Category) bool { return !strings.HasSuffix(c.Name, "7") })
+		if diff := gocmp.Diff(want, found); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}},
+
+	{"many animals are changed at once", func(t *testing.T, store shop.Store) {
+		statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
+		for category := range int64(4) {
+			ensureCategory(t, store, category)
+		}
+		for _, n := range []int{0, 1, 2, 49, 50, 51, 551, 1101} {
+			news, updates, ids := make([]shop.NewPet, n), make([]shop.PetUpdate, n), make([]int64, n)
+			for i := range news {
+				news[i] = shop.NewPet{Name: fmt.Sprint("before ", i), CategoryID: int64(i % 4), Status: statuses[i%4]}
+			}
+			before := get(t, store, shop.ReadTx.Inventory)
+			var want shop.Inventory
+			write(t, store, func(tx shop.WriteTx) error {
+				pets, err := tx.InsertPets(news...)
+				want = before
+				for i, pet := range pets {
+					after := shop.NewPet{Name: fmt.Sprint("after, 'Žofka' ", i), CategoryID: int64(i / 4 % 4), Status: statuses[i/2%4]}
+					updates[i], ids[i] = shop.PetUpdate{Before: pet, After: after.WithID(pet.ID)}, pet.ID
+					want = add(want, after.Status)
+				}
+				return err
+			})
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePets(updates...) })
+			found := get(t, store, func(tx shop.ReadTx) ([]shop.Pet, error) { return tx.PetsByID(append(ids, -1, math.MaxInt64)) })
+			slices.SortFunc(found, func(a, b shop.Pet) int { return cmp.Compare(a.ID, b.ID) })
+			if !slices.EqualFunc(found, updates, func(pet shop.Pet, u shop.PetUpdate) bool { return pet == u.After }) {
+				t.Errorf("%d animals changed by %v were read as %v", n, updates, found)
+			}
+			wantInventory(t, store, want)
+		}
+		wantIDs(t, searchPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: "before"}, PageRequest: shop.PageRequest{Limit: 10}}), nil)
+		found := searchPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: "zofka 1100"}, PageRequest: shop.PageRequest{Limit: 10}})
+		if len(found) != 1 || found[0].Name != "after, 'Žofka' 1100" {
+			t.Errorf("found %v, want the animal with its new name", found)
+		}
 	}},
 
 	{"animals are read in ascending order up to an id", func(t *testing.T, store shop.Store) {
@@ -114,6 +185,14 @@ var importCases = []testCase{
 			})
 		}
 	}},
+}
+
+// add returns the inventory with one animal more.
+func add(inventory shop.Inventory, status shop.Status) shop.Inventory {
+	*map[shop.Status]*int64{
+		"": &inventory.Unspecified, shop.Available: &inventory.Available, shop.Pending: &inventory.Pending, shop.Sold: &inventory.Sold,
+	}[status]++
+	return inventory
 }
 
 func wantInventory(t *testing.T, store shop.Store, want shop.Inventory) {

@@ -128,7 +128,7 @@ var orderCases = []testCase{
 		wantInventory(t, store, shop.Inventory{Sold: 1, Unspecified: 1})
 		after := pet
 		after.Status, after.Name = shop.Available, "Max"
-		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePet(pet, after) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: pet, After: after}) })
 		wantInventory(t, store, shop.Inventory{Sold: 1, Available: 1})
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if err := tx.DeletePet(after); err != nil {

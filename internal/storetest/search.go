@@ -68,7 +68,7 @@ var searchCases = []testCase{
 					case 1, 2:
 						after := pet
 						after.Name = text(8)
-						if err := tx.UpdatePet(pet, after); err != nil {
+						if err := tx.UpdatePets(shop.PetUpdate{Before: pet, After: after}); err != nil {
 							return err
 						}
 						pets[id] = after

@@ -45,7 +45,7 @@ var staffCases = []testCase{
 	{"several categories and open orders are read at once", func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		ensureCategory(t, store, 3)
-		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: 5, Name: "Žofky"}) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategories(shop.Category{ID: 5, Name: "Žofky"}) })
 		open := addOrder(t, store, shop.Order{PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)})
 		approved := addOrder(t, store, shop.Order{PetID: 8, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
 		addOrder(t, store, shop.Order{PetID: 9, Status: shop.Cancelled, CreatedAt: now, UpdatedAt: now})

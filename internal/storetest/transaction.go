@@ -210,7 +210,7 @@ var transactionCases = []testCase{
 						n, err := strconv.Atoi(before.Name)
 						after := before
 						after.Name = strconv.Itoa(n + 1)
-						return errors.Join(err, tx.UpdatePet(before, after))
+						return errors.Join(err, tx.UpdatePets(shop.PetUpdate{Before: before, After: after}))
 					})
 					if err == nil {
 						done.Add(1)

@@ -192,7 +192,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 	s := newShop(t, shop.Production)
 	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
 	pet := s.AddPet(t, evil, 1, shop.Available)
-	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
+	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, shop.PutCondition{}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.signIn(desktop, s.Key(t, shop.Admin).Secret)

@@ -1,0 +1,33 @@
+package main
+
+// A generator is one way to get a client. Its folder in clients holds the scenario program and whatever pins the versions
+// of the libraries that it needs.
+//
+// The commands are shell scripts. They run in a temporary folder that has the files of the generator's folder and those
+// that install left behind. In commands, http://127.0.0.1:8080 stands for the address of the service; the scenario finds
+// the base URL in ANIMALSTORE_URL and an admin key in ANIMALSTORE_KEY. docs/clients.md shows the same commands.
+type generator struct {
+	folder    string
+	generator string   // name and version
+	install   []string // each command runs once; the files that it makes are kept in the user's cache
+	generate  string   // must print no warning
+	compile   string
+	run       string // must exit with 0
+}
+
+const openAPIGenerator = "curl -sSfLO https://repo1.maven.org/maven2/org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar"
+
+var generators = []generator{
+	{
+		folder:    "python-openapi-generator",
+		generator: "openapi-generator 7.25.0 python",
+		install: []string{
+			openAPIGenerator,
+			"python3 -m venv venv && venv/bin/pip install --quiet --requirement requirements.txt",
+		},
+		generate: "java -jar openapi-generator-cli-7.25.0.jar generate --input-spec http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--generator-name python --output client --package-name animalstore_client",
+		compile: "PYTHONPATH=client venv/bin/mypy --strict --follow-imports=silent scenario.py",
+		run:     "PYTHONPATH=client venv/bin/python scenario.py",
+	},
+}
