@@ -79,7 +79,6 @@ var onFile = map[string]damage{
 
 // onServer is like damages, but for damage that only a PostgreSQL server can have.
 var onServer = map[string]damage{
-	"a lost timeline":           {"INSERT INTO settings (name, value) SELECT 'postgres_timeline', system_identifier || '/99' FROM pg_control_system()", "timeline: the server is on timeline 1, but this store has been on timeline 99"},
 	"an id that comes back":     {"ALTER SEQUENCE pets_id_seq RESTART WITH 4", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
 	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name_folded TYPE VARCHAR(100)", "schema: the table column pets.name_folded differs from the migrations"},
