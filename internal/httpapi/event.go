@@ -23,11 +23,11 @@ func (a *API) listEvents(x *exchange) error {
 	if err := restrictEvents(x, &filter); err != nil {
 		return err
 	}
+	x.w.Header().Add("Vary", "Accept")
 	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID")) // a page does not use it
 	if err != nil {
 		return err
 	}
-	x.w.Header().Add("Vary", "Accept")
 	if wantsStream(x.r.Header.Values("Accept")) {
 		return a.streamEvents(x, filter, cmp.Or(lastEvent, request.After))
 	}
