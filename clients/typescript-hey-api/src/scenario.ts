@@ -17,6 +17,7 @@ const eventTypes: Record<EventType, true> = {
   "category.updated": true,
   "category.deleted": true,
   "order.placed": true,
+  "order.updated": true,
   "order.approved": true,
   "order.delivered": true,
   "order.cancelled": true,
@@ -103,6 +104,8 @@ async function useOrders(rex: Pet, other: Pet): Promise<void> {
   assert.equal(first.status, "placed");
   assert(first.holdExpiresAt);
   refused(await store.placeOrder({ body: { petId: rex.id } }), 409, "pet_not_available");
+  const changed = unwrap(await store.updateOrder({ path: { orderId: first.id }, body: { reference: "basket 4712" } }));
+  assert.equal(changed.reference, "basket 4712");
   await updateOrder(first.id, "approved");
   await updateOrder(first.id, "delivered");
 
@@ -131,9 +134,9 @@ async function useTheRest(other: Pet): Promise<void> {
   assert.equal(unwrap(await store.updateWebhook({ path: { webhookId }, body: { enabled: false } })).enabled, false);
   unwrap(await store.deleteWebhook({ path: { webhookId } }));
 
-  const imported = await store.importPets({ body: "name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n" });
-  assert.equal(unwrap(imported).created, 2);
-  const lines = unwrap(await store.exportPetsCsv({ parseAs: "text" })).split("\r\n");
+  const file = new Blob(["name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n"], { type: "text/csv" });
+  assert.equal(unwrap(await store.importPets({ body: file })).created, 2);
+  const lines = (await unwrap(await store.exportPetsCsv({ parseAs: "blob" })).text()).split("\r\n");
   assert(lines[0]?.startsWith("id,name,categoryId,status"));
   assert(lines.some((line) => line.includes(`,Rexina,${exact},sold`)));
   assert(lines.some((line) => line.includes(",Luna,7,")));

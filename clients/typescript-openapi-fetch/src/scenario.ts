@@ -19,6 +19,7 @@ const eventTypes: Record<Schemas["EventType"], true> = {
   "category.updated": true,
   "category.deleted": true,
   "order.placed": true,
+  "order.updated": true,
   "order.approved": true,
   "order.delivered": true,
   "order.cancelled": true,
@@ -106,6 +107,9 @@ async function useOrders(rex: Pet, other: Pet): Promise<void> {
   assert.equal(first.status, "placed");
   assert(first.holdExpiresAt);
   refused(await client.POST("/store/orders", { body: { petId: rex.id } }), 409, "pet_not_available");
+  const params = { path: { orderId: first.id } };
+  const changed = unwrap(await client.PATCH("/store/orders/{orderId}", { params, body: { reference: "basket 4712" } }));
+  assert.equal(changed.reference, "basket 4712");
   await updateOrder(first.id, "approved");
   await updateOrder(first.id, "delivered");
 
