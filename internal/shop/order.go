@@ -119,7 +119,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	set := WriteSet{Pets: []int64{n.PetID}}
-	return write(withWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) {
+	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) {
 		if err := expireDueHold(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
@@ -212,7 +212,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, change OrderChange,
 	if err := change.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(withWriteSet(ctx, WriteSet{Orders: []int64{id}}), s, func(tx *eventTx) (Order, error) {
+	return write(WithWriteSet(ctx, WriteSet{Orders: []int64{id}}), s, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err

@@ -116,7 +116,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 		return Pet{}, err
 	}
 	set := WriteSet{Categories: []int64{n.CategoryID}}
-	return write(withWriteSet(ctx, set), s, func(tx *eventTx) (Pet, error) {
+	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}

@@ -14,9 +14,9 @@ type WriteSet struct {
 
 type writeSetKey struct{}
 
-// withWriteSet returns a context for a write that reads and changes only the rows in set, and the record of
+// WithWriteSet returns a context for a write that reads and changes only the rows in set, and the record of
 // its idempotent request.
-func withWriteSet(ctx context.Context, set WriteSet) context.Context {
+func WithWriteSet(ctx context.Context, set WriteSet) context.Context {
 	set.Idempotency = idempotentRequestOf(ctx)
 	return context.WithValue(ctx, writeSetKey{}, &set)
 }

@@ -23,7 +23,8 @@ import (
 // Locks replace the conflict detection of SERIALIZABLE. Every write that changes a pet or the status of an
 // order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction
 // has locked it, the member that needs it runs in a transaction of its own, and so does every member of a
-// group that fails. So two groups cannot deadlock, and a node that has stopped holds up only the members that need its pets.
+// group that fails. So two groups cannot deadlock, and a node that has stopped holds up only the members that
+// need its pets.
 type postgresGroups struct {
 	*writeQueue
 	engine *postgresEngine
@@ -132,9 +133,12 @@ func (g *postgresGroup) run(m *member) {
 		tx:    &tx{ctx: context.Background(), runner: ungroupedRunner{}, dialect: g.engine.dialect},
 		group: g, pets: map[int64]shop.Pet{}, orders: map[int64]shop.Order{},
 	}
+	petIDs, orderIDs := g.petIDs, g.orderIDs
 	m.err = t.run(func() error { return m.call(t) })
 	if m.err == nil && m.panic == nil {
 		g.apply(t)
+	} else {
+		g.petIDs, g.orderIDs = petIDs, orderIDs
 	}
 }
 
