@@ -17,18 +17,15 @@ import (
 // can let other transactions happen at that time.
 type groupHarness struct {
 	*testing.T
-	store    *Store
-	database string
-	direct   *pgtest.DB
-	pets     []shop.Pet // available pets in category 1
+	store  *Store
+	direct *pgtest.DB
+	pets   []shop.Pet // available pets in category 1
 }
 
 func newGroupHarness(t *testing.T, pets int) *groupHarness {
 	t.Helper()
 	database := newDatabase(t)
-	h := &groupHarness{
-		T: t, store: open(t, database, Options{RetryBudget: ample}), database: database, direct: pgtest.Connect(t, database),
-	}
+	h := &groupHarness{T: t, store: open(t, database, Options{RetryBudget: ample}), direct: pgtest.Connect(t, database)}
 	write(t, h.store, func(tx shop.WriteTx) (err error) {
 		if _, err := tx.EnsureCategories(1); err != nil {
 			return err
@@ -128,7 +125,7 @@ func (h *groupHarness) wantUngrouped(what string, err error) {
 // needs undeclared rows drops its own changes only.
 func TestGroupMembersAreIndependent(t *testing.T) {
 	t.Parallel()
-	h := newGroupHarness(t, 3)
+	h := newGroupHarness(t, 4)
 	refused := errors.New("refused at the end")
 	creating := groupMember(shop.WriteSet{Categories: []int64{1}}, adding("new"))
 	members := []*member{
@@ -140,7 +137,7 @@ func TestGroupMembersAreIndependent(t *testing.T) {
 		h.ordering(h.pets[1], nil),
 		h.ordering(h.pets[2], func() { panic("a bug") }),
 		creating,
-		groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error { return placeOrder(tx, h.pets[2].ID, nil) }),
+		groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error { return placeOrder(tx, h.pets[3].ID, nil) }),
 		groupMember(shop.WriteSet{Categories: []int64{2}}, adding("in an unknown category")),
 		groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error {
 			tx.Inventory() // a member may ignore the error, but it must not be committed
@@ -157,7 +154,7 @@ func TestGroupMembersAreIndependent(t *testing.T) {
 	}
 	h.want(2, "SELECT count(*) FROM orders WHERE status = 'placed'")
 	h.want(2, "SELECT count(*) FROM pets WHERE status = 'pending'")
-	h.want(4, "SELECT count(*) FROM pets")
+	h.want(5, "SELECT count(*) FROM pets")
 	h.want(2, "SELECT CAST(sum(n) AS INTEGER) FROM ("+PostgresInventory+") AS i (status, n) WHERE status = 'pending'")
 	h.want(1, "SELECT count(*) FROM commits WHERE id NOT IN (SELECT id FROM commits ORDER BY at LIMIT 1)")
 }
@@ -167,17 +164,18 @@ func TestGroupMembersAreIndependent(t *testing.T) {
 func TestGroupSkipsLockedPets(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 2)
-	other := pgtest.Connect(t, h.database)
-	other.SetMaxOpenConns(1) // for a transaction of several statements
-	other.Do("BEGIN", fmt.Sprint("UPDATE pets SET status = 'sold' WHERE id = ", h.pets[0].ID))
+	other, err := h.direct.Begin()
+	must(t, err)
+	defer other.Rollback()
+	_, err = other.Exec("UPDATE pets SET status = 'sold' WHERE id = $1", h.pets[0].ID)
+	must(t, err)
 	locked, free := h.ordering(h.pets[0], nil), h.ordering(h.pets[1], nil)
 	must(t, errors.Join(h.commit(locked, free), free.err))
 	h.wantUngrouped("the member that needs the locked pet", locked.err)
-	var err error
 	var running sync.WaitGroup
 	running.Go(func() { err = h.store.Write(locked.ctx, locked.fn) })
 	h.direct.AwaitLockWait()
-	other.Do("COMMIT")
+	must(t, other.Commit())
 	running.Wait()
 	if shop.AsError(err).Code != shop.PetNotAvailable {
 		t.Errorf("the order of a pet that was sold meanwhile got %v", err)
