@@ -30,4 +30,12 @@ var generators = []generator{
 		compile: "PYTHONPATH=client venv/bin/mypy --strict --follow-imports=silent scenario.py",
 		run:     "PYTHONPATH=client venv/bin/python scenario.py",
 	},
+	{
+		folder:    "go-oapi-codegen",
+		generator: "oapi-codegen 2.8.2",
+		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +
+			"-config oapi-codegen.yaml http://127.0.0.1:8080/v1/openapi.yaml",
+		compile: "go vet ./... && go build -o scenario .",
+		run:     "./scenario",
+	},
 }

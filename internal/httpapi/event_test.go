@@ -184,6 +184,7 @@ const (
 	leo          = `{"id":2,"name":"Leo","categoryId":7,"status":"sold"}`
 	leoMoved     = `{"id":2,"name":"Leo","categoryId":-8,"status":"sold"}`
 	placed1      = `{"id":1,"petId":1,"status":"placed","reference":"b 4711"}`
+	unnamed1     = `{"id":1,"petId":1,"status":"placed"}`
 	approved1    = `{"id":1,"petId":1,"status":"approved","reference":"b 4711"}`
 	delivered1   = `{"id":1,"petId":1,"status":"delivered","reference":"b 4711"}`
 	placed2      = `{"id":2,"petId":1,"status":"placed"}`
@@ -215,6 +216,9 @@ var changes = []change{
 		`order.placed store/orders/1 ACTOR, ` + placed1 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"POST /v1/store/orders", `{"petId":1}`, nil},
 	{"PATCH /v1/store/orders/1", `{"status":"placed"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":null}`, []string{`order.updated store/orders/1 ACTOR, ` + unnamed1 + `, ` + placed1}},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + unnamed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"approved"}`, []string{
 		`order.approved store/orders/1 ACTOR, ` + approved1 + `, ` + placed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{

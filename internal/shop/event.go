@@ -21,6 +21,7 @@ const (
 	CategoryUpdated EventType = "category.updated"
 	CategoryDeleted EventType = "category.deleted"
 	OrderPlaced     EventType = "order.placed"
+	OrderUpdated    EventType = "order.updated" // the reference or the end of the hold
 	OrderApproved   EventType = "order.approved"
 	OrderDelivered  EventType = "order.delivered"
 	OrderCancelled  EventType = "order.cancelled"
@@ -37,7 +38,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		PetCreated, PetUpdated, PetDeleted, CategoryCreated, CategoryUpdated, CategoryDeleted,
-		OrderPlaced, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
+		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
 	}
 }

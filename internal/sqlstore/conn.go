@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -37,7 +38,7 @@ func connToFile(c *sqliteConn) *Conn {
 func connToServer(ctx context.Context, config *pgx.ConnConfig) (*Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, openError(err)
 	}
 	return &Conn{Engine: Postgres, runner: pgxRunner{conn}, close: func() { conn.Close(context.Background()) }}, nil
 }
@@ -105,10 +106,11 @@ func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ValidateConnect = nil // a standby server is sufficient for reading
+	// A standby server is sufficient for reading.
+	config.ValidateConnect = func(_ context.Context, conn *pgconn.PgConn) error { return checkServer(conn) }
 	c, err := connToServer(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the database: %w", err)
+		return nil, err
 	}
 	if c.Version, err = postgresVersion(ctx, c.runner); err != nil {
 		c.Close()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -79,7 +78,7 @@ func openPostgres(
 	}
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
 		p.close()
-		return nil, fmt.Errorf("cannot open the database: %w", err)
+		return nil, openError(err)
 	}
 	return p, nil
 }

@@ -100,6 +100,9 @@ func isRetryable(err error) bool {
 	if errors.Is(err, errUnknown) {
 		return false
 	}
+	if isUnsuitable(err) {
+		return false
+	}
 	if e, own := errors.AsType[*shop.Error](err); own && e.Unwrap() == nil {
 		return false
 	}
