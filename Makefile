@@ -9,6 +9,7 @@ ATTACK_ANIMALS ?= 1000000
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
+SEEDS ?= 1 2 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
@@ -91,7 +92,13 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
+	@scripts/need npm nodejs npm
 	go run ./clients -only '$(ONLY)'
+
+.PHONY: conformance
+conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (10 minutes).
+	@scripts/need python3 python3 python3-venv
+	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
@@ -111,6 +118,15 @@ package-test: ## Install, upgrade, remove and purge the Debian package in a cont
 cover: needs ## Show what the tests execute: a table of the packages, and the functions that nothing executes.
 	@scripts/cover
 
+# make test runs the examples in TypeScript and Python, but not the one in Java, whose tools are large.
+.PHONY: examples
+examples: ## Run the examples in TypeScript, Python and Java against the service (with npm, Python, a JDK and Maven).
+	@scripts/need npm nodejs npm
+	@scripts/need python3 python3
+	@scripts/need javac default-jdk-headless
+	@scripts/need mvn maven
+	go test -count=1 -run Example -timeout 20m ./internal/httpapi/docs -java
+
 .PHONY: screenshots
 screenshots: ## Take the screenshots of the staff pages in docs.
 	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
@@ -125,7 +141,7 @@ bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BEN
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
-# PostgreSQL, a browser, and npm for the TypeScript example.
+# PostgreSQL, a browser, and npm and Python for the examples in these languages.
 .PHONY: needs
 needs:
 	@missing=0; \
@@ -133,6 +149,7 @@ needs:
 	scripts/need curl curl || missing=1; \
 	scripts/need pkill procps || missing=1; \
 	scripts/need npm nodejs npm || missing=1; \
+	scripts/need python3 python3 || missing=1; \
 	scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox || missing=1; \
 	scripts/need-postgres || missing=1; \
 	exit $$missing

@@ -22,6 +22,7 @@ const (
 	EventCategoryUpdated EventType = "category.updated"
 	EventCategoryDeleted EventType = "category.deleted"
 	EventOrderPlaced     EventType = "order.placed"
+	EventOrderUpdated    EventType = "order.updated" // the reference or the end of the hold has changed, but not the status
 	EventOrderApproved   EventType = "order.approved"
 	EventOrderDelivered  EventType = "order.delivered"
 	EventOrderCancelled  EventType = "order.cancelled"

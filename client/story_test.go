@@ -136,6 +136,11 @@ func (y *story) write(result any) {
 		return
 	case string:
 		text = fmt.Sprintf("%#q", r)
+	case client.Order:
+		if r.ETag != "" {
+			r.ETag = "{etag}" // depends on the times
+		}
+		text = fmt.Sprintf("%+v", r)
 	case client.Event:
 		text = fmt.Sprintf("%s %s %s %s from %s to %s", r.ID, r.Actor, r.Type, r.Subject, r.Data.Previous, r.Data.Current)
 	case []client.Event:
@@ -276,6 +281,11 @@ func (y *story) orders() {
 	const zoe, rex = int64(1), int64(2)
 	y.call("PlaceOrder", client.NewOrder{PetID: rex, Reference: "web-17"})
 	y.call("PlaceOrder", client.NewOrder{PetID: rex})
+	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("web-18"), HoldExpiresAt: new(time.Now().Add(time.Hour))})
+	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("")})
+	y.s.inject() // TestRetryAfterALostResponse covers conditional updates on other networks
+	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("web-19")}, client.IfMatch(`"other"`))
+	y.begin()
 	y.call("CancelOrder", int64(1))
 	y.call("PlaceOrder", client.NewOrder{PetID: rex})
 	y.call("ApproveOrder", int64(2))

@@ -106,9 +106,9 @@ def use_the_rest(other: store.Pet) -> None:
     assert not webhooks.update_webhook(hook.id, store.WebhookChange(enabled=False)).enabled
     webhooks.delete_webhook(hook.id)
 
-    imported = files.import_pets("name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n", _content_type="text/csv")
+    imported = files.import_pets(b"name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n", _content_type="text/csv")
     assert imported.created == 2, imported
-    lines = files.export_pets_csv().splitlines()
+    lines = files.export_pets_csv().decode().splitlines()
     assert lines[0].startswith("id,name,categoryId,status"), lines[0]
     assert any(f",Rexina,{EXACT},sold" in line for line in lines), lines
     assert any(",Luna,7," in line for line in lines), lines

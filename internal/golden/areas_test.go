@@ -98,6 +98,11 @@ func orders(s *session) {
 		`PATCH store/orders/2 {"status":"cancelled"}`, `PATCH store/orders/3 {"status":"expired"}`,
 		`PATCH store/orders/3 {"status":"delivered"}`, `PATCH store/orders/3 {"status":"lost"}`,
 		`PATCH store/orders/77 {"status":"approved"}`)
+	s.play("Change their references and holds", `PATCH store/orders/3 {"reference":"desk 2"}`, `PATCH store/orders/3 {"reference":"desk 2"}`,
+		`PATCH store/orders/3 {"reference":null}`, `PATCH store/orders/3 {"reference":""}`, "PATCH store/orders/3 {}",
+		`PATCH store/orders/3 {"holdExpiresAt":"2020-01-01T00:00:00Z"}`, `PATCH store/orders/3 {"holdExpiresAt":null}`,
+		`PATCH store/orders/3 {"holdExpiresAt":"2099-01-01T00:00:00Z","status":"approved"}`,
+		`PATCH store/orders/3 {"status":"approved","reference":"desk 3"}`, `PATCH store/orders/1 {"reference":"desk 4"}`)
 	s.play("Show them", "PAGES store/orders?limit=2", "REVALIDATE store/orders", "GET store/orders?status=placed",
 		"GET store/orders?petId=1", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
 	s.play("Methods", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")

@@ -38,6 +38,7 @@ func (a *API) authorize(x *exchange) error {
 		return nil
 	}
 	if !x.principal.HasScope(x.route.scope) {
+		x.scope = x.route.scope
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", x.route.scope)
 	}
 	if x.route.operation == deprecatedOperation {
@@ -47,8 +48,8 @@ func (a *API) authorize(x *exchange) error {
 }
 
 // challengeFor returns the WWW-Authenticate header for a response with this error code, or "" if the
-// response needs none.
-func challengeFor(code shop.Code, r *route) string {
+// response needs none. scope is the one that the key lacks.
+func challengeFor(code shop.Code, scope shop.Scope) string {
 	const realm = `Bearer realm="animalstore"`
 	switch code {
 	case shop.MissingAPIKey:
@@ -56,7 +57,7 @@ func challengeFor(code shop.Code, r *route) string {
 	case shop.InvalidAPIKey:
 		return realm + `, error="invalid_token"`
 	case shop.InsufficientScope:
-		return fmt.Sprintf(`%s, error="insufficient_scope", scope="%s"`, realm, r.scope)
+		return fmt.Sprintf(`%s, error="insufficient_scope", scope="%s"`, realm, scope)
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func (a *API) createCategory(x *exchange) error {
 	return runIdempotent(x, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
 		func(category shop.Category) shop.StoredResponse {
 			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
-			return shop.StoredResponse{Status: 201, Location: location, Body: encode(category)}
+			return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(category), Body: encode(category)}
 		})
 }
 
@@ -69,7 +69,9 @@ func (a *API) putCategory(x *exchange) error {
 		return err
 	}
 	category := shop.Category{ID: id, Name: name}
-	created, err := a.Service.PutCategory(x.context(), category, ifMatch[shop.Category](x))
+	created, err := a.Service.PutCategory(x.context(), category, shop.PutCondition{
+		Match: ifMatch[shop.Category](x), NoneMatch: ifNoneMatch[shop.Category](x),
+	})
 	if err != nil {
 		return err
 	}
@@ -78,6 +80,7 @@ func (a *API) putCategory(x *exchange) error {
 		status = 201
 		x.w.Header().Set("Location", fmt.Sprintf("%s/categories/%d", a.basePath, id))
 	}
+	x.w.Header().Set("ETag", resourceTag(category))
 	x.sendJSON(status, encode(category))
 	return nil
 }
@@ -87,7 +90,7 @@ func (a *API) deleteCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteCategory(x.context(), id, ifMatch[shop.Category](x)); err != nil {
+	if err := a.Service.DeleteCategory(x.context(), id, preconditions[shop.Category](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()

@@ -143,6 +143,12 @@ func (o *object) has(name string) bool {
 	return given
 }
 
+// isNull reports whether a member is present and null.
+func (o *object) isNull(name string) bool {
+	value, _ := o.member(name)
+	return value.Kind() == 'n'
+}
+
 // integer returns a required member, which must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
 	value, given := o.member(name)

@@ -61,6 +61,7 @@ func TestDisabledWebhookCanBeTestedAndRedelivered(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
+	s.do("POST", "/v1/categories", `{"name":"Dogs"}`).want(t, 201, "") // causes event 3
 	s.deliver(t, shop.Attempt{Status: 200})
 	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "")
 	test := s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "")
@@ -70,8 +71,8 @@ func TestDisabledWebhookCanBeTestedAndRedelivered(t *testing.T) {
 		t.Errorf("the test is %s", test.body)
 	}
 	again := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).want(t, 202, "") // the body is ignored
-	if got := parsed[shop.Delivery](t, again); got.ID == 1 || got.MessageID != "evt_1" || got.EventID != "1" ||
-		got.EventType != shop.WebhookCreated {
+	if got := parsed[shop.Delivery](t, again); got.ID == 1 || got.MessageID != "evt_3" || got.EventID != "3" ||
+		got.EventType != shop.CategoryCreated {
 		t.Errorf("redelivered as %s", again.body)
 	}
 	for _, path := range []string{"1/deliveries/99", "1/deliveries/abc", "2/deliveries/1"} { // delivery 1 belongs to webhook 1

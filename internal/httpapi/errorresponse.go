@@ -22,7 +22,7 @@ func newErrorBody(e *shop.Error) errorBody { return errorBody{e.Code, e.Message,
 
 // sendError sends an error response.
 func (x *exchange) sendError(e *shop.Error) {
-	if challenge := challengeFor(e.Code, x.route); challenge != "" {
+	if challenge := challengeFor(e.Code, x.scope); challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	// The rate limiter sets the header itself; other limits do not know when they will have room.

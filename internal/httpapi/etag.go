@@ -10,6 +10,19 @@ import (
 // resourceTag returns the entity tag for a single resource.
 func resourceTag[T any](resource T) string { return web.EntityTag(encode(resource)) }
 
+// preconditions returns the precondition that If-Match and If-None-Match express for a resource that must
+// exist, or nil if the request has neither header.
+func preconditions[T any](x *exchange) shop.Precondition[T] {
+	match, noneMatch := ifMatch[T](x), ifNoneMatch[T](x)
+	switch {
+	case noneMatch == nil:
+		return match
+	case match == nil:
+		return noneMatch
+	}
+	return func(resource T) bool { return match(resource) && noneMatch(resource) }
+}
+
 // ifMatch returns the precondition that the If-Match header expresses, or nil if the header is missing.
 func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	fields := x.r.Header.Values("If-Match")
@@ -17,6 +30,15 @@ func ifMatch[T any](x *exchange) shop.Precondition[T] {
 		return nil
 	}
 	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
+}
+
+// ifNoneMatch is like ifMatch for the If-None-Match header of a request that changes a resource.
+func ifNoneMatch[T any](x *exchange) shop.Precondition[T] {
+	fields := x.r.Header.Values("If-None-Match")
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(resource T) bool { return !matchesTag(fields, resourceTag(resource), true) }
 }
 
 // matchesTag reports whether the values of an If-Match or If-None-Match header contain the tag or "*".

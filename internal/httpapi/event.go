@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/url"
@@ -19,9 +20,16 @@ func (a *API) listEvents(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if err := restrictEvents(x, &filter); err != nil {
+		return err
+	}
 	x.w.Header().Add("Vary", "Accept")
+	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID")) // a page does not use it
+	if err != nil {
+		return err
+	}
 	if wantsStream(x.r.Header.Values("Accept")) {
-		return a.streamEvents(x, filter, request.After)
+		return a.streamEvents(x, filter, cmp.Or(lastEvent, request.After))
 	}
 	page, err := a.eventPage(x, filter, request)
 	if err != nil {
@@ -36,11 +44,27 @@ func (a *API) listEvents(x *exchange) error {
 	}
 	first, next := query.Encode(), ""
 	if page.More {
-		query.Set("after", page.Items[len(page.Items)-1].ID)
+		query.Set("after", strconv.FormatInt(page.Next(shop.Event.Position), 10))
 		next = query.Encode()
 	}
 	a.setLinks(x, "/events", first, next)
 	sendPage(x, page)
+	return nil
+}
+
+// restrictEvents limits a filter to the events that the key may see. It fails with insufficient_scope if the
+// filter names a type that the key may not see.
+func restrictEvents(x *exchange, filter *shop.EventFilter) error {
+	if x.principal.HasScope(shop.Admin) {
+		return nil
+	}
+	filter.Public = true
+	for _, t := range filter.Types {
+		if !t.IsPublic() {
+			x.scope = shop.Admin
+			return shop.Errorf(shop.InsufficientScope, "This API key may not read events of the type %s; use one with the scope %s.", t, shop.Admin)
+		}
+	}
 	return nil
 }
 
@@ -97,6 +121,19 @@ func parsePosition(text string) (int64, bool) {
 	}
 	position, err := strconv.ParseInt(text, 10, 64)
 	return position, err == nil
+}
+
+// lastEventID parses the fields of the Last-Event-ID header. It returns nil if the header is missing or empty.
+func lastEventID(fields []string) (*int64, error) {
+	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
+		return nil, nil
+	}
+	position, ok := parsePosition(fields[0])
+	if !ok || len(fields) > 1 {
+		return nil, shop.Errorf(shop.InvalidParameter,
+			"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
+	}
+	return &position, nil
 }
 
 // wantsStream reports whether the Accept header prefers text/event-stream to JSON.

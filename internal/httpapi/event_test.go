@@ -51,6 +51,39 @@ func TestEventsAreListedAndFiltered(t *testing.T) {
 	}
 }
 
+// Only the scope admin shows the events of keys and webhooks, because the URL of a webhook may contain a token. A
+// key without it misses no other event.
+func TestEventsOfKeysAndWebhooksNeedTheScopeAdmin(t *testing.T) {
+	s := newStreamShop(t)
+	reader, admin := bearing(s.key(shop.EventsRead)), bearing(s.key(shop.Admin)) // cause events 1 and 2
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)                  // causes events 3 and 4
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/TOKEN"}`)          // causes event 5
+	s.do("POST", "/v1/store/orders", `{"petId":1}`)                              // causes events 6 and 7
+	s.do("POST", "/v1/webhooks/1/rotate", "")                                    // causes event 8
+	s.do("DELETE", "/v1/keys/2", "").wantError(t, 409, shop.LastAdminKey)
+	s.do("PUT", "/v1/categories/1", `{"name":"Dogs"}`) // causes event 9
+	s.do("DELETE", "/v1/webhooks/1", "")               // causes event 10
+	for query, want := range map[string]string{
+		"": "3 4 6 7 9", "limit=1": "3 4 6 7 9", "limit=2&after=3": "4 6 7 9", "limit=5": "3 4 6 7 9", "after=9": "",
+		"subject=webhooks/1": "", "subject=keys/1": "", "subject=pets/1": "4 7", "type=order.placed&type=pet.updated": "6 7",
+	} {
+		s.wantPages(t, "/v1/events?"+query, want, reader)
+	}
+	s.wantPages(t, "/v1/events", "1 2 3 4 5 6 7 8 9 10", admin)
+	s.wantPages(t, "/v1/events?type=key.created&type=webhook.created&limit=1", "1 2 5", admin)
+	for _, accept := range []string{"Accept: application/json", acceptStream} {
+		refused := s.do("GET", "/v1/events?type=pet.created&type=webhook.created", "", reader, accept)
+		refused.wantError(t, 403, shop.InsufficientScope)
+		refused.wantHeaders(t, `WWW-Authenticate: Bearer realm="animalstore", error="insufficient_scope", scope="admin"`)
+	}
+	stream := s.followFrom("0", "?after=0", reader)
+	stream.wantEvents("category.created categories/1", "pet.created pets/1", "order.placed store/orders/1", "pet.updated pets/1", "category.updated categories/1")
+	s.key(shop.PetsRead)
+	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
+	s.add(`{"name":"Mia","categoryId":1}`)
+	stream.wantEvents("pet.created pets/2")
+}
+
 // change is a request and the events that it must cause, in order. Each event has the format "type subject
 // actor, current, previous". ACTOR is a placeholder for the key that sends the request.
 type change struct {
@@ -104,6 +137,7 @@ const (
 	leo          = `{"id":2,"name":"Leo","categoryId":7,"status":"sold"}`
 	leoMoved     = `{"id":2,"name":"Leo","categoryId":-8,"status":"sold"}`
 	placed1      = `{"id":1,"petId":1,"status":"placed","reference":"b 4711"}`
+	unnamed1     = `{"id":1,"petId":1,"status":"placed"}`
 	approved1    = `{"id":1,"petId":1,"status":"approved","reference":"b 4711"}`
 	delivered1   = `{"id":1,"petId":1,"status":"delivered","reference":"b 4711"}`
 	placed2      = `{"id":2,"petId":1,"status":"placed"}`
@@ -135,6 +169,9 @@ var changes = []change{
 		`order.placed store/orders/1 ACTOR, ` + placed1 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"POST /v1/store/orders", `{"petId":1}`, nil},
 	{"PATCH /v1/store/orders/1", `{"status":"placed"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":null}`, []string{`order.updated store/orders/1 ACTOR, ` + unnamed1 + `, ` + placed1}},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + unnamed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"approved"}`, []string{
 		`order.approved store/orders/1 ACTOR, ` + approved1 + `, ` + placed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{

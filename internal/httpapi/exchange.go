@@ -20,6 +20,7 @@ type exchange struct {
 	route      *route   // nil if the path or the method is unknown
 	params     []string // the values of the path parameters, in order
 	principal  shop.Principal
+	scope      shop.Scope // the scope that the key lacks, if the request fails with insufficient_scope
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
 	inFlight   *semaphore              // nil if the exchange does not hold the semaphore

@@ -249,16 +249,16 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 }
 
 // wantPages reads all pages of a list and checks the ids that they show. The entity tag of every page must work.
-func (s *testShop) wantPages(t *testing.T, path, want string) {
+func (s *testShop) wantPages(t *testing.T, path, want string, headers ...string) {
 	t.Helper()
 	var seen []string
 	for next := path; next != ""; {
-		page := s.do("GET", next, "")
+		page := s.do("GET", next, "", headers...)
 		for _, item := range parsed[[]struct{ ID json.RawMessage }](t, page) {
 			seen = append(seen, strings.Trim(string(item.ID), `"`))
 		}
 		if tag := page.Header.Get("ETag"); tag != "" { // the document says which lists have one
-			s.do("GET", next, "", "If-None-Match: "+tag).want(t, 304, "")
+			s.do("GET", next, "", append(headers, "If-None-Match: "+tag)...).want(t, 304, "")
 		}
 		next = page.link("next")
 	}

@@ -144,7 +144,7 @@ func TestDocumentedLimits(t *testing.T) {
 		"ids":              {*parameters["id"].Value.Schema.Value.MaxItems, maxIDs},
 		"types":            {schemas["EventType"].Value.Enum, shop.EventTypes()},
 		"message types":    {schemas["MessageType"].Value.Enum, append(shop.EventTypes(), "webhook.test")},
-		"types to list":    {*parameters["eventType"].Value.Schema.Value.MaxItems, len(shop.EventTypes())},
+		"types to list":    {*parameters["eventTypes"].Value.Schema.Value.MaxItems, len(shop.EventTypes())},
 		"types to deliver": {*schemas["WebhookTypes"].Value.MaxItems, len(shop.EventTypes())},
 	} {
 		if got, want := fmt.Sprint(c.documented), fmt.Sprint(c.want); got != want {
@@ -175,7 +175,7 @@ func TestDocumentIsServed(t *testing.T) {
 	} {
 		s := newShop(t, change)
 		for path, contentType := range map[string]string{"/v1/openapi.json": "application/json", "/v1/openapi.yaml": "application/yaml"} {
-			got := s.do("GET", path, "", "Authorization: ", "X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https",
+			got := s.do("GET", path, "", "Authorization: ", "X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: http",
 				"Forwarded: host=evil.example.com")
 			got.want(t, 200, "")
 			doc := shoptest.Must(openapi3.NewLoader().LoadFromData(got.body))(t)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -124,7 +125,12 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 			"petId": {`{}`, `{"petId":"1"}`}, "reference": {`{"petId":1,"reference":null}`, `{"petId":1,"reference":" "}`},
 			"petId reference": {`{"petId":1.5,"reference":7}`},
 		},
-		"PATCH /v1/store/orders/1": {"status": {`{}`, `{"status":null}`, `{"status":"Approved"}`}},
+		"PATCH /v1/store/orders/1": {
+			"status": {`{"status":null}`, `{"status":"Approved"}`}, "reference": {`{"reference":""}`, `{"reference":7}`},
+			"holdExpiresAt": {`{"holdExpiresAt":null}`, `{"holdExpiresAt":"tomorrow"}`, `{"holdExpiresAt":"2020-01-01T00:00:00Z"}`,
+				`{"holdExpiresAt":"9999-12-31T23:59:59Z"}`, `{"holdExpiresAt":"` + time.Now().Add(time.Hour).Format(time.RFC3339) + `","status":"placed"}`},
+			"status reference holdExpiresAt": {`{"status":"x","reference":"a\tb","holdExpiresAt":1}`},
+		},
 		"POST /v1/keys": {
 			"name scopes":           {`{}`, `{"name":"a\tb","scopes":[]}`},
 			"name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},

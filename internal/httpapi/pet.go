@@ -144,7 +144,7 @@ func (a *API) updatePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(x.context(), id, change, ifMatch[shop.Pet](x))
+	pet, err := a.Service.UpdatePet(x.context(), id, change, preconditions[shop.Pet](x))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (a *API) deletePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(x.context(), id, ifMatch[shop.Pet](x)); err != nil {
+	if err := a.Service.DeletePet(x.context(), id, preconditions[shop.Pet](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()

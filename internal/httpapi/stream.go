@@ -97,17 +97,9 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts. It comes from the Last-Event-ID header or,
-// if that is missing, from the after parameter. Without either, the stream starts after the newest event.
+// streamStart returns the position after which a stream starts. Without a position from the client, that is the
+// newest event.
 func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
-	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
-		position, ok := parsePosition(fields[0])
-		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter,
-				"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
-		}
-		return position, nil
-	}
 	if after != nil {
 		return *after, nil
 	}
@@ -118,15 +110,15 @@ func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
 		news := a.Service.EventSignal() // obtained before reading, so that no event is missed in between
-		sent, ok := a.sendEvents(s, filter)
+		moved, ok := a.sendEvents(s, filter)
 		if !ok || !a.mayContinue(s) {
 			return
 		}
-		if sent {
-			continue
-		}
 		if time.Since(s.lastWrite) >= a.streamTiming.heartbeat && !s.write([]byte(":\n"+s.idLine()+"\n")) {
 			return
+		}
+		if moved {
+			continue
 		}
 		select {
 		case <-news:
@@ -137,9 +129,10 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	}
 }
 
-// sendEvents sends the next events. It reports whether there were any and whether the stream can continue.
-// If the store cannot be read, the stream stays open and tries again later.
-func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
+// sendEvents sends the next events. It reports whether the stream's position has changed, so that there may be
+// more events, and whether the stream can continue. If the store cannot be read, the stream stays open and tries
+// again later.
+func (a *API) sendEvents(s *stream, filter shop.EventFilter) (moved, ok bool) {
 	text, reached, last, err := a.nextEvents(s, filter)
 	if errors.Is(err, errStreamEnds) {
 		return false, false
@@ -156,8 +149,8 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 		}
 		s.announced = last
 	}
-	s.position = reached
-	return len(text) > 0, true
+	moved, s.position = reached != s.position, reached
+	return moved, true
 }
 
 // errStreamEnds means that the key has become invalid or the node has begun to stop.
@@ -196,7 +189,7 @@ func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reach
 
 // reset tells the client that events after its position have expired or were lost when the database was
 // restored from a backup. The stream then continues from the oldest position that is still available.
-func (a *API) reset(s *stream, expired error) (sent, ok bool) {
+func (a *API) reset(s *stream, expired error) (moved, ok bool) {
 	position, err := a.Service.ResumePosition(s.r.Context(), s.position)
 	if err != nil {
 		return false, true

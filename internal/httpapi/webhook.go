@@ -31,7 +31,7 @@ func (a *API) createWebhook(x *exchange) error {
 	create := func(ctx context.Context) (shop.IssuedWebhook, error) { return a.Service.CreateWebhook(ctx, n) }
 	return runIdempotentSecret(x, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
 		location := fmt.Sprintf("%s/webhooks/%d", a.basePath, hook.ID)
-		return shop.StoredResponse{Status: 201, Location: location, Body: encode(hook)}
+		return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(hook.Webhook), Body: encode(hook)}
 	})
 }
 
@@ -71,7 +71,7 @@ func (a *API) updateWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	hook, err := a.Service.UpdateWebhook(x.context(), id, change, ifMatch[shop.Webhook](x))
+	hook, err := a.Service.UpdateWebhook(x.context(), id, change, preconditions[shop.Webhook](x))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *API) deleteWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteWebhook(x.context(), id, ifMatch[shop.Webhook](x)); err != nil {
+	if err := a.Service.DeleteWebhook(x.context(), id, preconditions[shop.Webhook](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()
@@ -124,5 +124,7 @@ func (a *API) rotateWebhook(x *exchange) error {
 	rotate := func(ctx context.Context) (shop.IssuedWebhook, error) {
 		return a.Service.RotateWebhook(ctx, id, overlap)
 	}
-	return runIdempotentSecret(x, rotate, withoutWebhookSecret, respondWith[shop.IssuedWebhook](200))
+	return runIdempotentSecret(x, rotate, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
+		return shop.StoredResponse{Status: 200, Tag: resourceTag(hook.Webhook), Body: encode(hook)}
+	})
 }

@@ -84,10 +84,32 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	})
 }
 
+// PutCondition restricts what PutCategory may do. The zero value allows everything.
+type PutCondition struct {
+	// Match must hold for the existing category. Unless it is nil, PutCategory only renames.
+	Match Precondition[Category]
+	// NoneMatch must hold for the existing category. A category that does not exist is created.
+	NoneMatch Precondition[Category]
+}
+
+// check fails with precondition_failed if the condition does not allow the change of this category.
+func (c PutCondition) check(stored Category, found bool, id int64) error {
+	switch {
+	case found && !c.NoneMatch.holds(stored):
+		return Errorf(PreconditionFailed, "Category %d exists in a state that If-None-Match excludes; leave out If-None-Match to rename it.", id)
+	case found:
+		return c.Match.check(stored)
+	case c.Match != nil:
+		return Errorf(PreconditionFailed, "There is no category with the id %d to rename; leave out If-Match to create it.", id)
+	default:
+		return nil
+	}
+}
+
 // PutCategory sets the name of a category and creates the category if it does not exist. It fails with
-// validation_failed if the name is invalid, and with precondition_failed if the precondition does not hold.
-// If the category does not exist, every precondition except nil fails.
-func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
+// validation_failed if the name is invalid, and with precondition_failed if the condition does not allow the
+// change.
+func (s *Service) PutCategory(ctx context.Context, category Category, condition PutCondition) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
@@ -96,11 +118,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 		if err != nil {
 			return false, err
 		}
-		condition := match // a copy, because this function may run again
-		if !found && match != nil {
-			condition = func(Category) bool { return false }
-		}
-		if err := condition.check(before); err != nil || before == category {
+		if err := condition.check(before, found, category.ID); err != nil || before == category {
 			return false, err
 		}
 		if !found {

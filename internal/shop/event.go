@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,7 @@ const (
 	CategoryUpdated EventType = "category.updated"
 	CategoryDeleted EventType = "category.deleted"
 	OrderPlaced     EventType = "order.placed"
+	OrderUpdated    EventType = "order.updated" // the reference or the end of the hold
 	OrderApproved   EventType = "order.approved"
 	OrderDelivered  EventType = "order.delivered"
 	OrderCancelled  EventType = "order.cancelled"
@@ -36,9 +38,16 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		PetCreated, PetUpdated, PetDeleted, CategoryCreated, CategoryUpdated, CategoryDeleted,
-		OrderPlaced, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
+		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
 	}
+}
+
+// IsPublic reports whether every key with the scope events:read may see events of this type. Those of keys and
+// webhooks are for the scope admin only, because the URL of a webhook may contain a token.
+func (t EventType) IsPublic() bool {
+	kind, _, _ := strings.Cut(string(t), ".")
+	return kind == "pet" || kind == "category" || kind == "order"
 }
 
 // EventTypeProblem explains why an event type sent by a client is invalid. It returns "" if the type is
@@ -99,16 +108,25 @@ func (s *Service) event(e StoredEvent) Event {
 type EventFilter struct {
 	Types   []EventType
 	Subject string
+	Public  bool // leave out the types that are not public
 	Newest  bool // return the newest events first instead of the oldest
 }
 
-func (f EventFilter) matches(e Event) bool {
-	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject)
+// Matches reports whether the filter selects an event.
+func (f EventFilter) Matches(e StoredEvent) bool {
+	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
+		(!f.Public || e.Type.IsPublic())
 }
 
-// ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. It fails with
-// events_expired if events after page.After were removed because of their age, or if events up to page.After
-// were undone by a restore.
+// matches is like Matches, for an event in the form that clients see.
+func (f EventFilter) matches(e Event) bool {
+	return f.Matches(StoredEvent{NewEvent: NewEvent{Type: e.Type, Subject: e.Subject, Actor: e.Actor}, Time: e.Time})
+}
+
+// ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. The work for one page
+// is bounded, so the page may have fewer events than the limit, or none, although more pages follow. ListEvents
+// fails with events_expired if events after page.After were removed because of their age, or if events up to
+// page.After were undone by a restore.
 func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
@@ -119,17 +137,17 @@ func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageR
 				return Page[Event]{}, err
 			}
 		}
-		return pageOf(page, func(page PageRequest) ([]Event, error) { return s.events(tx, filter, page) })
+		return s.events(tx, filter, page)
 	})
 }
 
-func (s *Service) events(tx ReadTx, filter EventFilter, page PageRequest) ([]Event, error) {
+func (s *Service) events(tx ReadTx, filter EventFilter, page PageRequest) (Page[Event], error) {
 	stored, err := tx.Events(filter, page)
-	events := make([]Event, len(stored))
-	for i, e := range stored {
+	events := make([]Event, len(stored.Items))
+	for i, e := range stored.Items {
 		events[i] = s.event(e)
 	}
-	return events, err
+	return Page[Event]{events, stored.More, stored.Stopped}, err
 }
 
 // resumePosition returns the position from which a reader at the given position can continue. This is
@@ -186,9 +204,11 @@ func encode(value any) []byte {
 
 // EventReader contains the methods of ReadTx that read events.
 type EventReader interface {
-	// Events returns at most page.Limit published events, sorted by ascending position. If filter.Newest
-	// is set, it sorts them by descending position. Every event published later has a larger position.
-	Events(filter EventFilter, page PageRequest) ([]StoredEvent, error)
+	// Events returns one page of the published events, sorted by ascending position. If filter.Newest is set,
+	// it sorts them by descending position. The page may have fewer events than its limit although more
+	// follow, because the number of events that are compared with the filter is limited. Every event
+	// published later has a larger position.
+	Events(filter EventFilter, page PageRequest) (Page[StoredEvent], error)
 	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
 	// greater than after and at most upTo. The result contains every day on which there was an event,
 	// oldest first.

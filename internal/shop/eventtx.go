@@ -151,7 +151,15 @@ func (tx *eventTx) InsertOrder(order Order) (Order, error) {
 }
 
 func (tx *eventTx) UpdateOrder(before, after Order) error {
-	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvent(before, after), after, before)
+}
+
+// orderEvent returns the type of the event that reports a change of an order.
+func orderEvent(before, after Order) EventType {
+	if after.Status == before.Status {
+		return OrderUpdated
+	}
+	return orderEvents[after.Status]
 }
 
 func (tx *eventTx) InsertKey(key Key) (Key, error) {

@@ -12,7 +12,7 @@ import (
 // delivery, because the position stored with the webhook decides which events are new.
 func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (position int64, err error) {
 	after = max(after, hook.Position)
-	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
+	events, reached, err := s.EventsAfter(ctx, hook.events(), after)
 	if err != nil && AsError(err).Code == EventsExpired {
 		return s.ResumePosition(ctx, after) // events that were removed can no longer be delivered
 	}
@@ -66,17 +66,18 @@ func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) 
 		return err
 	}
 	for position, more := hook.Position, true; more; {
-		events, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: feedPage, After: &position})
+		page, err := s.events(tx, hook.events(), PageRequest{Limit: feedPage, After: &position})
 		if err != nil {
 			return err
 		}
-		for _, event := range events {
+		for _, event := range page.Items {
 			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
 			}
-			position = event.position
 		}
-		more = len(events) == feedPage
+		if more = page.More; more {
+			position = page.Next(Event.Position)
+		}
 	}
 	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
@@ -89,12 +90,18 @@ func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
 	if err != nil {
 		return err
 	}
-	next, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: 1, After: &hook.Position})
-	if err != nil {
-		return err
-	}
-	if len(next) > 0 {
-		position = next[0].position - 1
+	for after, more := hook.Position, true; more; {
+		next, err := s.events(tx, hook.events(), PageRequest{Limit: 1, After: &after})
+		if err != nil {
+			return err
+		}
+		if len(next.Items) > 0 {
+			position = next.Items[0].position - 1
+			break
+		}
+		if more = next.More; more {
+			after = next.Next(Event.Position)
+		}
 	}
 	return tx.SetWebhookPosition(hook.ID, max(position, hook.Position))
 }

@@ -140,14 +140,14 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	}
 	for {
 		var horizon int64
-		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
+		page, err := read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 			horizon = 0
-			events, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
+			page, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
 			// If positions are missing, events may have been removed before this node read them.
-			if err == nil && len(events) > 0 && events[0].position > last+1 {
+			if err == nil && len(page.Items) > 0 && page.Items[0].position > last+1 {
 				horizon, err = tx.EventHorizon()
 			}
-			return events, err
+			return page, err
 		})
 		if err != nil {
 			return err
@@ -155,12 +155,12 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		if horizon > last {
 			s.feed.reset(horizon)
 		}
-		s.feed.append(events)
-		if len(events) < feedPage {
+		s.feed.append(page.Items)
+		if !page.More {
 			s.feed.markFresh(start)
 			return nil
 		}
-		last = events[len(events)-1].position
+		last = page.Next(Event.Position)
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *Service) RecentEvents(filter EventFilter, position int64) (events []Eve
 }
 
 // EventsAfter returns the next matching events after a position, oldest first, and the position to continue
-// from. If it returns any events, there may be more. It fails with events_expired if events after the given
+// from. There may be more if that position is not the given one. It fails with events_expired if events after the given
 // position were removed because of their age, or if events up to it were undone by a restore.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
 	if events, reached, ok := s.RecentEvents(filter, position); ok {
@@ -217,15 +217,15 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 			if _, err := resumePosition(tx, position); err != nil {
 				return batch{}, err
 			}
-			events, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
+			page, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
 			if err != nil {
 				return batch{}, err
 			}
-			if len(events) == feedPage {
-				return batch{events, events[feedPage-1].position}, nil
+			if page.More {
+				return batch{page.Items, page.Next(Event.Position)}, nil
 			}
 			last, err := tx.LastEvent()
-			return batch{events, max(position, last)}, err
+			return batch{page.Items, max(position, last)}, err
 		})
 	})
 	return result.events, result.reached, err

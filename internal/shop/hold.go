@@ -54,7 +54,9 @@ func expireDueHolds(tx *eventTx, ids []int64) error {
 // discovered that the hold was due.
 func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
 	err = tx.asSystem(func() error {
-		expired, err = advanceOrder(tx, order, Expired, now)
+		after := order
+		after.Status, after.HoldExpiresAt = Expired, time.Time{}
+		expired, err = replaceOrder(tx, order, after, now)
 		return err
 	})
 	return expired, err

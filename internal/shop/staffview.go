@@ -191,6 +191,6 @@ func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (P
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
-		return pageOf(page, func(page PageRequest) ([]Event, error) { return s.events(tx, filter, page) })
+		return s.events(tx, filter, page)
 	})
 }

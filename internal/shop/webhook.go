@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // empty means all event types
+	Types          []EventType `json:"types,omitempty"` // empty means all public event types
 	Enabled        bool        `json:"enabled"`
 	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop itself disabled the webhook
 	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since this time has failed
@@ -26,8 +27,11 @@ type Webhook struct {
 // NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // empty means all event types
+	Types []EventType // empty means all public event types
 }
+
+// events returns the filter for the events that the webhook receives.
+func (w Webhook) events() EventFilter { return EventFilter{Types: w.Types, Public: len(w.Types) == 0} }
 
 // maxURL is the maximum length of a webhook's URL.
 const maxURL = 2000
@@ -37,13 +41,14 @@ func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
+// webhookURL describes the URLs of webhooks, as the OpenAPI document does: a host, and optionally a port, a path and a query.
+var webhookURL = regexp.MustCompile("^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\\[[%.0-9:A-Za-z-]+\\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\\?[!$-;=?-~]*)?$")
+
 // isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
 // request line.
 func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
-		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
+	return err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u)
 }
 
 // hasValidPort reports whether a URL has either no port or a port from 1 to 65535.
@@ -114,7 +119,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 // WebhookChange is a partial update of a webhook. Fields that are nil are not changed.
 type WebhookChange struct {
 	URL     *string
-	Types   *[]EventType // empty means all event types
+	Types   *[]EventType // empty means all public event types
 	Enabled *bool
 }
 

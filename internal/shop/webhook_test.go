@@ -2,6 +2,7 @@ package shop_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,7 +161,7 @@ func TestWebhookURLs(t *testing.T) {
 		"", "example.com", "//example.com", "ftp://example.com/", "https:example.com", "https:///hook", "https://me:pass@example.com/",
 		"https://example.com/#part", "https://example.com/a b", "https://example.com/ä", "https://ä.example/", "https://example.com:/",
 		"https://example.com:0/", "https://example.com:65536/", "https://exa<mple.com/", "https://example.com/%zz",
-		"HTTPS://example.com/", "https://example.com/" + strings.Repeat("a", 1981),
+		"HTTPS://example.com/", "https://example.com]/", "https://[::1]example.com/", "https://example.com/" + strings.Repeat("a", 1981),
 	} {
 		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err == nil || !strings.Contains(err.Error(), "url") {
 			t.Errorf("%q: %v", url, err)
@@ -174,7 +175,9 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		rename := func(name string) { must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, nil))(h.t) }
+		rename := func(name string) {
+			must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, shop.PutCondition{}))(h.t)
+		}
 		rename("dogs") // the old types do not include this event
 		h.addPets(1)
 		stale := h.current()
@@ -187,6 +190,42 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 		if claim := h.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
 			h.t.Errorf("after the change, this was sent: %s", claim.Body)
 		}
+	})
+}
+
+// A webhook without types receives the events of pets, categories and orders. Those of keys and webhooks need to be
+// named. The same holds for the events that it missed while it was disabled, or from before its types changed.
+func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		sent := func(want ...shop.EventType) {
+			h.t.Helper()
+			h.fanOut()
+			var got []shop.EventType
+			for _, claim := range h.claim(len(want)) {
+				got = append(got, claim.EventType)
+				h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+			}
+			if !slices.Equal(got, want) {
+				h.t.Errorf("%s were sent, want %s", got, want)
+			}
+		}
+		change := func() {
+			h.t.Helper()
+			h.Key(h.t, shop.Admin)
+			h.AddPet(h.t, "Rex", int64(len(h.deliveries())+2), shop.Available)
+		}
+		h.setTypes()
+		change()
+		sent(shop.CategoryCreated, shop.PetCreated)
+		h.enable(false)
+		change()
+		h.enable(true)
+		sent(shop.CategoryCreated, shop.PetCreated)
+		change()
+		h.setTypes(shop.KeyCreated, shop.WebhookUpdated) // its own event is the first that it selects
+		sent(shop.CategoryCreated, shop.PetCreated, shop.WebhookUpdated)
+		change()
+		sent(shop.KeyCreated)
 	})
 }
 

@@ -33,9 +33,42 @@ func appendEvent(args []any, e shop.NewEvent) []any {
 
 func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
-func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
-	query, args := eventsQuery(t.dialect, filter, w)
-	return all(t, scanEvent, query, args...)
+const (
+	// maxEventsCompared is the approximate number of events that are compared with a filter for one page.
+	maxEventsCompared = 2000
+	// maxEventBatch is the number of events that are read at once if the first ones did not fill the page.
+	maxEventBatch = 500
+)
+
+// Events returns one page of events. The query narrows the events down to those that an index finds. They are
+// compared with the whole filter here.
+func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[shop.StoredEvent], error) {
+	found, after := []shop.StoredEvent{}, page.After
+	compared, batch := 0, page.Limit+1
+	for {
+		query, args := eventsQuery(t.dialect, filter, shop.PageRequest{Limit: batch, After: after})
+		events, err := all(t, scanEvent, query, args...)
+		if err != nil {
+			return shop.Page[shop.StoredEvent]{}, err
+		}
+		for _, event := range events {
+			if !filter.Matches(event) {
+				continue
+			}
+			if len(found) == page.Limit {
+				return shop.Page[shop.StoredEvent]{Items: found, More: true}, nil
+			}
+			found = append(found, event)
+		}
+		if len(events) < batch {
+			return shop.Page[shop.StoredEvent]{Items: found}, nil
+		}
+		after = &events[batch-1].ID
+		if compared += batch; compared >= maxEventsCompared {
+			return shop.Page[shop.StoredEvent]{Items: found, More: true, Stopped: after}, nil
+		}
+		batch = max(batch, min(2*batch, maxEventBatch))
+	}
 }
 
 // eventsQuery returns the query for one page of events. If the filter lists event types, the query reads one

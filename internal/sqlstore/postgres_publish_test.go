@@ -21,7 +21,7 @@ func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reach
 	read(t, store, func(tx shop.ReadTx) error {
 		subjects, reached = nil, after
 		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10_000, After: &after})
-		for _, e := range events {
+		for _, e := range events.Items {
 			subjects, reached = append(subjects, e.Subject), e.ID
 		}
 		return err

@@ -70,7 +70,9 @@ func (p *Pages) saveCategory(x *exchange) error {
 	}
 	was := shop.Category{ID: id, Name: x.field("was-name")}
 	wanted := shop.Category{ID: id, Name: strings.TrimSpace(x.field("name"))}
-	_, err = p.Service.PutCategory(x.context(), wanted, func(now shop.Category) bool { return now == was })
+	_, err = p.Service.PutCategory(x.context(), wanted, shop.PutCondition{
+		Match: func(now shop.Category) bool { return now == was },
+	})
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		now, err := p.Service.Category(x.r.Context(), id)
 		if err != nil {

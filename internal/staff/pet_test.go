@@ -171,7 +171,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
 	s.addOrderedPet(evil)
-	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil))(t)
+	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, shop.PutCondition{}))(t)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit",
 		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
 		for _, b := range []*browser{b, b.withHTMX()} {

@@ -98,7 +98,7 @@ func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 	with(t, to, func(tx shop.WriteTx) error {
 		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		got := map[int64]string{}
-		for _, e := range events {
+		for _, e := range events.Items {
 			got[e.ID] = e.Subject
 		}
 		if diff := cmp.Diff(map[int64]string{1: "published", 2: "first", 3: "second", 4: "next"}, got); diff != "" {

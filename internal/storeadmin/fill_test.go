@@ -25,15 +25,16 @@ func fillShop(t *testing.T, database string) {
 	}
 	noError(t, s.DeletePet(ctx, 6, nil))
 	must(s.CreateCategory(ctx, "Vögel"))(t)
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
 	noError(t, s.DeleteCategory(ctx, 50, nil))
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, nil))(t)
+	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
 	for pet := range int64(4) {
 		must(s.PlaceOrder(ctx, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
 	}
+	must(s.UpdateOrder(ctx, 1, shop.OrderChange{Reference: new("b-2"), HoldExpiresAt: new(time.Now().Add(time.Hour))}, nil))(t)
 	for order, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
 		for _, step := range steps {
-			must(s.UpdateOrder(ctx, order, step, nil))(t)
+			must(s.UpdateOrder(ctx, order, shop.OrderChange{Status: new(step)}, nil))(t)
 		}
 	}
 	for _, name := range []string{"admin", "partner", "lost"} {

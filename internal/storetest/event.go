@@ -32,7 +32,46 @@ func publishedEvents(t *testing.T, store shop.Store, filter shop.EventFilter, w 
 	if err := store.Publish(t.Context()); err != nil {
 		t.Fatalf("publish: %v", err)
 	}
-	return get(t, store, func(tx shop.ReadTx) ([]shop.StoredEvent, error) { return tx.Events(filter, w) })
+	return eventPage(t, store, filter, w).Items
+}
+
+func eventPage(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.PageRequest) shop.Page[shop.StoredEvent] {
+	t.Helper()
+	return get(t, store, func(tx shop.ReadTx) (shop.Page[shop.StoredEvent], error) { return tx.Events(filter, w) })
+}
+
+// wantWalk reads all pages of the events that match filter and compares them with those among all that match. It
+// returns the number of pages.
+func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter shop.EventFilter, limit int) (pages int) {
+	t.Helper()
+	want := slices.DeleteFunc(slices.Clone(all), func(e shop.StoredEvent) bool { return !filter.Matches(e) })
+	var got []shop.StoredEvent
+	for request := (shop.PageRequest{Limit: limit}); ; {
+		page := eventPage(t, store, filter, request)
+		got, pages = append(got, page.Items...), pages+1
+		if !page.More {
+			break
+		}
+		next := page.Next(func(e shop.StoredEvent) int64 { return e.ID })
+		if request.After != nil && next <= *request.After {
+			t.Fatalf("%+v: a page after %d is followed by one after %d", filter, *request.After, next)
+		}
+		request.After = &next
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%+v (-want +got)\n%s", filter, diff)
+	}
+	return pages
+}
+
+// recordMany records n events in one transaction. of returns one of them.
+func recordMany(t *testing.T, store shop.Store, n int, of func(i int) shop.NewEvent) {
+	t.Helper()
+	events := make([]shop.NewEvent, n)
+	for i := range events {
+		events[i] = of(i)
+	}
+	write(t, store, func(tx shop.WriteTx) error { return tx.InsertEvents(events...) })
 }
 
 func newEvent(kind shop.EventType, subject string) shop.NewEvent {
@@ -113,6 +152,24 @@ var eventCases = []testCase{
 				}
 			}
 		}
+	}},
+
+	{"the work for one page of events is bounded, and no event is skipped", func(t *testing.T, store shop.Store) {
+		const hidden = 5000
+		recordMany(t, store, hidden+20, func(i int) shop.NewEvent {
+			if i == 0 || i >= hidden {
+				return newEvent(shop.PetUpdated, "pets/1")
+			}
+			return newEvent(shop.KeyRotated, "keys/1")
+		})
+		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10_000})
+		for _, limit := range []int{1, 7, 100} {
+			if pages := wantWalk(t, store, all, shop.EventFilter{Public: true}, limit); pages < 3 {
+				t.Errorf("all %d events were compared for %d pages", len(all), pages)
+			}
+		}
+		wantWalk(t, store, all, shop.EventFilter{Public: true, Types: []shop.EventType{shop.PetUpdated, shop.KeyRotated}}, 10)
+		wantWalk(t, store, all, shop.EventFilter{Public: true, Subject: "keys/1"}, 10)
 	}},
 
 	{"the oldest events are removed, and their positions are never reused", func(t *testing.T, store shop.Store) {

@@ -33,6 +33,7 @@ var orderCases = []testCase{
 			order.ID = added.ID
 			wantOrder(t, store, order)
 			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
+			order.Reference = map[bool]string{true: "", false: "desk 2"}[order.Reference != ""]
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(added, order) })
 			wantOrder(t, store, order)
 		}

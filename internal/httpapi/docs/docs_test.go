@@ -1,4 +1,4 @@
-// Package docs tests the documentation of the API and its example as developers use them: in a browser, in a
+// Package docs tests the documentation of the API and its examples as developers use them: in a browser, in a
 // shell and with their own tools.
 package docs
 
@@ -27,8 +27,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// serveDocs serves the API of a shop with the demo data and runs its background jobs.
-func serveDocs(t *testing.T) *httptest.Server {
+// openDemo opens a shop with the demo data, runs its background jobs, and returns its API.
+func openDemo(t *testing.T) (*shoptest.Shop, http.Handler) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
 	shoptest.Must(demo.Fill(t.Context(), s.Store, s.Database))(t)
@@ -37,6 +37,13 @@ func serveDocs(t *testing.T) *httptest.Server {
 	var jobs sync.WaitGroup
 	jobs.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Error(err) }) })
 	t.Cleanup(jobs.Wait)
+	return s, handler
+}
+
+// serveDocs serves the API of a shop with the demo data.
+func serveDocs(t *testing.T) *httptest.Server {
+	t.Helper()
+	_, handler := openDemo(t)
 	return shoptest.Serve(t, handler)
 }
 

@@ -192,7 +192,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 	s := newShop(t, shop.Production)
 	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
 	pet := s.AddPet(t, evil, 1, shop.Available)
-	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
+	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, shop.PutCondition{}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.signIn(desktop, s.Key(t, shop.Admin).Secret)
@@ -263,7 +263,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.accessible("the orders in dark mode")
 	p.click(row + "-approved")
 	p.waitText(row+" .badge", "Approved")
-	if _, err := s.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.waitText(row+" .badge", "Cancelled")
@@ -273,7 +273,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
 	row = fmt.Sprint("#order-", order.ID+1)
 	p.waitText(row, "2 days 23 h")
-	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.Approved, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.click(row + "-delivered") // the button appears without a reload
