@@ -100,6 +100,7 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
+	@scripts/need npm nodejs npm
 	go run ./clients -only '$(ONLY)'
 
 .PHONY: conformance
