@@ -31,6 +31,15 @@ var generators = []generator{
 		run:     "PYTHONPATH=client venv/bin/python scenario.py",
 	},
 	{
+		folder:    "python-openapi-python-client",
+		generator: "openapi-python-client 0.29.1",
+		install:   []string{"python3 -m venv venv && venv/bin/pip install --quiet --requirement requirements.txt"},
+		generate: ". venv/bin/activate && openapi-python-client generate --url http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--config config.yaml --meta none --output-path animal_store_client",
+		compile: "venv/bin/mypy --strict --follow-imports=silent scenario.py",
+		run:     "venv/bin/python scenario.py",
+	},
+	{
 		folder:    "go-oapi-codegen",
 		generator: "oapi-codegen 2.8.2",
 		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +
