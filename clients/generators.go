@@ -40,6 +40,18 @@ var generators = []generator{
 		run:     "venv/bin/python scenario.py",
 	},
 	{
+		folder:    "java-openapi-generator",
+		generator: "openapi-generator 7.25.0 java native",
+		install:   []string{openAPIGenerator},
+		generate: "java -jar openapi-generator-cli-7.25.0.jar generate --input-spec http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--generator-name java --library native --output client --invoker-package animalstore " +
+			"--api-package animalstore.api --model-package animalstore.model " +
+			"--additional-properties=useSingleRequestParameter=true",
+		compile: "mvn --quiet --file client/pom.xml package -Dmaven.test.skip=true -Dmaven.javadoc.skip=true && " +
+			"javac -cp 'client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario.java",
+		run: "java -cp '.:client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario",
+	},
+	{
 		folder:    "go-oapi-codegen",
 		generator: "oapi-codegen 2.8.2",
 		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +
