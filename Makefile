@@ -91,6 +91,7 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
+	@scripts/need jq jq
 	go run ./clients -only '$(ONLY)'
 
 .PHONY: dist

@@ -52,6 +52,17 @@ var generators = []generator{
 		run: "java -cp '.:client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario",
 	},
 	{
+		folder:    "rust-openapi-generator",
+		generator: "openapi-generator 7.25.0 rust reqwest",
+		install:   []string{openAPIGenerator},
+		generate: "curl -sSf http://127.0.0.1:8080/v1/openapi.json | jq 'del(.components.schemas[].discriminator)' >openapi.json && " +
+			"java -jar openapi-generator-cli-7.25.0.jar generate --input-spec openapi.json " +
+			"--generator-name rust --library reqwest --output client --package-name animalstore-client " +
+			"--additional-properties=supportMiddleware=true",
+		compile: "cargo build --quiet --locked",
+		run:     "$CARGO_TARGET_DIR/debug/scenario",
+	},
+	{
 		folder:    "go-oapi-codegen",
 		generator: "oapi-codegen 2.8.2",
 		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +
