@@ -9,6 +9,7 @@ ATTACK_ANIMALS ?= 1000000
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
+SEEDS ?= 1 2 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
@@ -91,8 +92,17 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
+<<<<<<< HEAD
 	@scripts/need jq jq
+=======
+	@scripts/need npm nodejs npm
+>>>>>>> main
 	go run ./clients -only '$(ONLY)'
+
+.PHONY: conformance
+conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (10 minutes).
+	@scripts/need python3 python3 python3-venv
+	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.

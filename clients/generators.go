@@ -70,4 +70,20 @@ var generators = []generator{
 		compile: "go vet ./... && go build -o scenario .",
 		run:     "./scenario",
 	},
+	{
+		folder:    "typescript-openapi-fetch",
+		generator: "openapi-typescript 7.13.0, openapi-fetch 0.17.0",
+		install:   []string{"npm ci --silent # package.json package-lock.json"},
+		generate:  "node generate.mjs http://127.0.0.1:8080/v1/openapi.yaml",
+		compile:   "node_modules/.bin/tsc",
+		run:       "node dist/scenario.js",
+	},
+	{
+		folder:    "typescript-hey-api",
+		generator: "@hey-api/openapi-ts 0.99.0",
+		install:   []string{"npm ci --silent # package.json package-lock.json"},
+		generate:  "node_modules/.bin/openapi-ts --input http://127.0.0.1:8080/v1/openapi.yaml --file openapi-ts.config.mjs",
+		compile:   "node_modules/.bin/tsc",
+		run:       "node dist/scenario.js",
+	},
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/url"
@@ -23,8 +24,12 @@ func (a *API) listEvents(x *exchange) error {
 		return err
 	}
 	x.w.Header().Add("Vary", "Accept")
+	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID")) // a page does not use it
+	if err != nil {
+		return err
+	}
 	if wantsStream(x.r.Header.Values("Accept")) {
-		return a.streamEvents(x, filter, request.After)
+		return a.streamEvents(x, filter, cmp.Or(lastEvent, request.After))
 	}
 	page, err := a.eventPage(x, filter, request)
 	if err != nil {
@@ -116,6 +121,19 @@ func parsePosition(text string) (int64, bool) {
 	}
 	position, err := strconv.ParseInt(text, 10, 64)
 	return position, err == nil
+}
+
+// lastEventID parses the fields of the Last-Event-ID header. It returns nil if the header is missing or empty.
+func lastEventID(fields []string) (*int64, error) {
+	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
+		return nil, nil
+	}
+	position, ok := parsePosition(fields[0])
+	if !ok || len(fields) > 1 {
+		return nil, shop.Errorf(shop.InvalidParameter,
+			"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
+	}
+	return &position, nil
 }
 
 // wantsStream reports whether the Accept header prefers text/event-stream to JSON.

@@ -97,17 +97,9 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts. It comes from the Last-Event-ID header or,
-// if that is missing, from the after parameter. Without either, the stream starts after the newest event.
+// streamStart returns the position after which a stream starts. Without a position from the client, that is the
+// newest event.
 func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
-	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
-		position, ok := parsePosition(fields[0])
-		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter,
-				"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
-		}
-		return position, nil
-	}
 	if after != nil {
 		return *after, nil
 	}

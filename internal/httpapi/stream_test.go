@@ -138,7 +138,9 @@ func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	for _, position := range []string{"-1", "x", "1234567890123456789"} {
 		s.do("GET", "/v1/events", "", acceptStream, "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // the header is ignored for pages
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter) // in a page, too, which does not use it
+	s.do("GET", "/v1/events", "", "Last-Event-ID: 7").want(t, 200, "[]")
+	s.do("GET", "/v1/events", "", "Last-Event-ID: ").want(t, 200, "[]") // an empty header counts as missing
 	s.do("GET", "/v1/events?type=x", "", acceptStream).wantError(t, 400, shop.InvalidParameter)
 	s.do("GET", "/v1/events", "", acceptStream, bearing(s.key(shop.PetsRead))).wantError(t, 403, shop.InsufficientScope)
 	s.do("GET", "/v1/events", "", acceptStream, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
