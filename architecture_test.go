@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/shop":       {},
 	"internal/dist":       {},
 	"internal/mutate":     {},
+	"internal/pgversions": {},
 	"clients":             {},
 	"client":              {}, // public, so it must not depend on internal packages
 	"api":                 {},
