@@ -107,12 +107,13 @@ func (l *tlsListener) handshake(c *limitedConn) {
 	}
 }
 
-// refuse logs why a handshake has failed. It responds to a client that does not use TLS.
+// refuse logs why a handshake has failed. It responds to a client that does not use TLS. The request has been read
+// by then, so nothing is known about it.
 func (l *tlsListener) refuse(c *limitedConn, err error) {
 	l.errorLog.Printf("http: TLS handshake error from %s: %v", c.RemoteAddr(), err)
 	mismatch, ok := errors.AsType[tls.RecordHeaderError](err)
 	if ok && mismatch.RecordHeader[0] >= 'A' && mismatch.RecordHeader[0] <= 'Z' { // the first letter of a method
-		plain := &http1Conn{halfCloser: c, limited: c, malformed: l.malformed, head: mismatch.RecordHeader[:]}
+		plain := &http1Conn{halfCloser: c, limited: c, malformed: l.malformed}
 		plain.refuse(&http.Response{
 			StatusCode: http.StatusBadRequest, Status: "400 Bad Request: the client sent an HTTP request to an HTTPS server",
 		})
