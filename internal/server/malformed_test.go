@@ -33,6 +33,7 @@ func (s *service) wantRefusal(what string, a programtest.Response, err error, st
 	if err != nil || a.Status != status || json.Unmarshal([]byte(a.Body), &members) != nil || len(members) != 3 ||
 		json.Unmarshal([]byte(a.Body), &body) != nil || body.Status != status || body.Code != code || !strings.Contains(body.Message, message) {
 		s.T.Errorf("%s: got %v, %v, want %d %s with %q", what, a, err, status, code, message)
+		return
 	}
 	id := a.Header.Get("X-Request-Id")
 	if id == "" || a.Header.Get("Content-Type") != "application/json" || a.Header.Get("Date") == "" {
@@ -192,7 +193,7 @@ func TestMalformedRequestsOverHTTP2(t *testing.T) {
 		t.Errorf("an undecodable path: got %v, %v, want a reset stream", a, err)
 	}
 	var many []string
-	for i := range 300 {
+	for i := range 130 {
 		many = append(many, fmt.Sprintf("X-%d: %s", i, strings.Repeat("x", 100)))
 	}
 	if a, err := send("", "X-Huge: "+strings.Repeat("x", 30<<10)); err == nil || !strings.Contains(err.Error(), "GOAWAY") {
