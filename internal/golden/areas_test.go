@@ -57,7 +57,8 @@ func pets(s *session) {
 		`PATCH pets/1 {"status":null}`, `PATCH pets/1 {"status":"eaten","name":" "}`, `PATCH pets/77 {"name":"Rex"}`)
 	s.play("Remove some", `DELETE pets/2 -H If-Match: "other"`, "DELETE pets/2", "DELETE pets/2",
 		`POST pets {"name":"Newest","categoryId":1}`)
-	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "PUT pets {}", "POST pets/1 {}")
+	s.play("Restore one", "POST pets/2/restore"+once, "POST pets/2/restore"+once, "POST pets/2/restore", "POST pets/77/restore")
+	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "OPTIONS pets/1/restore", "PUT pets {}", "POST pets/1 {}")
 	s.play("Count them", "REVALIDATE store/inventory")
 }
 
