@@ -19,7 +19,11 @@ import (
 	"scenario/animalstore"
 )
 
-const exact = 9007199254740993 // 2^53 + 1, which a double cannot hold
+// exact is 2^53 + 1, which a double cannot hold. Prism, which is written in JavaScript, would round it.
+var exact int64 = 9007199254740993
+
+// throughPrism says that requests go through a proxy that refuses those that do not match the document.
+var throughPrism = os.Getenv("PRISM") != ""
 
 var (
 	ctx    = context.Background()
@@ -28,7 +32,7 @@ var (
 	eventTypes = []animalstore.EventType{
 		animalstore.EventTypePetCreated, animalstore.EventTypePetUpdated, animalstore.EventTypePetDeleted,
 		animalstore.EventTypeCategoryCreated, animalstore.EventTypeCategoryUpdated, animalstore.EventTypeCategoryDeleted,
-		animalstore.EventTypeOrderPlaced, animalstore.EventTypeOrderApproved, animalstore.EventTypeOrderDelivered,
+		animalstore.EventTypeOrderPlaced, animalstore.EventTypeOrderUpdated, animalstore.EventTypeOrderApproved, animalstore.EventTypeOrderDelivered,
 		animalstore.EventTypeOrderCancelled, animalstore.EventTypeOrderExpired,
 		animalstore.EventTypeKeyCreated, animalstore.EventTypeKeyRotated, animalstore.EventTypeKeyRevoked,
 		animalstore.EventTypeWebhookCreated, animalstore.EventTypeWebhookUpdated, animalstore.EventTypeWebhookDeleted,
@@ -45,6 +49,9 @@ func newClient() *animalstore.ClientWithResponses {
 
 func main() {
 	log.SetFlags(log.Lshortfile)
+	if throughPrism {
+		exact -= 2
+	}
 	rex, other := useAnimals()
 	useOrders(rex, other)
 	useTheRest(other)
@@ -149,7 +156,7 @@ func placeOrder(input animalstore.OrderInput) animalstore.Order {
 }
 
 func updateOrder(id int64, status animalstore.OrderStatus) {
-	response := must(client.UpdateOrderWithResponse(ctx, id, nil, animalstore.OrderChange{Status: status}))
+	response := must(client.UpdateOrderWithResponse(ctx, id, nil, animalstore.OrderChange{Status: &status}))
 	check(found(response.JSON200, response.Body).Status == status, response)
 }
 
@@ -158,6 +165,8 @@ func useOrders(rex, other animalstore.Pet) {
 	check(first.Status == animalstore.Placed && first.HoldExpiresAt != nil, first)
 	second := must(client.PlaceOrderWithResponse(ctx, nil, animalstore.OrderInput{PetId: rex.Id}))
 	refused(second.JSON409, second.Body, 409, animalstore.ErrorCodePetNotAvailable)
+	changed := must(client.UpdateOrderWithResponse(ctx, first.Id, nil, animalstore.OrderChange{Reference: new("basket 4712")}))
+	check(*found(changed.JSON200, changed.Body).Reference == "basket 4712", changed)
 	updateOrder(first.Id, animalstore.Approved)
 	updateOrder(first.Id, animalstore.Delivered)
 
@@ -203,8 +212,10 @@ func useTheRest(other animalstore.Pet) {
 	check(strings.HasPrefix(exported, "id,name,categoryId,status") && strings.Contains(exported, ",Luna,7,") &&
 		strings.Contains(exported, fmt.Sprintf(",Rexina,%d,sold", exact)), exported)
 
-	invalid := must(client.CreatePetWithResponse(ctx, nil, animalstore.NewPet{CategoryId: 1}))
-	refused(invalid.JSON400, invalid.Body, 400, animalstore.ErrorCodeValidationFailed)
+	if !throughPrism {
+		invalid := must(client.CreatePetWithResponse(ctx, nil, animalstore.NewPet{CategoryId: 1}))
+		refused(invalid.JSON400, invalid.Body, 400, animalstore.ErrorCodeValidationFailed)
+	}
 	missing := must(client.GetOrderWithResponse(ctx, 999, nil))
 	refused(missing.JSON404, missing.Body, 404, animalstore.ErrorCodeNotFound)
 }

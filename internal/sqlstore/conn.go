@@ -26,9 +26,12 @@ const (
 type Conn struct {
 	Engine  string // SQLite or Postgres
 	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
-	runner  runner
-	close   func()
-	uri     string // the URI of the SQLite file; empty for a PostgreSQL server
+	// LostTimeline says which part of its history the server has lost, if a node has noticed that. Only
+	// OpenReadOnly sets it.
+	LostTimeline error
+	runner       runner
+	close        func()
+	uri          string // the URI of the SQLite file; empty for a PostgreSQL server
 }
 
 func connToFile(c *sqliteConn) *Conn {
@@ -112,7 +115,10 @@ func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Version, err = postgresVersion(ctx, c.runner); err != nil {
+	if c.Version, err = postgresVersion(ctx, c.runner); err == nil && c.Version > 0 {
+		c.LostTimeline, err = lostTimeline(ctx, c.runner)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -25,10 +25,13 @@ func isUnsuitable(err error) bool {
 	return ok
 }
 
-// openError explains why a server could not be opened. If the server is unsuitable, openError leaves out what
+// openError explains why a server could not be opened. If the server was refused, openError leaves out what
 // pgx adds about each connection attempt, so that the error is one clear line.
 func openError(err error) error {
 	if e, ok := errors.AsType[*unsuitableError](err); ok {
+		err = e
+	}
+	if e, ok := errors.AsType[*timelineError](err); ok {
 		err = e
 	}
 	return fmt.Errorf("cannot open the database: %w", err)
