@@ -116,7 +116,10 @@ func events(s *session) {
 		`PATCH store/orders/1 {"status":"delivered"}`, `PUT categories/1 {"name":"Dogs"}`, "DELETE pets/1")
 	s.play("List them", "PAGES events?limit=5", "REVALIDATE events?limit=100", "GET events?after=3&limit=1",
 		"GET events?type=pet.created&type=category.created", "GET events?subject=store/orders/1", "GET events?after=999999",
-		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events")
+		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events",
+		"GET events?actor=configured&since=2020-01-31T18:00:00%2B01:00&until=9000-01-31T18:00:00Z&type=pet.deleted", "GET events?actor=system",
+		"GET events?actor=me", "GET events?since=yesterday", "GET events?since=2020-01-31T18:00:00Z&until=2020-01-31T17:00:00Z",
+		"GET events?until=2020-01-31T17:00:00Z -H Accept: text/event-stream")
 	s.play("Follow them")
 	s.stream("events?after=0&type=pet.created&type=category.deleted", 2, func() {
 		s.do(`PUT categories/5 {"name":"Cats"}`, "DELETE categories/5")
@@ -159,6 +162,12 @@ func files(s *session) {
 	s.play("Import NDJSON",
 		`POST imports {"name":"Zoë","categoryId":1,"status":"pending"}`+"\n"+`{"name":"Leo","categoryId":2}`+"\n"+ndjson,
 		`POST imports {"name":"Zoë","categoryId":1}`+"\n"+`{"name":`+"\n"+ndjson, `POST imports {"categoryId":1}`+"\n"+ndjson)
+	tag := strings.ReplaceAll(s.play("Change animals with a file", "GET pets?id=1").header.Get("ETag"), `"`, `""`)
+	edited := "id,name,categoryId,status,etag,category\r\n1,Rexi,1,sold,\"" + tag + "\",\r\n,Tom,,Available,,Cats\r\n"
+	s.send("POST imports?dryRun=true "+edited+csv, "POST imports?mode=upsert&dryRun=true "+edited+csv, "POST imports?mode=upsert "+edited+csv,
+		"POST imports?mode=upsert "+edited+csv, "GET pets?limit=1", "POST imports?mode=replace "+edited+csv,
+		"POST imports?mode=upsert id,name,categoryId\r\n1,Rex,1\r\n77,Rex,1\r\n1,Rex,1\r\n"+csv,
+		`POST imports?mode=upsert {"id":2,"name":"Mia","category":"cats","status":"PENDING"}`+"\n"+ndjson)
 	s.play("Other bodies", "POST imports []", "POST imports "+strings.Repeat("x", 8<<20+1)+csv,
 		"POST imports name,categoryId\n"+strings.Repeat("Rex,1\n", 10_001)+csv)
 	s.play("Export", "GET exports/pets.csv", "GET exports/pets.ndjson", "HEAD exports/pets.csv", "HEAD exports/pets.ndjson",
