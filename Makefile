@@ -13,11 +13,11 @@ SEEDS ?= 1 2 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate))$$
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Every day
 
@@ -79,6 +79,14 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 attack: ## Attack the service in every known way, for ATTACK (10s) each, while a shop works; ONLY selects attacks by name (20 minutes).
 	@scripts/need-postgres
 	go test -count 1 -run '^TestAttacks$$' -timeout 0 -v ./internal/attack -attack $(ATTACK) -animals $(ATTACK_ANIMALS) -only '$(ONLY)'
+
+.PHONY: postgres-versions
+postgres-versions: ## Run the store's tests and the program on PostgreSQL 13 to 18 and behind PgBouncer; 10 and 12 must be refused; VERSIONS selects (10 minutes).
+	@scripts/need xz xz-utils
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	@test -x /usr/sbin/pgbouncer || scripts/need pgbouncer pgbouncer
+	go run ./internal/pgversions -run '$(VERSIONS)'
 
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).

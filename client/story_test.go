@@ -55,7 +55,7 @@ func TestEveryOperation(t *testing.T) {
 	// If a response is lost, the retry cannot return the secret that was in it, and it finds what the first
 	// attempt has created.
 	ifLost := strings.NewReplacer("Secret:{secret}}\n", fmt.Sprintf("Secret:}\n\t%v\n", client.ErrSecretLost),
-		"Replayed:false", "Replayed:true", "\ttrue\n", "\tfalse\n")
+		"Created:0 Updated:0 Replayed:false", "Created:0 Updated:0 Replayed:false", "Replayed:false", "Replayed:true", "\ttrue\n", "\tfalse\n")
 	for name, network := range map[string]*story{
 		"on a good network":     {fault: passThrough},
 		"requests are lost":     {fault: dropRequest},
@@ -250,7 +250,14 @@ func (y *story) files() {
 	y.call("CheckFile", client.CSV, file)
 	y.call("CheckFile", client.CSV, []byte("name,categoryId\nTom,1\nTom,x\n"))
 	y.call("CheckFile", client.NDJSON, []byte("name,categoryId\nTom,1\nTom,x\n"))
+	y.call("CheckFile", client.CSV, []byte("id,name,categoryId\n1,Tom,3\n"))
 	y.call("ImportFile", client.CSV, file)
+	pet := shoptest.Must(y.c.GetPet(y.Context(), 2))(y.T)
+	changes := []byte(fmt.Sprintf(`{"id":%d,"etag":%q,"name":"Rexi","categoryId":%d,"status":"AVAILABLE"}`+"\n"+`{"name":"Leo","category":"Lions"}`,
+		pet.ID, pet.ETag, pet.CategoryID))
+	y.call("CheckFile", client.NDJSON, changes, client.Upsert())
+	y.call("ImportFile", client.NDJSON, changes, client.Upsert())
+	y.call("ImportFile", client.NDJSON, changes, client.Upsert())
 	y.call("ImportPets", []client.NewPet{{Name: "=1+1", CategoryID: 3, Status: client.PetSold}, {Name: "Mia", CategoryID: -2}})
 	y.called["ExportFile"] = true
 	for _, format := range []client.Format{client.CSV, client.NDJSON} {

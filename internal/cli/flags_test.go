@@ -70,6 +70,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"events", "limit", "7", "ID", "many", "--limit: "},
 	{"events", "all", "true", "limit=100", "true --after=1", "--after and --all are mutually exclusive"},
 	{"import", "format", "csv", "text/csv", "xml", "--format must be one of"},
+	{"import", "mode", "upsert", "mode=upsert", "replace", "--mode must be one of"},
 	{"import", "dry-run", "true", "dryRun", "maybe", "--dry-run"},
 	{"import", "again", "true", "Imported 1 animal.", "maybe", "--again"},
 	{"export", "format", "ndjson", "pets.ndjson", "xml", "--format must be one of"},

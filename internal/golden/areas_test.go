@@ -159,6 +159,12 @@ func files(s *session) {
 	s.play("Import NDJSON",
 		`POST imports {"name":"Zoë","categoryId":1,"status":"pending"}`+"\n"+`{"name":"Leo","categoryId":2}`+"\n"+ndjson,
 		`POST imports {"name":"Zoë","categoryId":1}`+"\n"+`{"name":`+"\n"+ndjson, `POST imports {"categoryId":1}`+"\n"+ndjson)
+	tag := strings.ReplaceAll(s.play("Change animals with a file", "GET pets?id=1").header.Get("ETag"), `"`, `""`)
+	edited := "id,name,categoryId,status,etag,category\r\n1,Rexi,1,sold,\"" + tag + "\",\r\n,Tom,,Available,,Cats\r\n"
+	s.send("POST imports?dryRun=true "+edited+csv, "POST imports?mode=upsert&dryRun=true "+edited+csv, "POST imports?mode=upsert "+edited+csv,
+		"POST imports?mode=upsert "+edited+csv, "GET pets?limit=1", "POST imports?mode=replace "+edited+csv,
+		"POST imports?mode=upsert id,name,categoryId\r\n1,Rex,1\r\n77,Rex,1\r\n1,Rex,1\r\n"+csv,
+		`POST imports?mode=upsert {"id":2,"name":"Mia","category":"cats","status":"PENDING"}`+"\n"+ndjson)
 	s.play("Other bodies", "POST imports []", "POST imports "+strings.Repeat("x", 8<<20+1)+csv,
 		"POST imports name,categoryId\n"+strings.Repeat("Rex,1\n", 10_001)+csv)
 	s.play("Export", "GET exports/pets.csv", "GET exports/pets.ndjson", "HEAD exports/pets.csv", "HEAD exports/pets.ndjson",

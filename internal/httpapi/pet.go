@@ -193,4 +193,4 @@ func (a *API) petLocation(x *exchange, id int64) string {
 }
 
 // petTag returns the entity tag for an animal. Every response that contains only this animal has this tag.
-func petTag(pet shop.Pet) string { return web.EntityTag(encodePet(pet)) }
+func petTag(pet shop.Pet) string { return pet.ETag() }

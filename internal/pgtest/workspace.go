@@ -67,7 +67,7 @@ func (w *workspace) startCleaner() error {
 // initCluster creates a cluster with the database animalstore in a new or empty data directory.
 func (w *workspace) initCluster(data string) error {
 	err := w.runCommand("", filepath.Join(w.bin, "initdb"), "-D", data, "--username=animalstore", "--auth=trust",
-		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 	if err != nil {
 		return err
 	}
@@ -114,10 +114,16 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return cmd
 }
 
-// findPrograms returns the directory that contains PostgreSQL's server programs. If initdb is in PATH, this
-// is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
+// programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
+const programsVariable = "ANIMALSTORE_TEST_POSTGRES"
+
+// findPrograms returns the directory that contains PostgreSQL's server programs. If programsVariable is set,
+// this is its value. If initdb is in PATH, this is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
 // pattern folders, because Debian does not put the server programs in PATH.
 func findPrograms(folders string) (string, error) {
+	if bin := os.Getenv(programsVariable); bin != "" {
+		return bin, nil
+	}
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		if initdb, err = filepath.EvalSymlinks(initdb); err == nil {
 			return filepath.Dir(initdb), nil

@@ -117,7 +117,7 @@ func TestEveryChangeRecordsItsEvents(t *testing.T) {
 		want("order.approved store/orders/2")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Approved)}, nil))
 		want("order.delivered store/orders/2", "pet.updated pets/1")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Delivered)}, nil))
 		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
-		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, false))
+		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, shop.ImportOptions{}))
 		want("category.created categories/1")(s.CreateCategory(ctx, "Birds"))
 		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, shop.PutCondition{}))
 		want("category.deleted categories/1")(nil, s.DeleteCategory(ctx, 1, nil))
@@ -148,7 +148,7 @@ func TestUnknownCategoriesAreRefused(t *testing.T) {
 			{Line: 3, NewPet: shop.NewPet{Name: "Mia", CategoryID: unknown}},
 			{Line: 4, NewPet: shop.NewPet{CategoryID: unknown, Status: "gone"}},
 		}
-		_, err = s.ImportPets(t.Context(), rows, dryRun)
+		_, err = s.ImportPets(t.Context(), rows, shop.ImportOptions{DryRun: dryRun})
 		wantCode(t, err, shop.ValidationFailed)
 		equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
 			"line 3: categoryId must be the id of an existing category; line 4: name must have 1 to 200 characters, not 0, "+

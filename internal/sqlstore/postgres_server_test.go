@@ -34,7 +34,7 @@ func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 	}
 }
 
-// The versions that the service accepts. TestOldVersionsAreRefused tries real servers.
+// The versions that the service accepts. pgversions.TestProgramLivesOnPostgres tries real servers.
 func TestMajorVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]int{
