@@ -119,6 +119,8 @@ func decodeChange[T any](e Event, kind string) (current, previous *T, err error)
 type EventFilter struct {
 	Types   []EventType // the event must have one of these types
 	Subject string      // the path of the changed resource, such as pets/7
+	Actor   string      // who made the change: keys/ID, configured or system
+	Since   time.Time   // the event happened at this time or later
 }
 
 func (f EventFilter) values() url.Values {
@@ -129,18 +131,30 @@ func (f EventFilter) values() url.Values {
 	if f.Subject != "" {
 		query.Set("subject", f.Subject)
 	}
+	if f.Actor != "" {
+		query.Set("actor", f.Actor)
+	}
+	setTime(query, "since", f.Since)
 	return query
+}
+
+func setTime(query url.Values, name string, at time.Time) {
+	if !at.IsZero() {
+		query.Set(name, at.UTC().Format(time.RFC3339Nano))
+	}
 }
 
 // EventQuery selects the events to list. Fields with their zero value are ignored.
 type EventQuery struct {
 	EventFilter
-	After string // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
-	Limit int    // the number of events per page, 1 to 100
+	Until time.Time // the event happened before this time
+	After string    // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
+	Limit int       // the number of events per page, 1 to 100
 }
 
 func (q EventQuery) values() url.Values {
 	query := q.EventFilter.values()
+	setTime(query, "until", q.Until)
 	setLimit(query, q.Limit)
 	if q.After != "" {
 		query.Set("after", q.After)

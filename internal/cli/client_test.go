@@ -262,10 +262,11 @@ func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 }
 
 func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
-	newShop(t)
+	_, s := newShop(t)
+	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	t.Setenv("ANIMALSTORE_KEY", createKey(t, "--name", "reader", "--scope", "events:read"))
 	follower := start(t, nil, "events", "--follow", "--after", "0")
-	follower.await("key.created") // it is connected
+	follower.await("pet.created") // it is connected
 	createKey(t, "--name", "other")
 	succeed(t, "keys", "revoke", "1")
 	follower.exit(exitKey)

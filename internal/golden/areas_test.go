@@ -116,7 +116,10 @@ func events(s *session) {
 		`PATCH store/orders/1 {"status":"delivered"}`, `PUT categories/1 {"name":"Dogs"}`, "DELETE pets/1")
 	s.play("List them", "PAGES events?limit=5", "REVALIDATE events?limit=100", "GET events?after=3&limit=1",
 		"GET events?type=pet.created&type=category.created", "GET events?subject=store/orders/1", "GET events?after=999999",
-		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events")
+		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events",
+		"GET events?actor=configured&since=2020-01-31T18:00:00%2B01:00&until=9000-01-31T18:00:00Z&type=pet.deleted", "GET events?actor=system",
+		"GET events?actor=me", "GET events?since=yesterday", "GET events?since=2020-01-31T18:00:00Z&until=2020-01-31T17:00:00Z",
+		"GET events?until=2020-01-31T17:00:00Z -H Accept: text/event-stream")
 	s.play("Follow them")
 	s.stream("events?after=0&type=pet.created&type=category.deleted", 2, func() {
 		s.do(`PUT categories/5 {"name":"Cats"}`, "DELETE categories/5")

@@ -66,7 +66,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 		return err
 	}
 	defer release()
-	position, err := a.streamStart(x, after)
+	position, err := a.streamStart(x, filter, after)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,14 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts. Without a position from the client, that is the
-// newest event.
-func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
+// streamStart returns the position after which a stream starts. Without a position from the client, the stream
+// starts with the oldest event if the filter has a time, and after the newest event otherwise.
+func (a *API) streamStart(x *exchange, filter shop.EventFilter, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
+	}
+	if !filter.Since.IsZero() {
+		return a.Service.ResumePosition(x.r.Context(), 0)
 	}
 	return a.Service.LastEvent(x.r.Context())
 }

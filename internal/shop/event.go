@@ -59,6 +59,14 @@ func EventTypeProblem(t string) string {
 	return "must be one of " + joinWords(EventTypes(), ", ")
 }
 
+// ActorProblem explains why the name of an actor sent by a client is invalid. It returns "" if the name is valid.
+func ActorProblem(actor string) string {
+	if id, ok := keyOf(actor); actor == system || actor == configured || ok && id > 0 && actor == (Key{ID: id}).subject() {
+		return ""
+	}
+	return "must be keys/ID, such as keys/7, or " + configured + " or " + system
+}
+
 // NewEvent is an event to be written in the same transaction as the change that it reports. The store adds
 // the position and the time.
 type NewEvent struct {
@@ -108,14 +116,24 @@ func (s *Service) event(e StoredEvent) Event {
 type EventFilter struct {
 	Types   []EventType
 	Subject string
-	Public  bool // leave out the types that are not public
-	Newest  bool // return the newest events first instead of the oldest
+	Actor   string
+	Since   time.Time // the earliest time
+	Until   time.Time // the event's time is before this time
+	Public  bool      // leave out the types that are not public
+	Newest  bool      // return the newest events first instead of the oldest
 }
 
 // Matches reports whether the filter selects an event.
 func (f EventFilter) Matches(e StoredEvent) bool {
 	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
+		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
 		(!f.Public || e.Type.IsPublic())
+}
+
+// UsesSummaries reports whether summaries of events help to find those that match: if the filter has an actor or a
+// time, which no index finds.
+func (f EventFilter) UsesSummaries() bool {
+	return f.Actor != "" || !f.Since.IsZero() || !f.Until.IsZero()
 }
 
 // matches is like Matches, for an event in the form that clients see.
@@ -131,13 +149,15 @@ func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageR
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
 	}
-	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-		if page.After != nil {
-			if _, err := resumePosition(tx, *page.After); err != nil {
-				return Page[Event]{}, err
+	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
+		return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+			if page.After != nil {
+				if _, err := resumePosition(tx, *page.After); err != nil {
+					return Page[Event]{}, err
+				}
 			}
-		}
-		return s.events(tx, filter, page)
+			return s.events(tx, filter, page)
+		})
 	})
 }
 
@@ -219,6 +239,8 @@ type EventReader interface {
 	// EventHorizon returns the position of the last event that was removed because of its age, or 0 if
 	// none was removed.
 	EventHorizon() (int64, error)
+	// HasUnsummarizedEvents reports whether SummarizeEvents has anything to do.
+	HasUnsummarizedEvents() (bool, error)
 	// ResumePosition returns the position from which a reader must continue if a restore has undone the
 	// events up to the reader's position. It returns 0 if the reader's position is still valid.
 	ResumePosition(position int64) (int64, error)
@@ -230,6 +252,9 @@ type EventBookkeeping interface {
 	// report has been made. This ensures that the events of two successive changes are published in the
 	// order of the changes.
 	InsertEvents(...NewEvent) error
+	// SummarizeEvents stores the times and actors of blocks of events, so that a page whose filter has an actor
+	// or a time can skip blocks in which no event matches. It reports whether there may be more to do.
+	SummarizeEvents() (more bool, err error)
 	// RemoveEvents removes some of the oldest events from before the given time and reports whether there
 	// may be more to remove. If an event's time is after now, a wrong clock wrote it. Such an event is
 	// treated as if it were as old as the event that follows it.

@@ -21,6 +21,9 @@ var _ Mutations = (*eventTx)(nil)
 // run on the command line.
 const system = "system"
 
+// configured is the actor of changes made with the key from the configuration.
+const configured = "configured"
+
 type actorKey struct{}
 
 // WithPrincipal returns a context that makes the principal the actor of every change made with it.

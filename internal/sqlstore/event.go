@@ -46,6 +46,13 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 	found, after := []shop.StoredEvent{}, page.After
 	compared, batch := 0, page.Limit+1
 	for {
+		if filter.UsesSummaries() && !filter.Newest {
+			next, err := t.skipEvents(filter, after)
+			if err != nil {
+				return shop.Page[shop.StoredEvent]{}, err
+			}
+			after = next
+		}
 		query, args := eventsQuery(t.dialect, filter, shop.PageRequest{Limit: batch, After: after})
 		events, err := all(t, scanEvent, query, args...)
 		if err != nil {
@@ -159,7 +166,11 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	if err != nil || len(removed) == 0 {
 		return false, err
 	}
-	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
+	horizon := slices.Max(removed)
+	if err := t.exec("DELETE FROM event_blocks WHERE last_id <= $1", horizon); err != nil {
+		return false, err
+	}
+	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(horizon, 10))
 }
 
 // removeOldest removes rows that are older than the given time. It proceeds in the order of the ids and stops

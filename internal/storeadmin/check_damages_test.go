@@ -56,6 +56,9 @@ var damages = map[string]damage{
 	"an event that was undone":          {"INSERT INTO settings (name, value) VALUES ('undone_events', '2-4')", "events 3: it exists, but a restore has undone it"},
 	"an animal that is not found":       {"DELETE FROM pet_search WHERE gram = (SELECT min(gram) FROM pet_search)", "it is missing from the search index"},
 	"an order that is not found":        {"UPDATE order_search SET ids = '\\x0102'", "orders 1: it is missing from the search index"},
+	"a summary of other events":         {"INSERT INTO event_blocks VALUES (3, 0, 1, 2, '')", "event_blocks 3: it would hide an event that it does not describe"},
+	"a summary without an actor":        {"INSERT INTO event_blocks VALUES (3, 0, 0, 9000000000000000000, ' keys/99 ')", "event_blocks 3: it would hide an event that it does not describe"},
+	"a gap before a summary":            {"INSERT INTO event_blocks VALUES (3, 2, 0, 9000000000000000000, '')", "event_blocks 3: there are events before it that no block describes"},
 	"a missing index":                   {"DROP INDEX pets_category_status", "schema: the index pets_category_status is missing"},
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }

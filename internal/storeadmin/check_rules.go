@@ -58,6 +58,12 @@ func rowRules(e *engine) []rowRule {
 			"webhooks %s: it is neither enabled nor disabled"},
 		{"SELECT id, status FROM deliveries WHERE status <> 'pending' AND (next_at IS NOT NULL OR claimed_until IS NOT NULL) ORDER BY id",
 			"deliveries %s: it has %s, but would be retried"},
+		{"SELECT b.last_id FROM event_blocks b WHERE EXISTS (SELECT 1 FROM events e WHERE e.id > b.after_id AND e.id <= b.last_id AND" +
+			" (e.at < b.earliest OR e.at > b.latest OR b.actors <> '' AND b.actors NOT LIKE '% ' || e.actor || ' %')) ORDER BY b.last_id",
+			"event_blocks %s: it would hide an event that it does not describe"},
+		{"SELECT b.last_id FROM event_blocks b WHERE EXISTS (SELECT 1 FROM events e WHERE e.id <= b.after_id AND e.id >" +
+			" coalesce((SELECT max(p.last_id) FROM event_blocks p WHERE p.last_id < b.last_id), 0)) ORDER BY b.last_id",
+			"event_blocks %s: there are events before it that no block describes"},
 	}
 	for _, s := range subjects {
 		of := fmt.Sprintf(e.idOf, s.begins, len(s.begins)+1)
