@@ -66,7 +66,8 @@ func testStore(t *testing.T, seed, store string) (reports []report) {
 	for _, key := range []struct{ name, secret string }{{"none", ""}, {"reader", reader}, {"admin", programtest.AdminKey}} {
 		r := runTool(t, p, seed, key.secret)
 		r.seed, r.store, r.key = seed, store, key.name
-		// The tool ends its last phase early, and successfully, if a change in the store keeps it from repeating a sequence.
+		// The tool ends its last phase early, and successfully, if a change in the store keeps it from repeating a sequence:
+		// https://github.com/schemathesis/schemathesis/pull/4216
 		for n := 1; n <= maxRuns && r.byPhase["stateful"] < minStateful; n++ {
 			r.add(runTool(t, p, fmt.Sprintf("%s%03d", seed, n), key.secret, "--phases", "stateful"))
 		}
