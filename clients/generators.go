@@ -31,6 +31,38 @@ var generators = []generator{
 		run:     "PYTHONPATH=client venv/bin/python scenario.py",
 	},
 	{
+		folder:    "python-openapi-python-client",
+		generator: "openapi-python-client 0.29.1",
+		install:   []string{"python3 -m venv venv && venv/bin/pip install --quiet --requirement requirements.txt"},
+		generate: ". venv/bin/activate && openapi-python-client generate --url http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--config config.yaml --meta none --output-path animal_store_client",
+		compile: "venv/bin/mypy --strict --follow-imports=silent scenario.py",
+		run:     "venv/bin/python scenario.py",
+	},
+	{
+		folder:    "java-openapi-generator",
+		generator: "openapi-generator 7.25.0 java native",
+		install:   []string{openAPIGenerator},
+		generate: "java -jar openapi-generator-cli-7.25.0.jar generate --input-spec http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--generator-name java --library native --output client --invoker-package animalstore " +
+			"--api-package animalstore.api --model-package animalstore.model " +
+			"--additional-properties=useSingleRequestParameter=true",
+		compile: "mvn --quiet --file client/pom.xml package -Dmaven.test.skip=true -Dmaven.javadoc.skip=true && " +
+			"javac -cp 'client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario.java",
+		run: "java -cp '.:client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario",
+	},
+	{
+		folder:    "rust-openapi-generator",
+		generator: "openapi-generator 7.25.0 rust reqwest",
+		install:   []string{openAPIGenerator},
+		generate: "curl -sSf http://127.0.0.1:8080/v1/openapi.json | jq 'del(.components.schemas[].discriminator)' >openapi.json && " +
+			"java -jar openapi-generator-cli-7.25.0.jar generate --input-spec openapi.json " +
+			"--generator-name rust --library reqwest --output client --package-name animalstore-client " +
+			"--additional-properties=supportMiddleware=true",
+		compile: "cargo build --quiet --locked",
+		run:     "$CARGO_TARGET_DIR/debug/scenario",
+	},
+	{
 		folder:    "go-oapi-codegen",
 		generator: "oapi-codegen 2.8.2",
 		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +

@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qs, urlsplit
 
 import animalstore_client as store
@@ -85,6 +86,8 @@ def use_orders(rex: store.Pet, other: store.Pet) -> None:
     second = orders.place_order(store.OrderInput(petId=other.id))
     orders.update_order(second.id, store.OrderChange(status=store.OrderStatus.CANCELLED))
     third = orders.place_order(store.OrderInput(petId=other.id))
+    end = datetime.now(timezone.utc) + timedelta(seconds=2)
+    assert orders.update_order(third.id, store.OrderChange(holdExpiresAt=end)).hold_expires_at == end
     while orders.get_order(third.id).status != store.OrderStatus.EXPIRED:
         time.sleep(0.1)
 
