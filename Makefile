@@ -9,14 +9,15 @@ ATTACK_ANIMALS ?= 1000000
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
+SEEDS ?= 1 2 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate))$$
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Every day
 
@@ -79,6 +80,14 @@ attack: ## Attack the service in every known way, for ATTACK (10s) each, while a
 	@scripts/need-postgres
 	go test -count 1 -run '^TestAttacks$$' -timeout 0 -v ./internal/attack -attack $(ATTACK) -animals $(ATTACK_ANIMALS) -only '$(ONLY)'
 
+.PHONY: postgres-versions
+postgres-versions: ## Run the store's tests and the program on PostgreSQL 13 to 18 and behind PgBouncer; 10 and 12 must be refused; VERSIONS selects (10 minutes).
+	@scripts/need xz xz-utils
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	@test -x /usr/sbin/pgbouncer || scripts/need pgbouncer pgbouncer
+	go run ./internal/pgversions -run '$(VERSIONS)'
+
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	@scripts/need npx npm
@@ -91,7 +100,17 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
+<<<<<<< HEAD
+	@scripts/need jq jq
+=======
+	@scripts/need npm nodejs npm
+>>>>>>> main
 	go run ./clients -only '$(ONLY)'
+
+.PHONY: conformance
+conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 minutes).
+	@scripts/need python3 python3 python3-venv
+	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.

@@ -61,7 +61,8 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		_, errs["a time that JSON cannot represent"] = c.CreateKey(ctx, client.NewKey{ExpiresAt: time.Unix(1e12, 0)})
 		_, errs["an unknown format to import"] = c.ImportFile(ctx, "xml", nil)
 		_, errs["an unknown format to export"] = c.ExportFile(ctx, "xml", io.Discard)
-		errs["an unknown format to check"] = c.CheckFile(ctx, "", nil)
+		_, errs["an unknown format to check"] = c.CheckFile(ctx, "", nil)
+		_, errs["an upsert that is no import"] = c.CreatePet(ctx, client.NewPet{}, client.Upsert())
 		for _, after := range []string{"x", "-1", "1234567890123456789", "1\r\nX-Evil: 1"} {
 			_, errs["the position "+after] = lastError(c.Follow(ctx, after, client.EventFilter{}))
 		}

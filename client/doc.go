@@ -45,7 +45,7 @@
 // list is being read is returned exactly once, even if other items change.
 //
 // Many animals can be imported as a list with [Client.ImportPets] or as a file with [Client.ImportFile], and
-// exported as a file with [Client.ExportFile].
+// exported as a file with [Client.ExportFile]. With [Upsert], an exported file that was edited changes the animals.
 //
 // # Changes
 //

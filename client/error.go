@@ -27,16 +27,18 @@ const (
 	CodePetNotFound      Code = "pet_not_found"      // HTTP 404; the animal in a new order does not exist
 	CodeMethodNotAllowed Code = "method_not_allowed" // HTTP 405
 
-	CodeInvalidTransition   Code = "invalid_transition"     // HTTP 409; the status cannot change from its current value to the new one
+	CodeUnknownCategory     Code = "unknown_category"       // HTTP 409; the category of a restored animal was deleted, and only known categories are allowed
+	CodeInvalidTransition   Code = "invalid_transition"     // HTTP 409; the current status does not allow the change
 	CodePetNotAvailable     Code = "pet_not_available"      // HTTP 409; the animal is not for sale, or another client ordered it first
 	CodePetHasOpenOrder     Code = "pet_has_open_order"     // HTTP 409
+	CodePetExists           Code = "pet_exists"             // HTTP 409; the animal to restore was not removed
 	CodeCategoryInUse       Code = "category_in_use"        // HTTP 409
 	CodeLastAdminKey        Code = "last_admin_key"         // HTTP 409
 	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running
 
 	CodeOperationRemoved     Code = "operation_removed"      // HTTP 410
 	CodeEventsExpired        Code = "events_expired"         // HTTP 410
-	CodePreconditionFailed   Code = "precondition_failed"    // HTTP 412; the animal no longer has the ETag given to IfMatch
+	CodePreconditionFailed   Code = "precondition_failed"    // HTTP 412; the resource no longer has the ETag given to IfMatch
 	CodePayloadTooLarge      Code = "payload_too_large"      // HTTP 413
 	CodeUnsupportedMediaType Code = "unsupported_media_type" // HTTP 415
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // HTTP 422; the idempotency key was already used for a different request

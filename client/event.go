@@ -18,10 +18,12 @@ const (
 	EventPetCreated      EventType = "pet.created"
 	EventPetUpdated      EventType = "pet.updated" // also sent when an order changes the status of an animal
 	EventPetDeleted      EventType = "pet.deleted"
+	EventPetRestored     EventType = "pet.restored" // a deleted animal is back; there is no previous state
 	EventCategoryCreated EventType = "category.created"
 	EventCategoryUpdated EventType = "category.updated"
 	EventCategoryDeleted EventType = "category.deleted"
 	EventOrderPlaced     EventType = "order.placed"
+	EventOrderUpdated    EventType = "order.updated" // the reference or the end of the hold has changed, but not the status
 	EventOrderApproved   EventType = "order.approved"
 	EventOrderDelivered  EventType = "order.delivered"
 	EventOrderCancelled  EventType = "order.cancelled"
@@ -118,6 +120,8 @@ func decodeChange[T any](e Event, kind string) (current, previous *T, err error)
 type EventFilter struct {
 	Types   []EventType // the event must have one of these types
 	Subject string      // the path of the changed resource, such as pets/7
+	Actor   string      // who made the change: keys/ID, configured or system
+	Since   time.Time   // the event happened at this time or later
 }
 
 func (f EventFilter) values() url.Values {
@@ -128,18 +132,30 @@ func (f EventFilter) values() url.Values {
 	if f.Subject != "" {
 		query.Set("subject", f.Subject)
 	}
+	if f.Actor != "" {
+		query.Set("actor", f.Actor)
+	}
+	setTime(query, "since", f.Since)
 	return query
+}
+
+func setTime(query url.Values, name string, at time.Time) {
+	if !at.IsZero() {
+		query.Set(name, at.UTC().Format(time.RFC3339Nano))
+	}
 }
 
 // EventQuery selects the events to list. Fields with their zero value are ignored.
 type EventQuery struct {
 	EventFilter
-	After string // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
-	Limit int    // the number of events per page, 1 to 100
+	Until time.Time // the event happened before this time
+	After string    // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
+	Limit int       // the number of events per page, 1 to 100
 }
 
 func (q EventQuery) values() url.Values {
 	query := q.EventFilter.values()
+	setTime(query, "until", q.Until)
 	setLimit(query, q.Limit)
 	if q.After != "" {
 		query.Set("after", q.After)

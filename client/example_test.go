@@ -214,8 +214,8 @@ func ExampleClient_ExportFile() {
 	}
 	// Output:
 	// 2 animals
-	// {"id":1,"name":"Rex","categoryId":1,"status":"available"}
-	// {"id":2,"name":"Mia","categoryId":2}
+	// {"id":1,"name":"Rex","categoryId":1,"status":"available","etag":"\"07641f62b71708b3bd0419297ff2ab76\""}
+	// {"id":2,"name":"Mia","categoryId":2,"etag":"\"80e369ec0f38816921c502d133a51158\""}
 }
 
 // Keep track of the available animals by reading the current state and then following the changes.

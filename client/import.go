@@ -24,10 +24,10 @@ const importTimeout = 2 * time.Minute
 type Format string
 
 const (
-	// CSV files start with a header row. The columns name and categoryId are required, and status is
-	// optional. An import ignores the column id.
+	// CSV files start with a header row. The column name is required, and so is categoryId or category, which is
+	// the name of the category. The columns status, id and etag are optional.
 	CSV Format = "csv"
-	// NDJSON files contain one JSON object per line.
+	// NDJSON files contain one JSON object per line, with the same names.
 	NDJSON Format = "ndjson"
 )
 
@@ -47,10 +47,35 @@ type rawBody struct {
 	content   []byte
 }
 
+// Upsert makes an import update the animals whose ids the file contains. Without it, the ids are ignored, and every
+// row creates an animal. A row that updates an animal must have the animal's ETag in etag, as in an exported file. If
+// the animal has changed since, the row is invalid. Rows without an id create animals.
+func Upsert() PostOption {
+	return func(r *request) {
+		if r.query == nil {
+			r.query = url.Values{}
+		}
+		r.query.Set("mode", "upsert")
+		if r.path != importPath {
+			r.err = errors.New("animalstore: Upsert is an option for imports only")
+		}
+	}
+}
+
+const importPath = "/imports"
+
 // Imported is the result of an import.
 type Imported struct {
 	Created  int  `json:"created"` // the number of animals created
-	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] created the animals
+	Updated  int  `json:"updated"` // the number of animals changed; rows that change nothing do not count
+	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] did this
+}
+
+// ImportPreview is what an import would do.
+type ImportPreview struct {
+	Created    int `json:"created"`    // the number of animals that the import would create
+	Updated    int `json:"updated"`    // the number of animals that it would change
+	IgnoredIDs int `json:"ignoredIds"` // the number of rows whose id it would ignore, because [Upsert] is not set
 }
 
 // ImportPets creates up to [MaxImport] animals. It creates either all of them or none. If an animal is
@@ -67,33 +92,34 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile creates the animals in a file. It creates either all of them or none. The file may contain at
-// most [MaxImport] animals and [MaxImportSize] bytes. If it is larger, ImportFile fails with
-// [CodePayloadTooLarge]. If a row is invalid, it fails with [CodeValidationFailed], and the message names the
-// first invalid rows by line number.
+// ImportFile creates the animals in a file or, with [Upsert], also updates animals. It imports either all rows or
+// none. The file may contain at most [MaxImport] animals and [MaxImportSize] bytes. If it is larger, ImportFile
+// fails with [CodePayloadTooLarge]. If a row is invalid, it fails with [CodeValidationFailed], and the message
+// names the first invalid rows by line number.
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
 		return Imported{}, err
 	}
-	got, err := c.withImportTimeout().post(ctx, "/imports", rawBody{mediaType, content}, options, &imported)
+	got, err := c.withImportTimeout().post(ctx, importPath, rawBody{mediaType, content}, options, &imported)
 	imported.Replayed = got.header.Get("Idempotency-Replayed") == "true"
 	return imported, err
 }
 
-// CheckFile validates a file for [Client.ImportFile] without creating any animals. It returns the same errors
-// as ImportFile.
-func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) error {
+// CheckFile checks a file for [Client.ImportFile] without changing anything. It returns what the import would do,
+// or the error that it would return.
+func (c *Client) CheckFile(ctx context.Context, format Format, content []byte, options ...PostOption) (preview ImportPreview, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
-		return err
+		return ImportPreview{}, err
 	}
-	var none Imported
 	// A dry run changes nothing, so it needs no idempotency key.
-	_, err = c.withImportTimeout().do(ctx, request{
-		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: rawBody{mediaType, content},
-	}, &none)
-	return err
+	r := request{method: http.MethodPost, path: importPath, query: url.Values{"dryRun": {"true"}}, body: rawBody{mediaType, content}}
+	for _, option := range options {
+		option(&r)
+	}
+	_, err = c.withImportTimeout().do(ctx, r, &preview)
+	return preview, err
 }
 
 // withImportTimeout returns a client that uses importTimeout. If the caller has set a timeout, that timeout

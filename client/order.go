@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -30,12 +31,38 @@ type Order struct {
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // zero unless the status is placed
+	// ETag identifies the current state of the order for use with [IfMatch]. It is empty in lists.
+	ETag string `json:"-"`
 }
 
 // NewOrder describes an order to place.
 type NewOrder struct {
 	PetID     int64  `json:"petId"`
 	Reference string `json:"reference,omitempty"` // free text of up to 200 characters
+}
+
+// OrderUpdate describes a change to an order. Fields that are nil stay unchanged.
+type OrderUpdate struct {
+	Status        *OrderStatus
+	Reference     *string    // a pointer to "" removes the reference
+	HoldExpiresAt *time.Time // in the future and at most a year ahead; cannot be combined with Status
+}
+
+// MarshalJSON encodes the change as a JSON Merge Patch.
+func (u OrderUpdate) MarshalJSON() ([]byte, error) {
+	members := map[string]any{}
+	if u.Status != nil {
+		members["status"] = *u.Status
+	}
+	if u.Reference != nil && *u.Reference == "" {
+		members["reference"] = nil
+	} else if u.Reference != nil {
+		members["reference"] = *u.Reference
+	}
+	if u.HoldExpiresAt != nil {
+		members["holdExpiresAt"] = *u.HoldExpiresAt
+	}
+	return json.Marshal(members)
 }
 
 // OrderQuery selects the orders to list. Fields with their zero value are ignored.
@@ -87,40 +114,47 @@ func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, erro
 // at the same time, one of them gets it and the others fail with [CodePetNotAvailable]. PlaceOrder fails with
 // [CodePetNotFound] if the animal does not exist.
 func (c *Client) PlaceOrder(ctx context.Context, n NewOrder, options ...PostOption) (order Order, err error) {
-	_, err = c.post(ctx, "/store/orders", n, options, &order)
-	return order, err
+	got, err := c.post(ctx, "/store/orders", n, options, &order)
+	return order.withETag(got), err
 }
 
 // GetOrder returns the order with this id. It fails with [CodeNotFound] if there is none.
 func (c *Client) GetOrder(ctx context.Context, id int64) (order Order, err error) {
-	_, err = c.get(ctx, pathOf("/store/orders", id), nil, &order)
-	return order, err
+	got, err := c.get(ctx, pathOf("/store/orders", id), nil, &order)
+	return order.withETag(got), err
+}
+
+// UpdateOrder changes an order and returns its new state. It fails with [CodeNotFound] if the order does not
+// exist and with [CodeInvalidTransition] if its current status does not allow the change: the reference can be
+// changed while the order is placed or approved, and the end of the hold while it is placed. If a condition is
+// not met, UpdateOrder fails with [CodePreconditionFailed].
+func (c *Client) UpdateOrder(ctx context.Context, id int64, u OrderUpdate, conditions ...Condition) (order Order, err error) {
+	r := request{method: http.MethodPatch, path: pathOf("/store/orders", id), body: u}
+	got, err := c.do(ctx, r.withConditions(conditions), &order)
+	return order.withETag(got), err
 }
 
 // ApproveOrder approves a placed order, so that its hold no longer expires. It fails with [CodeNotFound] if
 // the order does not exist and with [CodeInvalidTransition] if its current status does not allow the change.
 func (c *Client) ApproveOrder(ctx context.Context, id int64) (Order, error) {
-	return c.setOrderStatus(ctx, id, OrderApproved)
+	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderApproved)})
 }
 
 // DeliverOrder completes an approved order, whose animal is then sold. It returns the same errors as
 // [Client.ApproveOrder].
 func (c *Client) DeliverOrder(ctx context.Context, id int64) (Order, error) {
-	return c.setOrderStatus(ctx, id, OrderDelivered)
+	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderDelivered)})
 }
 
 // CancelOrder cancels a placed or approved order, whose animal is then available again. It returns the same
 // errors as [Client.ApproveOrder].
 func (c *Client) CancelOrder(ctx context.Context, id int64) (Order, error) {
-	return c.setOrderStatus(ctx, id, OrderCancelled)
+	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderCancelled)})
 }
 
-func (c *Client) setOrderStatus(ctx context.Context, id int64, to OrderStatus) (order Order, err error) {
-	body := struct {
-		Status OrderStatus `json:"status"`
-	}{to}
-	_, err = c.do(ctx, request{method: http.MethodPatch, path: pathOf("/store/orders", id), body: body}, &order)
-	return order, err
+func (o Order) withETag(got apiResponse) Order {
+	o.ETag = got.header.Get("ETag")
+	return o
 }
 
 // Inventory returns the number of animals with each status. It is fast regardless of the number of animals.

@@ -13,6 +13,7 @@ type generator struct {
 	generate  string   // must print no warning
 	compile   string
 	run       string // must exit with 0
+	prism     bool   // whether the scenario, which knows PRISM=1, also runs through Prism
 }
 
 const openAPIGenerator = "curl -sSfLO https://repo1.maven.org/maven2/org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar"
@@ -29,5 +30,62 @@ var generators = []generator{
 			"--generator-name python --output client --package-name animalstore_client",
 		compile: "PYTHONPATH=client venv/bin/mypy --strict --follow-imports=silent scenario.py",
 		run:     "PYTHONPATH=client venv/bin/python scenario.py",
+	},
+	{
+		folder:    "python-openapi-python-client",
+		generator: "openapi-python-client 0.29.1",
+		install:   []string{"python3 -m venv venv && venv/bin/pip install --quiet --requirement requirements.txt"},
+		generate: ". venv/bin/activate && openapi-python-client generate --url http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--config config.yaml --meta none --output-path animal_store_client",
+		compile: "venv/bin/mypy --strict --follow-imports=silent scenario.py",
+		run:     "venv/bin/python scenario.py",
+	},
+	{
+		folder:    "java-openapi-generator",
+		generator: "openapi-generator 7.25.0 java native",
+		install:   []string{openAPIGenerator},
+		generate: "java -jar openapi-generator-cli-7.25.0.jar generate --input-spec http://127.0.0.1:8080/v1/openapi.yaml " +
+			"--generator-name java --library native --output client --invoker-package animalstore " +
+			"--api-package animalstore.api --model-package animalstore.model " +
+			"--additional-properties=useSingleRequestParameter=true",
+		compile: "mvn --quiet --file client/pom.xml package -Dmaven.test.skip=true -Dmaven.javadoc.skip=true && " +
+			"javac -cp 'client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario.java",
+		run: "java -cp '.:client/target/openapi-java-client-1.0.0.jar:client/target/lib/*' Scenario",
+	},
+	{
+		folder:    "rust-openapi-generator",
+		generator: "openapi-generator 7.25.0 rust reqwest",
+		install:   []string{openAPIGenerator},
+		generate: "curl -sSf http://127.0.0.1:8080/v1/openapi.json | jq 'del(.components.schemas[].discriminator)' >openapi.json && " +
+			"java -jar openapi-generator-cli-7.25.0.jar generate --input-spec openapi.json " +
+			"--generator-name rust --library reqwest --output client --package-name animalstore-client " +
+			"--additional-properties=supportMiddleware=true",
+		compile: "cargo build --quiet --locked",
+		run:     "$CARGO_TARGET_DIR/debug/scenario",
+	},
+	{
+		folder:    "go-oapi-codegen",
+		generator: "oapi-codegen 2.8.2",
+		generate: "mkdir -p animalstore && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 " +
+			"-config oapi-codegen.yaml http://127.0.0.1:8080/v1/openapi.yaml",
+		compile: "go vet ./... && go build -o scenario .",
+		run:     "./scenario",
+		prism:   true,
+	},
+	{
+		folder:    "typescript-openapi-fetch",
+		generator: "openapi-typescript 7.13.0, openapi-fetch 0.17.0",
+		install:   []string{"npm ci --silent # package.json package-lock.json"},
+		generate:  "node generate.mjs http://127.0.0.1:8080/v1/openapi.yaml",
+		compile:   "node_modules/.bin/tsc",
+		run:       "node dist/scenario.js",
+	},
+	{
+		folder:    "typescript-hey-api",
+		generator: "@hey-api/openapi-ts 0.99.0",
+		install:   []string{"npm ci --silent # package.json package-lock.json"},
+		generate:  "node_modules/.bin/openapi-ts --input http://127.0.0.1:8080/v1/openapi.yaml --file openapi-ts.config.mjs",
+		compile:   "node_modules/.bin/tsc",
+		run:       "node dist/scenario.js",
 	},
 }

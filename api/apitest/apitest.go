@@ -85,11 +85,31 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 		return fmt.Errorf("the last line of %q has no newline", body)
 	}
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
-		if err := v.CheckSchema("Pet", line); err != nil {
+		if err := v.checkExportedPet(line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkExportedPet checks one line of an NDJSON export: a Pet with an etag and, if it has one, the name of its
+// category. The document can describe these lines only in words.
+func (v *Validator) checkExportedPet(line []byte) error {
+	var extra struct {
+		ETag     string  `json:"etag"`
+		Category *string `json:"category"`
+	}
+	members := map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(line, &extra), json.Unmarshal(line, &members)); err != nil {
+		return fmt.Errorf("the line %s: %w", line, err)
+	}
+	if !strings.HasPrefix(extra.ETag, `"`) || !strings.HasSuffix(extra.ETag, `"`) || extra.Category != nil && *extra.Category == "" {
+		return fmt.Errorf("the line %s has a wrong etag or category", line)
+	}
+	delete(members, "etag")
+	delete(members, "category")
+	pet, err := json.Marshal(members)
+	return errors.Join(err, v.CheckSchema("Pet", pet))
 }
 
 // isStream reports whether the response is an event stream and the document allows it. A stream is endless,

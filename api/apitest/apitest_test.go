@@ -112,9 +112,10 @@ func TestCheck(t *testing.T) {
 		{"buffered stream", "GET /events", 200, merge(eventStream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
 		{"stream where there is none", "GET /pets", 200, merge(page, streamType), "", "text/event-stream"},
 
-		{"lines", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}` + "\n", ""},
+		{"lines", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1,"etag":"\"5\"","category":"Dogs"}` + "\n", ""},
+		{"line without an etag", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}` + "\n", "etag"},
 		{"no lines", "GET /exports/pets.ndjson", 200, ndjson, "", ""},
-		{"line of something else", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1}` + "\n", "name"},
+		{"line of something else", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"etag":"\"5\""}` + "\n", "name"},
 		{"line without an end", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}`, "has no newline"},
 		{"lines where there are none", "GET /exports/pets.csv", 200, ndjson, "", "application/x-ndjson"},
 

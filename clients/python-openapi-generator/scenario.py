@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qs, urlsplit
 
 import animalstore_client as store
@@ -85,6 +86,8 @@ def use_orders(rex: store.Pet, other: store.Pet) -> None:
     second = orders.place_order(store.OrderInput(petId=other.id))
     orders.update_order(second.id, store.OrderChange(status=store.OrderStatus.CANCELLED))
     third = orders.place_order(store.OrderInput(petId=other.id))
+    end = datetime.now(timezone.utc) + timedelta(seconds=2)
+    assert orders.update_order(third.id, store.OrderChange(holdExpiresAt=end)).hold_expires_at == end
     while orders.get_order(third.id).status != store.OrderStatus.EXPIRED:
         time.sleep(0.1)
 
@@ -106,9 +109,9 @@ def use_the_rest(other: store.Pet) -> None:
     assert not webhooks.update_webhook(hook.id, store.WebhookChange(enabled=False)).enabled
     webhooks.delete_webhook(hook.id)
 
-    imported = files.import_pets("name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n", _content_type="text/csv")
+    imported = files.import_pets(b"name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n", _content_type="text/csv")
     assert imported.created == 2, imported
-    lines = files.export_pets_csv().splitlines()
+    lines = files.export_pets_csv().decode().splitlines()
     assert lines[0].startswith("id,name,categoryId,status"), lines[0]
     assert any(f",Rexina,{EXACT},sold" in line for line in lines), lines
     assert any(",Luna,7," in line for line in lines), lines

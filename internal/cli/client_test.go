@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, "PATH="+os.Getenv("PATH"), "GORACE="+os.Getenv("GORACE"), "no_proxy=*",
-				"ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey)
+				"ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey, "NEXT_MONTH="+nextMonth)
 			env.Values["t"], env.Values["service"] = env.T().(sequentialT).T, new(*background)
 			return os.Chdir(env.WorkDir)
 		},
@@ -208,7 +208,7 @@ func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 				interrupt()
 				<-r.Context().Done() // the command has given up
 			}))
-			if command == "pets set" {
+			if command == "pets set" || command == "orders set" {
 				args += " --if-match=*" // without it, the first request reads
 			}
 			want := result{Code: exitInterrupted, Stderr: "animalstore: interrupted\n"}
@@ -262,10 +262,11 @@ func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 }
 
 func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
-	newShop(t)
+	_, s := newShop(t)
+	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	t.Setenv("ANIMALSTORE_KEY", createKey(t, "--name", "reader", "--scope", "events:read"))
 	follower := start(t, nil, "events", "--follow", "--after", "0")
-	follower.await("key.created") // it is connected
+	follower.await("pet.created") // it is connected
 	createKey(t, "--name", "other")
 	succeed(t, "keys", "revoke", "1")
 	follower.exit(exitKey)

@@ -68,5 +68,10 @@ func describeChange(current, previous []byte) string {
 			parts = append(parts, m.name+" "+before[i].value+" → "+m.value)
 		}
 	}
+	for _, b := range before {
+		if !slices.ContainsFunc(now, func(m jsonField) bool { return m.name == b.name }) {
+			parts = append(parts, b.name+" "+b.value+" → none")
+		}
+	}
 	return strings.Join(parts, ", ")
 }

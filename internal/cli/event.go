@@ -7,18 +7,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"animalstore/client"
+	"animalstore/internal/shop"
 )
 
 type eventsCommand struct {
 	exitCodesHelp
 	storeFlags
-	Follow  bool     `short:"f" help:"Keep printing new events until Ctrl-C or --limit; starts with the next event unless --after or --all is set."`
+	Follow  bool     `short:"f" help:"Keep printing new events until Ctrl-C or --limit; starts with the next event unless --after, --since or --all is set."`
 	After   *string  `placeholder:"ID" help:"Only events after this one; 0 is before the first (default: the latest events)."`
 	Type    []string `placeholder:"TYPE" help:"Only events of this type, such as order.placed; can be repeated."`
 	Subject string   `placeholder:"PATH" help:"Only events about this resource, such as pets/7 or store/orders/3."`
+	Actor   string   `placeholder:"ACTOR" help:"Only changes made by this actor: keys/ID, configured or system."`
+	Since   string   `placeholder:"TIME" help:"Only events at this time or later, such as 2027-01-31T18:00:00Z or 2027-01-31."`
+	Until   string   `placeholder:"TIME" help:"Only events before this time."`
 	limitFlags
+
+	since, until time.Time
 }
 
 func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
@@ -32,7 +39,10 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	if e.After != nil && e.All {
 		return usagef("--after and --all are mutually exclusive: --all starts with the first event")
 	}
-	if err := checkFlags(optionalTextProblem("--subject", e.Subject)); err != nil {
+	if err := checkFlags(optionalTextProblem("--subject", e.Subject), e.actorProblem()); err != nil {
+		return err
+	}
+	if err := e.parseTimes(); err != nil {
 		return err
 	}
 	return e.read(ctx, func(c *client.Client) error {
@@ -47,6 +57,31 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	})
 }
 
+// actorProblem checks the value of --actor, which may be empty.
+func (e *eventsCommand) actorProblem() string {
+	if reason := shop.ActorProblem(e.Actor); e.Actor != "" && reason != "" {
+		return "--actor " + reason
+	}
+	return ""
+}
+
+// parseTimes parses the values of --since and --until.
+func (e *eventsCommand) parseTimes() (err error) {
+	if e.since, err = parseTime(e.Since); err != nil {
+		return usagef("--since: %w", err)
+	}
+	if e.until, err = parseTime(e.Until); err != nil {
+		return usagef("--until: %w", err)
+	}
+	switch {
+	case e.Until != "" && e.Follow:
+		return usagef("--until and --follow are mutually exclusive: --follow has no end")
+	case e.Until != "" && e.until.Before(e.since):
+		return usagef("--until must not be before --since")
+	}
+	return nil
+}
+
 // after returns the value of --after, or "" if the flag is not set.
 func (e *eventsCommand) after() string {
 	if e.After == nil {
@@ -56,7 +91,7 @@ func (e *eventsCommand) after() string {
 }
 
 func (e *eventsCommand) filter() client.EventFilter {
-	filter := client.EventFilter{Subject: e.Subject}
+	filter := client.EventFilter{Subject: e.Subject, Actor: e.Actor, Since: e.since}
 	for _, name := range e.Type {
 		filter.Types = append(filter.Types, client.EventType(name))
 	}
@@ -64,7 +99,7 @@ func (e *eventsCommand) filter() client.EventFilter {
 }
 
 func (e *eventsCommand) printNone(t terminal) error {
-	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "")
+	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "" || e.Actor != "" || e.Since != "" || e.Until != "")
 }
 
 // list prints the events that follow the --after event, or all events with --all.
@@ -73,7 +108,7 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 		if from == "" {
 			from = e.after()
 		}
-		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), After: from, Limit: limit})
+		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), Until: e.until, After: from, Limit: limit})
 	})
 	if err == nil && n == 0 {
 		return e.printNone(t)
@@ -97,7 +132,7 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 		return err
 	}
 	for back := int64(e.limit()); ; back *= 10 {
-		query := client.EventQuery{EventFilter: e.filter()}
+		query := client.EventQuery{EventFilter: e.filter(), Until: e.until}
 		if back < last {
 			query.After = formatInt(last - back)
 		}

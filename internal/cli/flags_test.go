@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -16,12 +17,16 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+// nextMonth is a day in the future to which a hold can be extended.
+var nextMonth = time.Now().AddDate(0, 1, 0).UTC().Format(time.DateOnly)
+
 // clientCommands has arguments for every command that uses the API of a running service.
 var clientCommands = map[string]string{
 	"pets list": "", "pets show": "1", "pets add": "--name=Rex --category=1", "pets set": "1 --name=Rex", "pets remove": "6",
 	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
-	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders approve": "1", "orders deliver": "1",
-	"orders cancel": "1", "events": "", "inventory": "", "import": "pets.csv", "export": "out.csv",
+	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders set": "1 --hold-until=" + nextMonth,
+	"orders approve": "1", "orders deliver": "1",
+	"orders cancel": "1", "events": "", "inventory": "", "pets restore": "7", "import": "pets.csv", "export": "out.csv",
 }
 
 // flagTests has a row for every flag of every command, except those of serve in serveFlags: a good value, what a request
@@ -54,13 +59,21 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"orders place", "pet", "3", `"petId":3`, "Rex", "--pet: "},
 	{"orders place", "reference", "Miller --pet=2", `"reference":"Miller"`, " ", "--reference must have at least one character that is not a space"},
 	{"orders place", "idempotency-key", "desk-2", `Idempotency-Key: "desk-2"`, "", "--idempotency-key must have 1 to 255"},
+	{"orders set", "reference", "Miller", `"reference":"Miller"`, "", "--reference must have 1 to 200 characters, not 0"},
+	{"orders set", "no-reference", "true", `"reference":null`, "maybe", "--no-reference"},
+	{"orders set", "hold-until", nextMonth, `"holdExpiresAt":"` + nextMonth + `T00:00:00Z"`, "", "--hold-until: invalid time"},
+	{"orders set", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by orders show, or *"},
 	{"events", "follow", "true --after=0 --limit=1", "Accept: text/event-stream", "maybe", "--follow"},
 	{"events", "after", "1", "after=1", "", "--after must be the id of an event: 1 to 18 digits"},
 	{"events", "type", "pet.created,order.placed", "type=pet.created&type=order.placed", "NONE", "--type"},
 	{"events", "subject", "pets/1", "subject=pets/1", " ", "--subject must have"},
+	{"events", "actor", "keys/7", "actor=keys/7", "me", "--actor must be keys/ID"},
+	{"events", "since", "2027-01-31", "since=2027-01-31T00:00:00Z", "yesterday", "--since: invalid time"},
+	{"events", "until", "2027-01-31T18:00:00+01:00", "until=2027-01-31T17:00:00Z", "yesterday", "--until: invalid time"},
 	{"events", "limit", "7", "ID", "many", "--limit: "},
 	{"events", "all", "true", "limit=100", "true --after=1", "--after and --all are mutually exclusive"},
 	{"import", "format", "csv", "text/csv", "xml", "--format must be one of"},
+	{"import", "mode", "upsert", "mode=upsert", "replace", "--mode must be one of"},
 	{"import", "dry-run", "true", "dryRun", "maybe", "--dry-run"},
 	{"import", "again", "true", "Imported 1 animal.", "maybe", "--again"},
 	{"export", "format", "ndjson", "pets.ndjson", "xml", "--format must be one of"},

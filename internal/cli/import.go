@@ -1,34 +1,27 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
-
-	"animalstore/client"
 )
 
-// importCommand adds the animals in a file to a store. It checks the whole file before it imports anything.
+// importCommand adds the animals in a file to a store, or changes them. It checks the whole file before it imports anything.
 // An import can be repeated safely, because the idempotency key for each chunk is derived from the file's
 // content.
 type importCommand struct {
 	apiFlags
 	File   string `arg:"" help:"CSV or NDJSON file to import; - is standard input."`
 	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension or content)."`
+	Mode   string `enum:"create,upsert" default:"create" placeholder:"MODE" help:"create ignores ids and adds every animal; upsert changes the animals that have an id and an etag, as in an exported file, and adds the others (default create)."`
 	DryRun bool   `name:"dry-run" help:"Only check the file."`
 	Again  bool   `help:"Add the animals even if this file was imported within the last 24 hours."`
 }
 
-// Run imports the file and prints how many animals it added.
+// Run imports the file and prints how many animals it added and changed.
 func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	c, err := i.newClient()
 	if err != nil {
@@ -39,31 +32,40 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	defer closeFile()
-	run := &importRun{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), out: t.err}
-	if err := run.check(); err != nil {
-		return i.failed(ctx, err)
-	}
-	if i.DryRun {
-		_, err = fmt.Fprintf(t.out, "%s can be imported.\n", countAnimals(run.animals))
-		return err
-	}
-	if i.Again {
-		run.keyPrefix += "-" + rand.Text()
-	}
-	err = run.write()
-	if err != nil && run.created > 0 {
-		return fmt.Errorf("%w; %s of %d were imported before that: "+
-			"run the command again within 24 hours, with the same file and key, to continue without duplicates",
-			i.failed(ctx, err), countAnimals(run.created), run.animals)
+	run := &importRun{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), upsert: i.Mode == "upsert", resume: !i.Again && !i.DryRun, out: t.err}
+	if err = run.setKeyPrefix(); err == nil {
+		err = run.check()
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
-	if run.replayed > 0 {
+	if i.Again {
+		run.keyPrefix += "-" + rand.Text()
+	}
+	if run.preview.IgnoredIDs > 0 {
+		fmt.Fprintf(t.err, "The ids in the file are ignored: %s with an id will be new; use --mode upsert to change the existing ones.\n",
+			countAnimals(run.preview.IgnoredIDs))
+	}
+	if i.DryRun {
+		_, err = fmt.Fprintln(t.out, run.forecast())
+		return err
+	}
+	err = run.write()
+	if imported := run.created + run.updated + run.replayed; err != nil && imported > 0 {
+		return fmt.Errorf("%w; %s of %d were imported before that: "+
+			"run the command again within 24 hours, with the same file and key, to continue without duplicates",
+			i.failed(ctx, err), countAnimals(imported), run.animals)
+	}
+	if err != nil {
+		return i.failed(ctx, err)
+	}
+	if run.replayed > 0 && run.upsert {
+		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before.\n", countAnimals(run.replayed))
+	} else if run.replayed > 0 {
 		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n",
 			countAnimals(run.replayed))
 	}
-	_, err = fmt.Fprintf(t.out, "Imported %s.\n", countAnimals(run.created-run.replayed))
+	_, err = fmt.Fprintln(t.out, run.summary())
 	return err
 }
 
@@ -112,116 +114,4 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		return nil, nil, err
 	}
 	return temp, closeFile, nil
-}
-
-// importRun holds the state of one import.
-type importRun struct {
-	ctx       context.Context
-	client    *client.Client
-	file      *os.File
-	format    client.Format
-	out       io.Writer // where the progress is printed
-	keyPrefix string    // the beginning of each chunk's idempotency key
-	chunks    [][sha256.Size]byte
-	animals   int // the number of animals in the file
-	created   int
-	replayed  int // how many of the created animals had already been added by an earlier import
-}
-
-// forEachChunk calls fn with each chunk of the file. It also adds the content of the file to sum, unless sum
-// is nil.
-func (r *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
-	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	var in io.Reader = r.file
-	if sum != nil {
-		in = io.TeeReader(in, sum)
-	}
-	chunks, err := newChunker(in, r.format)
-	if err != nil {
-		return err
-	}
-	r.format = chunks.format
-	for n := 0; ; n++ {
-		c, err := chunks.next()
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = fn(n, c)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// check asks the service to check every chunk and records the checksum of each chunk.
-func (r *importRun) check() error {
-	bar := newProgress(r.out, "Checking", r.estimate())
-	defer bar.clear()
-	sum := sha256.New()
-	err := r.forEachChunk(sum, func(_ int, c chunk) error {
-		if err := r.client.CheckFile(r.ctx, r.format, c.content); err != nil {
-			return shiftLines(err, c.lineOffset)
-		}
-		r.chunks = append(r.chunks, sha256.Sum256(c.content))
-		r.animals += c.animals
-		bar.add(c.animals)
-		return nil
-	})
-	r.keyPrefix = "import-" + hex.EncodeToString(sum.Sum(nil))
-	return err
-}
-
-// estimate estimates the number of animals in the file from its size and its first lines.
-func (r *importRun) estimate() int64 {
-	info, err := r.file.Stat()
-	if err != nil {
-		return 0
-	}
-	sample := make([]byte, 64<<10)
-	n, _ := r.file.ReadAt(sample, 0) // ReadAt returns an error if the file is shorter, which is allowed
-	lines := bytes.Count(sample[:n], newline)
-	return info.Size() * int64(lines) / int64(max(1, n))
-}
-
-var errFileChanged = errors.New("the file changed while it was being read")
-
-// write imports all chunks that were checked. Each chunk has its own idempotency key.
-func (r *importRun) write() error {
-	bar := newProgress(r.out, "Importing", int64(r.animals))
-	defer bar.clear()
-	return r.forEachChunk(nil, func(n int, c chunk) error {
-		if n >= len(r.chunks) || sha256.Sum256(c.content) != r.chunks[n] {
-			return errFileChanged
-		}
-		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", r.keyPrefix, n)))
-		if err != nil {
-			return shiftLines(err, c.lineOffset)
-		}
-		r.created += imported.Created
-		if imported.Replayed {
-			r.replayed += imported.Created
-		}
-		bar.add(c.animals)
-		return nil
-	})
-}
-
-var lineNumbers = regexp.MustCompile(`\bline (\d+):`)
-
-// shiftLines changes the line numbers in an error message from lines in the chunk to lines in the file.
-func shiftLines(err error, shift int) error {
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
-		return err
-	}
-	shifted := *e
-	shifted.Message = lineNumbers.ReplaceAllStringFunc(e.Message, func(text string) string {
-		line, _ := strconv.Atoi(lineNumbers.FindStringSubmatch(text)[1])
-		return fmt.Sprintf("line %d:", line+shift)
-	})
-	return &shifted
 }

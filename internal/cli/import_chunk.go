@@ -3,10 +3,14 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"strconv"
 
 	"animalstore/client"
+	"animalstore/internal/petcsv"
 )
 
 const (
@@ -92,6 +96,30 @@ func (c *chunker) next() (chunk, error) {
 	}
 	next.content = c.buffer
 	return next, nil
+}
+
+// ids iterates over the ids of the animals in the chunk and the lines in the file that they are in.
+func (c chunk) ids(format client.Format) iter.Seq2[int64, int] {
+	return func(yield func(id int64, line int) bool) {
+		if format == client.CSV {
+			rows, _ := petcsv.Read(c.content) // the service has accepted the content
+			for _, row := range rows {
+				if row.ID != nil && !yield(*row.ID, row.Line+c.lineOffset) {
+					return
+				}
+			}
+			return
+		}
+		line := c.lineOffset
+		for text := range bytes.SplitSeq(c.content, newline) {
+			line++
+			var pet struct{ ID json.Number }
+			json.Unmarshal(text, &pet) // fails for a blank line
+			if id, err := strconv.ParseInt(pet.ID.String(), 10, 64); err == nil && !yield(id, line) {
+				return
+			}
+		}
+	}
 }
 
 var newline = []byte("\n")

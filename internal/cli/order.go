@@ -12,6 +12,7 @@ type ordersCommands struct {
 	List    ordersList    `cmd:"" help:"List the orders, newest first."`
 	Show    ordersShow    `cmd:"" help:"Show one order."`
 	Place   ordersPlace   `cmd:"" help:"Order an available animal; the order then holds it."`
+	Set     ordersSet     `cmd:"" help:"Change the reference of an open order, or the end of its hold."`
 	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
@@ -67,7 +68,7 @@ func (o *ordersShow) Run(ctx context.Context, t terminal) error {
 		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
 			[]string{"PET", formatInt(order.PetID)}, []string{"PLACED", formatTime(order.CreatedAt, "")},
 			[]string{"CHANGED", formatTime(order.UpdatedAt, "")}, []string{"HELD UNTIL", formatTime(order.HoldExpiresAt, "-")},
-			[]string{"REFERENCE", orDash(order.Reference)})
+			[]string{"REFERENCE", orDash(order.Reference)}, []string{"ETAG", order.ETag})
 	})
 }
 
@@ -89,6 +90,67 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 		}
 		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.",
 			order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
+	})
+}
+
+type ordersSet struct {
+	storeFlags
+	ID          int64   `arg:"" help:"ID of the order, as shown by orders list."`
+	Reference   *string `placeholder:"TEXT" xor:"reference" help:"New reference, up to 200 characters."`
+	NoReference bool    `name:"no-reference" xor:"reference" help:"Remove the reference."`
+	HoldUntil   *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
+	IfMatch     *string `name:"if-match" placeholder:"ETAG" help:"Only if the order still has this ETag, as printed by orders show; * matches any (default: its ETag when the command starts)."`
+}
+
+func (o *ordersSet) Run(ctx context.Context, t terminal) error {
+	update := client.OrderUpdate{Reference: o.Reference}
+	switch {
+	case o.Reference != nil:
+		if err := checkFlags(textProblem("--reference", *o.Reference)); err != nil {
+			return err
+		}
+	case o.NoReference:
+		update.Reference = new("")
+	case o.HoldUntil == nil:
+		return usagef("nothing to change; set --reference, --no-reference or --hold-until")
+	}
+	if o.HoldUntil != nil {
+		until, err := parseTime(*o.HoldUntil)
+		if err != nil || until.IsZero() {
+			return usagef("--hold-until: invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", *o.HoldUntil)
+		}
+		update.HoldExpiresAt = &until
+	}
+	if err := checkFlags(ifMatchProblem(o.IfMatch, "orders show")); err != nil {
+		return err
+	}
+	return o.write(ctx, func(c *client.Client) error {
+		var before client.Order
+		var etag string
+		if o.IfMatch != nil {
+			etag = quotedETag(*o.IfMatch)
+		} else {
+			var err error
+			if before, err = c.GetOrder(ctx, o.ID); err != nil {
+				return explainError(ctx, err, false)
+			}
+			etag = before.ETag
+		}
+		order, err := c.UpdateOrder(ctx, o.ID, update, client.IfMatch(etag))
+		if client.IsCode(err, client.CodePreconditionFailed) {
+			return codedError{errConflict("order", o.ID, "orders show"), exitRefused}
+		}
+		if err != nil {
+			return err
+		}
+		if before.ID == 0 {
+			return o.printResult(t, order, "Updated order %d.", order.ID)
+		}
+		changed := describeChange(toJSON(order), toJSON(before))
+		if changed == "" {
+			return o.printResult(t, order, "Order %d already had these values.", order.ID)
+		}
+		return o.printResult(t, order, "Changed order %d: %s.", order.ID, changed)
 	})
 }
 

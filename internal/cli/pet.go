@@ -12,11 +12,12 @@ import (
 
 type petsCommands struct {
 	exitCodesHelp
-	List   petsList   `cmd:"" help:"List the animals, newest first."`
-	Show   petsShow   `cmd:"" help:"Show one animal."`
-	Add    petsAdd    `cmd:"" help:"Add an animal."`
-	Set    petsSet    `cmd:"" help:"Change an animal."`
-	Remove petsRemove `cmd:"" help:"Remove animals."`
+	List    petsList    `cmd:"" help:"List the animals, newest first."`
+	Show    petsShow    `cmd:"" help:"Show one animal."`
+	Add     petsAdd     `cmd:"" help:"Add an animal."`
+	Set     petsSet     `cmd:"" help:"Change an animal."`
+	Remove  petsRemove  `cmd:"" help:"Remove animals."`
+	Restore petsRestore `cmd:"" help:"Bring removed animals back, as they were when they were removed."`
 }
 
 type petsList struct {
@@ -120,7 +121,7 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if p.Status != "" {
 		update.Status = new(client.PetStatus(p.Status))
 	}
-	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), ifMatchProblem(p.IfMatch)); err != nil {
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), ifMatchProblem(p.IfMatch, "pets show")); err != nil {
 		return err
 	}
 	return p.write(ctx, func(c *client.Client) error {
@@ -137,7 +138,7 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		}
 		pet, err := c.UpdatePet(ctx, p.ID, update, client.IfMatch(etag))
 		if client.IsCode(err, client.CodePreconditionFailed) {
-			return codedError{errConflict(p.ID), exitRefused}
+			return codedError{errConflict("animal", p.ID, "pets show"), exitRefused}
 		}
 		if err != nil {
 			return err
@@ -161,7 +162,7 @@ type petsRemove struct {
 
 func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 	var conditions []client.Condition
-	if err := checkFlags(ifMatchProblem(p.IfMatch)); err != nil {
+	if err := checkFlags(ifMatchProblem(p.IfMatch, "pets show")); err != nil {
 		return err
 	}
 	if p.IfMatch != nil {
@@ -174,7 +175,7 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 		return forEachID(ctx, t, p.IDs, func(id int64) error {
 			err := c.DeletePet(ctx, id, conditions...)
 			if client.IsCode(err, client.CodePreconditionFailed) {
-				return codedError{errConflict(id), exitRefused}
+				return codedError{errConflict("animal", id, "pets show"), exitRefused}
 			}
 			if err != nil {
 				return err
@@ -184,16 +185,33 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-func errConflict(id int64) error {
-	return fmt.Errorf("animal %d was changed in the meantime, so it was left alone: "+
-		"check it with animalstore pets show %d and try again", id, id)
+type petsRestore struct {
+	storeFlags
+	IDs []int64 `arg:"" name:"id" help:"IDs of the removed animals, as shown by events --type pet.deleted."`
+}
+
+func (p *petsRestore) Run(ctx context.Context, t terminal) error {
+	return p.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, p.IDs, func(id int64) error {
+			pet, err := c.RestorePet(ctx, id)
+			if err != nil {
+				return err
+			}
+			return p.printResult(t, pet, "Restored animal %d, %s.", pet.ID, pet.Name)
+		})
+	})
+}
+
+// errConflict is the error for a thing that no longer has the expected ETag. show is the command that shows it.
+func errConflict(thing string, id int64, show string) error {
+	return fmt.Errorf("%s %d was changed in the meantime, so it was left alone: check it with animalstore %s %d and try again", thing, id, show, id)
 }
 
 // ifMatchProblem checks the value of --if-match, which may be omitted. An empty value usually comes from an
-// unset shell variable, and ignoring it would drop the condition.
-func ifMatchProblem(etag *string) string {
+// unset shell variable, and ignoring it would drop the condition. show is the command that prints ETags.
+func ifMatchProblem(etag *string, show string) string {
 	if etag != nil && *etag == "" {
-		return "--if-match must be an ETag as printed by pets show, or *"
+		return "--if-match must be an ETag as printed by " + show + ", or *"
 	}
 	return ""
 }

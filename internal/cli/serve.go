@@ -85,7 +85,10 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 }
 
 func (s *serveCommand) run(ctx context.Context, t terminal, log *server.BufferedLog, settings settings) error {
-	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
+	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
+		Exclusive:       true,
+		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
+	})
 	if err != nil {
 		return err
 	}

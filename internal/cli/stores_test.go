@@ -71,6 +71,18 @@ func TestBackupRestoreAndCheckRefuseOtherFiles(t *testing.T) {
 	}
 }
 
+// Every command that opens a server refuses one that it cannot use, with one line and exit code 1.
+func TestCommandsRefuseUnsuitableServer(t *testing.T) {
+	newStore(t)
+	t.Setenv("ANIMALSTORE_DATABASE", pgtest.Shared(t).NewDatabaseInEncoding(t, "SQL_ASCII"))
+	for _, command := range []string{
+		"serve --addr 127.0.0.1:0", "check", "keys list", "keys create --name boss", "copy --to c.db",
+		"copy --database animalstore.db --to " + os.Getenv("ANIMALSTORE_DATABASE"),
+	} {
+		expectRefusal(t, animalstore(t, strings.Fields(command)...), 1, "the encoding of the database is SQL_ASCII", "ENCODING 'UTF8'")
+	}
+}
+
 func TestBackupOverwritesOnlyWithForce(t *testing.T) {
 	newStore(t)
 	expectRefusals(t, map[string]string{

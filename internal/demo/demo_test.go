@@ -206,7 +206,7 @@ func TestFillRefusesAStoreWithData(t *testing.T) {
 		"an order for a deleted animal": func(ctx context.Context, s *shop.Service) (any, error) {
 			_, err1 := s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
 			_, err2 := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1})
-			_, err3 := s.UpdateOrder(ctx, 1, shop.Cancelled, nil)
+			_, err3 := s.UpdateOrder(ctx, 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil)
 			return nil, errors.Join(err1, err2, err3, s.DeletePet(ctx, 1, nil), s.DeleteCategory(ctx, 1, nil))
 		},
 	} {

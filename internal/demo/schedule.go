@@ -102,6 +102,14 @@ func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 		s.schedule(s.intoOpeningHours(when), func() error {
 			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
 		})
+		if pet.ID%3 == 0 { // it was the wrong animal
+			s.schedule(s.intoOpeningHours(when).Add(5*time.Minute), func() error {
+				return s.actAs(s.anna, func(ctx context.Context) error {
+					_, err := s.service.RestorePet(ctx, pet.ID)
+					return err
+				})
+			})
+		}
 	}
 }
 
@@ -163,17 +171,26 @@ func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
 	case n < 88:
 		free = approved
 		s.scheduleStatus(s.web, free, order, shop.Cancelled)
-	default: // the hold expires
-		free = order.HoldExpiresAt.Add(s.between(0, 500*time.Millisecond))
+	default: // the hold expires, for every second order after the customer was given one more day
+		hold := order.HoldExpiresAt
+		if order.ID%2 == 0 {
+			hold = hold.Add(day)
+			s.scheduleOrderChange(s.web, order.CreatedAt.Add(time.Hour), order, shop.OrderChange{HoldExpiresAt: &hold})
+		}
+		free = hold.Add(s.between(0, 500*time.Millisecond))
 		s.schedule(free, func() error { return s.service.ExpireHolds(s.anna.ctx) })
 	}
 	s.scheduleDeparture(pet, free.Add(s.between(5*time.Hour, 8*day)))
 }
 
 func (s *simulation) scheduleStatus(w employee, when time.Time, order shop.Order, to shop.OrderStatus) {
+	s.scheduleOrderChange(w, when, order, shop.OrderChange{Status: &to})
+}
+
+func (s *simulation) scheduleOrderChange(w employee, when time.Time, order shop.Order, change shop.OrderChange) {
 	s.schedule(when, func() error {
 		return s.actAs(w, func(ctx context.Context) error {
-			_, err := s.service.UpdateOrder(ctx, order.ID, to, nil)
+			_, err := s.service.UpdateOrder(ctx, order.ID, change, nil)
 			return err
 		})
 	})

@@ -89,6 +89,46 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	t.Logf("writes: %d acknowledged, %d refused", l.acknowledged.Load(), l.refused.Load())
 }
 
+// TestUndoneFailoverIsReported lets two nodes follow a failover and then leads them back to the old primary,
+// which lacks what was acknowledged since. Both nodes must refuse it in every response, say why, and log it once.
+// They must continue on the new primary.
+func TestUndoneFailoverIsReported(t *testing.T) {
+	t.Parallel()
+	primary, replica := pgtest.StartWithReplica(t, true)
+	proxy := pgtest.StartProxy(t, primary.URL())
+	nodes := serveNodesUnderLoad(programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()), 2)
+	moveTo := func(server *pgtest.Server) {
+		proxy.Redirect(server)
+		proxy.Cut()
+		proxy.Heal()
+	}
+	replica.Promote(t)
+	moveTo(replica)
+	awaitReadiness(t, http.StatusOK, nodes...)
+	pet, a := nodes[0].Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	programtest.ExpectStatus(t, a, http.StatusCreated)
+	moveTo(primary)
+	awaitReadiness(t, http.StatusServiceUnavailable, nodes...)
+	for _, node := range nodes {
+		path := fmt.Sprint("/v1/pets/", pet.ID)
+		programtest.ExpectError(t, node.Send("GET", path, programtest.AdminKey, ""), http.StatusServiceUnavailable, "unavailable")
+		if a := node.Send("GET", "/readyz", "", ""); !strings.Contains(a.Body, "lost a part of its history") {
+			t.Errorf("/readyz: %v", a)
+		}
+		if n := node.Metric("animalstore_postgres_timeline"); n != 2 {
+			t.Errorf("animalstore_postgres_timeline is %v, want 2", n)
+		}
+		if n := strings.Count(node.Output.String(), "a database server was refused"); n != 1 {
+			t.Errorf("the log reports the refused server %d times, want once", n)
+		}
+	}
+	moveTo(replica)
+	awaitReadiness(t, http.StatusOK, nodes...)
+	for _, node := range nodes {
+		programtest.ExpectStatus(t, node.Get(fmt.Sprint("/v1/pets/", pet.ID)), http.StatusOK)
+	}
+}
+
 // waitingCommits returns the number of commits on the primary that wait for its replica.
 func waitingCommits(t *testing.T, primary *pgtest.Server) (n int) {
 	t.Helper()

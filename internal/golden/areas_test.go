@@ -57,7 +57,9 @@ func pets(s *session) {
 		`PATCH pets/1 {"status":null}`, `PATCH pets/1 {"status":"eaten","name":" "}`, `PATCH pets/77 {"name":"Rex"}`)
 	s.play("Remove some", `DELETE pets/2 -H If-Match: "other"`, "DELETE pets/2", "DELETE pets/2",
 		`POST pets {"name":"Newest","categoryId":1}`)
-	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "PUT pets {}", "POST pets/1 {}")
+	s.play("Restore one", "POST pets/2/restore -H Idempotency-Key: two", "POST pets/2/restore -H Idempotency-Key: two",
+		"POST pets/2/restore", "POST pets/77/restore")
+	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "OPTIONS pets/1/restore", "PUT pets {}", "POST pets/1 {}")
 	s.play("Count them", "REVALIDATE store/inventory")
 }
 
@@ -79,6 +81,8 @@ func categories(s *session) {
 func knownCategories(s *session) {
 	s.play("A category that is not there", "POST pets "+rex, `PUT categories/1 {"name":"Dogs"}`, "POST pets "+rex,
 		`PATCH pets/1 {"categoryId":2}`, "POST imports name,categoryId\nMia,1\nLeo,3\n -H Content-Type: text/csv")
+	s.play("Restore an animal of a category that is gone", `PUT categories/9 {"name":"Mice"}`, `POST pets {"name":"Tom","categoryId":9}`,
+		"DELETE pets/2", "DELETE categories/9", "POST pets/2/restore")
 }
 
 func orders(s *session) {
@@ -98,6 +102,11 @@ func orders(s *session) {
 		`PATCH store/orders/2 {"status":"cancelled"}`, `PATCH store/orders/3 {"status":"expired"}`,
 		`PATCH store/orders/3 {"status":"delivered"}`, `PATCH store/orders/3 {"status":"lost"}`,
 		`PATCH store/orders/77 {"status":"approved"}`)
+	s.play("Change their references and holds", `PATCH store/orders/3 {"reference":"desk 2"}`, `PATCH store/orders/3 {"reference":"desk 2"}`,
+		`PATCH store/orders/3 {"reference":null}`, `PATCH store/orders/3 {"reference":""}`, "PATCH store/orders/3 {}",
+		`PATCH store/orders/3 {"holdExpiresAt":"2020-01-01T00:00:00Z"}`, `PATCH store/orders/3 {"holdExpiresAt":null}`,
+		`PATCH store/orders/3 {"holdExpiresAt":"2099-01-01T00:00:00Z","status":"approved"}`,
+		`PATCH store/orders/3 {"status":"approved","reference":"desk 3"}`, `PATCH store/orders/1 {"reference":"desk 4"}`)
 	s.play("Show them", "PAGES store/orders?limit=2", "REVALIDATE store/orders", "GET store/orders?status=placed",
 		"GET store/orders?petId=1", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
 	s.play("Methods", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")
@@ -111,7 +120,10 @@ func events(s *session) {
 		`PATCH store/orders/1 {"status":"delivered"}`, `PUT categories/1 {"name":"Dogs"}`, "DELETE pets/1")
 	s.play("List them", "PAGES events?limit=5", "REVALIDATE events?limit=100", "GET events?after=3&limit=1",
 		"GET events?type=pet.created&type=category.created", "GET events?subject=store/orders/1", "GET events?after=999999",
-		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events")
+		"GET events?after=x", "GET events?type=pet.eaten", "GET events?type=pet.created&type=pet.created", "OPTIONS events",
+		"GET events?actor=configured&since=2020-01-31T18:00:00%2B01:00&until=9000-01-31T18:00:00Z&type=pet.deleted", "GET events?actor=system",
+		"GET events?actor=me", "GET events?since=yesterday", "GET events?since=2020-01-31T18:00:00Z&until=2020-01-31T17:00:00Z",
+		"GET events?until=2020-01-31T17:00:00Z -H Accept: text/event-stream")
 	s.play("Follow them")
 	s.stream("events?after=0&type=pet.created&type=category.deleted", 2, func() {
 		s.do(`PUT categories/5 {"name":"Cats"}`, "DELETE categories/5")
@@ -154,6 +166,12 @@ func files(s *session) {
 	s.play("Import NDJSON",
 		`POST imports {"name":"Zoë","categoryId":1,"status":"pending"}`+"\n"+`{"name":"Leo","categoryId":2}`+"\n"+ndjson,
 		`POST imports {"name":"Zoë","categoryId":1}`+"\n"+`{"name":`+"\n"+ndjson, `POST imports {"categoryId":1}`+"\n"+ndjson)
+	tag := strings.ReplaceAll(s.play("Change animals with a file", "GET pets?id=1").header.Get("ETag"), `"`, `""`)
+	edited := "id,name,categoryId,status,etag,category\r\n1,Rexi,1,sold,\"" + tag + "\",\r\n,Tom,,Available,,Cats\r\n"
+	s.send("POST imports?dryRun=true "+edited+csv, "POST imports?mode=upsert&dryRun=true "+edited+csv, "POST imports?mode=upsert "+edited+csv,
+		"POST imports?mode=upsert "+edited+csv, "GET pets?limit=1", "POST imports?mode=replace "+edited+csv,
+		"POST imports?mode=upsert id,name,categoryId\r\n1,Rex,1\r\n77,Rex,1\r\n1,Rex,1\r\n"+csv,
+		`POST imports?mode=upsert {"id":2,"name":"Mia","category":"cats","status":"PENDING"}`+"\n"+ndjson)
 	s.play("Other bodies", "POST imports []", "POST imports "+strings.Repeat("x", 8<<20+1)+csv,
 		"POST imports name,categoryId\n"+strings.Repeat("Rex,1\n", 10_001)+csv)
 	s.play("Export", "GET exports/pets.csv", "GET exports/pets.ndjson", "HEAD exports/pets.csv", "HEAD exports/pets.ndjson",

@@ -143,6 +143,12 @@ func (o *object) has(name string) bool {
 	return given
 }
 
+// isNull reports whether a member is present and null.
+func (o *object) isNull(name string) bool {
+	value, _ := o.member(name)
+	return value.Kind() == 'n'
+}
+
 // integer returns a required member, which must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
 	value, given := o.member(name)
@@ -183,11 +189,22 @@ func (o *object) time(name string) time.Time {
 		return time.Time{}
 	}
 	text, _ := asString(value)
-	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time means "no time" elsewhere
-		o.problems.Add(name, "must be a time such as 2027-01-31T18:00:00Z")
+	at, ok := parseTime(text)
+	if !ok {
+		o.problems.Add(name, invalidTime)
 	}
 	return at
+}
+
+// invalidTime is what is wrong with a text that parseTime does not accept.
+const invalidTime = "must be a time such as 2027-01-31T18:00:00Z"
+
+// parseTime parses a time in RFC 3339 format. It does not accept the zero time, which means "no time" elsewhere,
+// nor a time whose year in UTC does not have four digits, because such a time could not be sent back.
+func parseTime(text string) (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	year := at.UTC().Year()
+	return at, err == nil && rfc3339.MatchString(text) && !at.IsZero() && year >= 0 && year <= 9999
 }
 
 // scopes returns a required member, which must be an array of strings. The shop package checks whether

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/url"
@@ -23,20 +24,22 @@ func (a *API) listEvents(x *exchange) error {
 		return err
 	}
 	x.w.Header().Add("Vary", "Accept")
+	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID")) // a page does not use it
+	if err != nil {
+		return err
+	}
 	if wantsStream(x.r.Header.Values("Accept")) {
-		return a.streamEvents(x, filter, request.After)
+		if !filter.Until.IsZero() {
+			return shop.Errorf(shop.InvalidParameter, "The parameter until is only for pages, because a stream has no end.")
+		}
+		return a.streamEvents(x, filter, cmp.Or(lastEvent, request.After))
 	}
 	page, err := a.eventPage(x, filter, request)
 	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {strconv.Itoa(request.Limit)}}
-	for _, t := range filter.Types {
-		query.Add("type", string(t))
-	}
-	if filter.Subject != "" {
-		query.Set("subject", filter.Subject)
-	}
+	query := eventQuery(filter)
+	query.Set("limit", strconv.Itoa(request.Limit))
 	first, next := query.Encode(), ""
 	if page.More {
 		query.Set("after", strconv.FormatInt(page.Next(shop.Event.Position), 10))
@@ -45,6 +48,25 @@ func (a *API) listEvents(x *exchange) error {
 	a.setLinks(x, "/events", first, next)
 	sendPage(x, page)
 	return nil
+}
+
+// eventQuery returns the query parameters for a filter.
+func eventQuery(filter shop.EventFilter) url.Values {
+	query := url.Values{}
+	for _, t := range filter.Types {
+		query.Add("type", string(t))
+	}
+	for name, value := range map[string]string{"subject": filter.Subject, "actor": filter.Actor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{"since": filter.Since, "until": filter.Until} {
+		if !at.IsZero() {
+			query.Set(name, at.Format(time.RFC3339Nano))
+		}
+	}
+	return query
 }
 
 // restrictEvents limits a filter to the events that the key may see. It fails with insufficient_scope if the
@@ -80,7 +102,7 @@ func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageR
 		return page, shop.Errorf(shop.RateLimited, "Too many pages of events are being read; try again shortly.")
 	}
 	defer done()
-	return a.Service.ListEvents(x.r.Context(), filter, request)
+	return a.Service.ListEvents(x.context(), filter, request)
 }
 
 func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error) {
@@ -96,6 +118,11 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
 	filter.Subject = q.checkedText("subject", shop.TextProblem)
+	filter.Actor = q.checkedText("actor", shop.ActorProblem)
+	filter.Since, filter.Until = q.time("since"), q.time("until")
+	if !filter.Until.IsZero() && filter.Until.Before(filter.Since) {
+		q.fail("until", "must not be before since")
+	}
 	request := shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
 	if text, given := q.single("after"); given {
 		position, ok := parsePosition(text)
@@ -116,6 +143,19 @@ func parsePosition(text string) (int64, bool) {
 	}
 	position, err := strconv.ParseInt(text, 10, 64)
 	return position, err == nil
+}
+
+// lastEventID parses the fields of the Last-Event-ID header. It returns nil if the header is missing or empty.
+func lastEventID(fields []string) (*int64, error) {
+	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
+		return nil, nil
+	}
+	position, ok := parsePosition(fields[0])
+	if !ok || len(fields) > 1 {
+		return nil, shop.Errorf(shop.InvalidParameter,
+			"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
+	}
+	return &position, nil
 }
 
 // wantsStream reports whether the Accept header prefers text/event-stream to JSON.

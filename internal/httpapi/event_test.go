@@ -84,6 +84,53 @@ func TestEventsOfKeysAndWebhooksNeedTheScopeAdmin(t *testing.T) {
 	stream.wantEvents("pet.created pets/2")
 }
 
+func TestEventsAreFilteredByTimeAndActor(t *testing.T) {
+	s := parallelShop(t)
+	key := bearing(s.key(shop.Admin)) // causes event 1, by the system
+	for i := range 6 {                // causes events 2 to 7, a minute apart
+		s.Clock.Forward(time.Minute)
+		s.do("PUT", fmt.Sprint("/v1/categories/", i), `{"name":"x"}`, []string{bearing(adminKey), key}[i%2]).want(t, 201, "")
+	}
+	events := s.since(t, "/v1/events")
+	at := func(event int, later time.Duration) string {
+		return events[event-1].Time.Add(later).Format(time.RFC3339Nano)
+	}
+	since := func(event int, later time.Duration) string { return "since=" + at(event, later) }
+	until := func(event int, later time.Duration) string { return "until=" + at(event, later) }
+	abroad := events[4].Time.In(time.FixedZone("", -7200)).Format("2006-01-02t15:04:05.999999-07:00")
+	for query, want := range map[string]string{
+		"actor=system": "1", "actor=configured": "2 4 6", "actor=keys/1": "3 5 7", "actor=keys/1&limit=1": "3 5 7", "actor=keys/2": "",
+		since(1, 0): "1 2 3 4 5 6 7", since(4, 0): "4 5 6 7", since(4, 1): "5 6 7", since(7, 1): "", "since=0000-01-01T00:00:00Z": "1 2 3 4 5 6 7",
+		until(4, 0): "1 2 3", until(4, 1): "1 2 3 4", until(1, 0): "", "until=9999-12-31T23:59:59Z&limit=3": "1 2 3 4 5 6 7",
+		since(3, 0) + "&" + until(6, 0): "3 4 5", since(4, 0) + "&" + until(4, 0): "", "since=" + abroad: "5 6 7",
+		since(3, 0) + "&" + until(7, 0) + "&actor=keys/1&type=category.created&limit=1": "3 5",
+		"actor=configured&subject=categories/2&" + since(1, 0):                          "4", "actor=keys/1&subject=categories/2": "",
+		"actor=configured&type=pet.created": "", since(3, 0) + "&after=4&limit=2": "5 6 7",
+	} {
+		s.wantPages(t, "/v1/events?"+query, want)
+	}
+	page := s.do("GET", "/v1/events?limit=1&actor=keys/1&since=2020-01-02T05:04:05.50%2B02:00&until=9999-01-01T00:00:00Z", "")
+	for link, position := range map[string]string{"first": "", "next": "after=3&"} {
+		want := s.url + "/v1/events?actor=keys%2F1&" + position + "limit=1&since=2020-01-02T03%3A04%3A05.5Z&until=9999-01-01T00%3A00%3A00Z"
+		if page.link(link) != want {
+			t.Errorf("the %s page is %s, want %s", link, page.link(link), want)
+		}
+	}
+	for _, query := range []string{
+		"since=", "since=yesterday", "since=2030-01-02", "since=2030-01-02T03:04:05", "since=2030-01-02T03:04:05+02:00", "since=2030-02-30T00:00:00Z",
+		"until=1893553445", "until=2030-01-02T25:00:00Z", "until=0001-01-01T00:00:00Z", since(1, 0) + "&" + since(1, 0),
+		until(1, 0) + "&" + since(2, 0), "actor=", "actor=keys", "actor=keys/", "actor=keys/07", "actor=keys/0", "actor=keys/-1",
+		"actor=keys/+7", "actor=keys/99999999999999999999", "actor=Keys/1", "actor=System", "actor=nobody", "actor=system&actor=system",
+	} {
+		name, _, _ := strings.Cut(query, "=")
+		got := s.do("GET", "/v1/events?"+query, "")
+		got.wantError(t, 400, shop.InvalidParameter)
+		if !strings.Contains(string(got.body), "parameter "+name+" ") {
+			t.Errorf("%s: the message does not name the parameter: %s", query, got.body)
+		}
+	}
+}
+
 // change is a request and the events that it must cause, in order. Each event has the format "type subject
 // actor, current, previous". ACTOR is a placeholder for the key that sends the request.
 type change struct {
@@ -137,6 +184,7 @@ const (
 	leo          = `{"id":2,"name":"Leo","categoryId":7,"status":"sold"}`
 	leoMoved     = `{"id":2,"name":"Leo","categoryId":-8,"status":"sold"}`
 	placed1      = `{"id":1,"petId":1,"status":"placed","reference":"b 4711"}`
+	unnamed1     = `{"id":1,"petId":1,"status":"placed"}`
 	approved1    = `{"id":1,"petId":1,"status":"approved","reference":"b 4711"}`
 	delivered1   = `{"id":1,"petId":1,"status":"delivered","reference":"b 4711"}`
 	placed2      = `{"id":2,"petId":1,"status":"placed"}`
@@ -157,6 +205,9 @@ var changes = []change{
 		`category.created categories/-8 ACTOR, {"id":-8}, null`, `pet.updated pets/2 ACTOR, ` + leoMoved + `, ` + leo}},
 	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
+	{"POST /v1/pets/2/restore", ``, []string{`pet.restored pets/2 ACTOR, ` + leoMoved + `, null`}},
+	{"POST /v1/pets/2/restore?again", ``, nil}, // it exists
+	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
 	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
 		`category.updated categories/1 ACTOR, {"id":1,"name":"Cats"}, {"id":1,"name":"Dogs"}`}},
@@ -168,6 +219,9 @@ var changes = []change{
 		`order.placed store/orders/1 ACTOR, ` + placed1 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"POST /v1/store/orders", `{"petId":1}`, nil},
 	{"PATCH /v1/store/orders/1", `{"status":"placed"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, nil},
+	{"PATCH /v1/store/orders/1", `{"reference":null}`, []string{`order.updated store/orders/1 ACTOR, ` + unnamed1 + `, ` + placed1}},
+	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + unnamed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"approved"}`, []string{
 		`order.approved store/orders/1 ACTOR, ` + approved1 + `, ` + placed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{

@@ -24,8 +24,8 @@ func (a *API) exportCSV(x *exchange) error {
 }
 
 func (a *API) exportNDJSON(x *exchange) error {
-	return a.export(x, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, pet shop.Pet) []byte {
-		return append(append(to, encode(pet)...), '\n')
+	return a.export(x, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, row shop.ExportRow) []byte {
+		return append(row.AppendJSON(to), '\n')
 	})
 }
 
@@ -36,7 +36,7 @@ var (
 
 // export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
 // response, so that the client does not mistake the partial response for a complete one.
-func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
+func (a *API) export(x *exchange, name, contentType string, head []byte, appendRow func([]byte, shop.ExportRow) []byte) error {
 	release, err := a.Limits.Exports.Acquire(x.principal)
 	if err != nil {
 		return err
@@ -73,15 +73,15 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 		chunk = chunk[:0]
 		return err
 	}
-	err = a.Service.ExportPets(ctx, func(pets []shop.Pet) error {
+	err = a.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
 		if time.Since(checked) >= keyCheckInterval {
 			checked = time.Now()
 			if !a.isKeyValid(x) {
 				return errKeyRevoked
 			}
 		}
-		for _, pet := range pets {
-			chunk = appendPet(chunk, pet)
+		for _, row := range rows {
+			chunk = appendRow(chunk, row)
 		}
 		return send()
 	})

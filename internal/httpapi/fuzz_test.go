@@ -103,8 +103,8 @@ func FuzzBody(f *testing.F) {
 				t.Fatalf("%q gave the reference %q", body, order.Reference)
 			}
 		}
-		if status, err := decodeOrderStatus(body); accepted(t, body, err) && shop.OrderStatusProblem(string(status)) != "" {
-			t.Fatalf("%q gave the status %q", body, status)
+		if change, err := decodeOrderChange(body); accepted(t, body, err) && change.Problems().Err() != nil {
+			t.Fatalf("%q was accepted: %v", body, change.Problems())
 		}
 		if key, err := decodeNewKey(body, time.Now()); accepted(t, body, err) && key.Problems(time.Now()).Err() != nil {
 			t.Fatalf("%q was accepted: %v", body, key.Problems(time.Now()))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"mime"
+	"strings"
 	"time"
 
 	"animalstore/internal/petcsv"
@@ -17,10 +18,10 @@ const (
 	importTimeout   = 2 * time.Minute // how long a client may take to send the file
 )
 
-// importPets adds all animals in a file, or no animal at all if any row is invalid.
+// importPets creates and updates all animals in a file, or none at all if any row is invalid.
 func (a *API) importPets(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
-	dryRun := q.boolean("dryRun")
+	options := shop.ImportOptions{Upsert: q.checkedText("mode", importModeProblem) == "upsert", DryRun: q.boolean("dryRun")}
 	if q.err != nil {
 		return q.err
 	}
@@ -28,8 +29,15 @@ func (a *API) importPets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
+	return runIdempotent(x, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, options) },
 		respondWith[shop.ImportResult](200))
+}
+
+func importModeProblem(mode string) string {
+	if mode == "create" || mode == "upsert" {
+		return ""
+	}
+	return "must be create or upsert"
 }
 
 // decodeImport decodes the rows in a CSV or NDJSON file. The problems found in a row are stored in that
@@ -50,14 +58,41 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 		if len(text) == 0 {
 			continue
 		}
-		row := shop.ImportRow{Line: line}
-		var err error
-		if len(text) > shop.MaxImportRow {
-			row.Problems.Add("", fmt.Sprintf("has more than %d bytes", shop.MaxImportRow))
-		} else if row.NewPet, row.Problems, err = decodeNewPet(text); err != nil {
-			row.Problems.Add("", "is not a JSON object, or has a duplicate member")
-		}
+		row := decodeImportRow(text)
+		row.Line = line
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// decodeImportRow decodes one line of NDJSON. In contrast to decodeNewPet, it accepts a status in any letter case
+// and the name of a category.
+func decodeImportRow(text []byte) (row shop.ImportRow) {
+	if len(text) > shop.MaxImportRow {
+		row.Problems.Add("", fmt.Sprintf("has more than %d bytes", shop.MaxImportRow))
+		return row
+	}
+	o, err := parseObject(text)
+	if err != nil {
+		row.Problems.Add("", "is not a JSON object, or has a duplicate member")
+		return row
+	}
+	row.Name = o.text("name")
+	if o.has("category") {
+		row.Category = o.text("category")
+	}
+	if row.ByName = o.has("category") && !o.has("categoryId"); !row.ByName {
+		row.CategoryID = o.integer("categoryId")
+	}
+	if o.has("status") {
+		row.Status = shop.Status(o.checkedText("status", func(status string) string { return shop.StatusProblem(strings.ToLower(status)) }))
+	}
+	if o.has("id") {
+		row.ID = new(o.integer("id"))
+	}
+	if o.has("etag") {
+		row.ETag = o.text("etag")
+	}
+	row.Problems = o.problems
+	return row
 }

@@ -61,11 +61,114 @@ func TestCSVOfSpreadsheetProgramsIsRead(t *testing.T) {
 func TestNDJSONIsImported(t *testing.T) {
 	s := parallelShop(t)
 	file := "\ufeff" + `{"name":"Rex","categoryId":1,"status":"sold"}` + "\r\n\n \n" + `{"id":7,"name":"Mia","categoryId":2e0,"x":3}`
-	s.do("POST", "/v1/imports", file).want(t, 200, `{"created":2}`)
-	s.do("POST", "/v1/imports", "").want(t, 200, `{"created":0}`)
-	s.do("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0}`)
-	s.do("POST", "/v1/imports", "name,categoryId\n=2,1\n'=2,1", asCSV).want(t, 200, `{"created":2}`)
+	s.do("POST", "/v1/imports", file).want(t, 200, `{"created":2,"updated":0}`)
+	s.do("POST", "/v1/imports", "").want(t, 200, `{"created":0,"updated":0}`)
+	s.do("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0,"updated":0}`)
+	s.do("POST", "/v1/imports", "name,categoryId\n=2,1\n'=2,1", asCSV).want(t, 200, `{"created":2,"updated":0}`)
 	s.wantPets(t, "Rex 1 sold", "Mia 2", "=2 1", "=2 1")
+}
+
+// Both formats have the same columns and members for the id, the etag and the name of the category.
+func TestImportMembersAreRead(t *testing.T) {
+	t.Parallel()
+	for contentType, file := range map[string]string{
+		"text/csv": "id,ETag,name,status,category,categoryId\n7,\"\"\"5\"\"\",Rex,SOLD,Dogs,\n,,Mia,,'=1,2\n1.5,,Tom,,,x\n",
+		"application/x-ndjson": `{"id":7,"etag":"\"5\"","name":"Rex","status":"SOLD","category":"Dogs"}` + "\n" +
+			`{"name":"Mia","category":"=1","categoryId":2}` + "\n" + `{"id":1.5,"name":"Tom","categoryId":"x"}`,
+	} {
+		rows, err := decodeImport(contentType, []byte(file))
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%s: got %d rows and %v", contentType, len(rows), err)
+		}
+		rex, mia, tom := rows[0], rows[1], rows[2]
+		if rex.ID == nil || *rex.ID != 7 || rex.ETag != `"5"` || rex.Category != "Dogs" || !rex.ByName || rex.Status != "SOLD" || len(rex.Problems) > 0 {
+			t.Errorf("%s: got %+v, want the dog Rex with the id 7 and the etag 5", contentType, rex)
+		}
+		if mia.ID != nil || mia.ETag != "" || mia.Category != "=1" || mia.ByName || mia.CategoryID != 2 || len(mia.Problems) > 0 {
+			t.Errorf("%s: got %+v, want Mia in the category 2 with the name =1", contentType, mia)
+		}
+		if got := tom.Problems.String(); got != "categoryId must be a 64-bit integer, id must be a 64-bit integer" {
+			t.Errorf("%s: got %s, want that neither number is an integer", contentType, got)
+		}
+	}
+	for file, want := range map[string]string{
+		`{"name":"Rex","category":7}`:                          "category must be a string",
+		`{"name":"Rex","categoryId":1,"status":"LOST"}`:        "status must be one of available, pending, sold",
+		`{"name":"Rex","categoryId":1,"etag":5,"id":null}`:     "id must be a 64-bit integer, etag must be a string",
+		`{"name":"Rex","categoryId":1,"category":"","id":"7"}`: "category must have 1 to 200 characters, not 0, id must be a 64-bit integer",
+	} {
+		rows, _ := decodeImport("application/x-ndjson", []byte(file))
+		if got := rows[0].Problems.String(); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}
+
+// exportPaths maps the paths of the exports to the header for an import of the same format.
+var exportPaths = map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": ""}
+
+// An export from before a sale changes nothing of the animal sold, nor of any other animal, and the error names its line.
+func TestOldExportCannotUndoASale(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		rex := s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+		s.add(`{"name":"Mia","categoryId":1,"status":"available"}`)
+		files := map[string]string{}
+		for path := range exportPaths {
+			files[path] = strings.Replace(string(s.do("GET", path, "").body), "Mia", "Mimi", 1)
+		}
+		s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)).want(t, 201, "")
+		for _, status := range []string{"approved", "delivered"} {
+			s.do("PATCH", "/v1/store/orders/1", `{"status":"`+status+`"}`).want(t, 200, "")
+		}
+		before := s.eventLines(t, 0)
+		for path, file := range files {
+			line := map[string]int{"/v1/exports/pets.csv": 2, "/v1/exports/pets.ndjson": 1}[path]
+			for _, query := range []string{"?mode=upsert&dryRun=true", "?mode=upsert"} {
+				got := s.do("POST", "/v1/imports"+query, file, exportPaths[path]).wantError(t, 400, shop.ValidationFailed).message(t)
+				want := fmt.Sprintf("Nothing was imported because a row is not valid: line %d: etag is out of date, because animal %d has changed since; export it again.", line, rex.ID)
+				if got != want {
+					t.Errorf("%s: got %s, want %s", path, got, want)
+				}
+			}
+		}
+		s.wantPets(t, "Rex 1 sold", "Mia 1 available")
+		if after := s.eventLines(t, 0); len(after) != len(before) {
+			t.Errorf("there are new events: %v", after[len(before):])
+		}
+	})
+}
+
+// An export that is imported again as it is changes nothing. If it was edited, only what was edited changes.
+func TestExportCanBeEditedAndImported(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		s.do("PUT", "/v1/categories/1", `{"name":" =Dogs; and \"Hounds\" "}`).want(t, 201, "")
+		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+		s.add(`{"name":"Mia","categoryId":2}`)
+		before := s.eventLines(t, 0)
+		tag := s.do("GET", "/v1/pets?id=1", "").Header.Get("ETag")
+		for path, header := range exportPaths {
+			file := string(s.do("GET", path, "").body)
+			if doubled := strings.ReplaceAll(tag, `"`, `""`); !strings.Contains(file, `,"`+doubled+`",`) && !strings.Contains(file, `"etag":"\`+tag[:33]) {
+				t.Errorf("%s lacks the ETag %s: %s", path, tag, file)
+			}
+			s.do("POST", "/v1/imports?mode=upsert", file, header).want(t, 200, `{"created":0,"updated":0}`)
+			s.do("POST", "/v1/imports?dryRun=true", file, header).want(t, 200, `{"created":2,"updated":0,"ignoredIds":2}`)
+		}
+		if after := s.eventLines(t, 0); len(after) != len(before) {
+			t.Errorf("there are new events: %v", after[len(before):])
+		}
+		file := strings.Replace(string(s.do("GET", "/v1/exports/pets.csv", "").body), "Mia", "Mimi", 1) + ",Tom,3,Pending,,\r\n"
+		for _, replayed := range []string{"", "true"} {
+			got := s.do("POST", "/v1/imports?mode=upsert", file, asCSV, "Idempotency-Key: a").want(t, 200, `{"created":1,"updated":1}`)
+			got.wantHeaders(t, "Idempotency-Replayed: "+replayed)
+		}
+		s.wantPets(t, "Rex 1 available", "Mimi 2", "Tom 3 pending")
+		for _, pet := range []string{"mimi", "tom"} { // the cache and the search index know of the change
+			if got := s.do("GET", "/v1/pets?q="+pet, "").pets(t); len(got) != 1 {
+				t.Errorf("a search for %s finds %v", pet, got)
+			}
+		}
+	})
 }
 
 // No animals are imported from an invalid file. The error message lists the first invalid lines.
@@ -74,7 +177,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 	const (
 		because     = "Nothing was imported because "
 		one, two    = because + "a row is not valid: line ", because + "2 rows are not valid: line "
-		columns     = "the columns are name, categoryId and, optionally, status; id is ignored."
+		columns     = "the columns are name, categoryId or category, and optionally status, id and etag."
 		wrongStatus = "status must be one of available, pending, sold"
 		wrongLine   = "is not a JSON object, or has a duplicate member"
 	)
@@ -96,7 +199,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, csvOf(strings.Repeat("Rex,1,gone\n", 25)),
 			because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
 		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "breed"; ` + columns},
-		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId; " + columns},
+		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId or category; " + columns},
 		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The header line names the column "Name" twice; name each column once.`},
 		{asCSV, "", "The file is empty; the header line must name the columns: " + strings.TrimPrefix(columns, "the columns are ")},
 		{asCSV, "\"name,categoryId\n", "The header line has a quoted value that does not end correctly; double each quote inside it."},
@@ -126,20 +229,20 @@ func TestImportLimits(t *testing.T) {
 	if want := "The import has more than 10000 animals; send at most 10000 at once."; got.message(t) != want {
 		t.Errorf("got %s, want %s", got.message(t), want)
 	}
-	s.do("POST", "/v1/imports?dryRun=true", file, asCSV).want(t, 200, `{"created":0}`)
+	s.do("POST", "/v1/imports?dryRun=true", file, asCSV).want(t, 200, `{"created":10000,"updated":0}`)
 	s.wantPets(t)
 	fits := csvOf("Rex,1,")
 	full := fits + strings.Repeat("\n", maxImportBytes-len(fits))
 	s.do("POST", "/v1/imports", full+"\n", asCSV).wantError(t, 413, shop.PayloadTooLarge)
-	s.do("POST", "/v1/imports", full, asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", full, asCSV).want(t, 200, `{"created":1,"updated":0}`)
 	for _, header := range []string{"Content-Type: text/plain", asCSV + "; charset=utf-16", "Content-Type: ", "Content-Encoding: br"} {
 		s.do("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
 	}
-	s.do("POST", "/v1/imports", fits, asCSV+"; charset=UTF-8; header=present").want(t, 200, `{"created":1}`)
-	for _, query := range []string{"dryRun=", "dryRun=TRUE", "dryRun=true&dryRun=true"} {
+	s.do("POST", "/v1/imports", fits, asCSV+"; charset=UTF-8; header=present").want(t, 200, `{"created":1,"updated":0}`)
+	for _, query := range []string{"dryRun=", "dryRun=TRUE", "dryRun=true&dryRun=true", "mode=", "mode=Upsert", "mode=update", "mode=create&mode=create"} {
 		s.do("POST", "/v1/imports?"+query, fits, asCSV).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1,"updated":0}`)
 }
 
 // An import with an Idempotency-Key is executed only once. A dry run counts as a different request.
@@ -150,7 +253,7 @@ func TestImportIsIdempotent(t *testing.T) {
 		s.wantPets(t, "Rex 1", "Mia 2")
 		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 		for _, replayed := range []string{"", "true"} {
-			got := s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b").want(t, 200, `{"created":0}`)
+			got := s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b").want(t, 200, `{"created":2,"updated":0}`)
 			got.wantHeaders(t, "Idempotency-Replayed: "+replayed)
 		}
 		s.wantPets(t, "Rex 1", "Mia 2")
@@ -171,7 +274,7 @@ func TestImportsAreLimited(t *testing.T) {
 	for _, group := range clients {
 		group.Wait()
 	}
-	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1,"updated":0}`)
 }
 
 // An exported file can be imported into another shop. The animals are the same except for their ids.
@@ -183,13 +286,13 @@ func TestExportCanBeImported(t *testing.T) {
 	for i, name := range []string{"Rex", "=1", "'=1", "''=1", "'Rex", "+", "＝1", `"`, `a "b" c`, " a", "b ", "a,b", "a;b", "🐈"} {
 		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: name, CategoryID: int64(i-7) * 1e18, Status: statuses[i%4]}})
 	}
-	shoptest.Must(from.Service.ImportPets(t.Context(), rows, false))(t)
+	shoptest.Must(from.Service.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
 	from.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
 	want := from.do("GET", "/v1/pets?limit=100", "").pets(t)
-	for path, header := range map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": ""} {
+	for path, header := range exportPaths {
 		to := newShop(t)
 		file := string(from.do("GET", path, "").body)
-		to.do("POST", "/v1/imports", file, header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
+		to.do("POST", "/v1/imports", file, header).want(t, 200, fmt.Sprintf(`{"created":%d,"updated":0}`, len(want)))
 		got := to.do("GET", "/v1/pets?limit=100", "").pets(t)
 		for i := range got {
 			got[i].ID++
@@ -207,7 +310,7 @@ func (s *testShop) fill(n int) {
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
 	}
-	shoptest.Must(s.ImportPets(s.t.Context(), rows, false))(s.t)
+	shoptest.Must(s.ImportPets(s.t.Context(), rows, shop.ImportOptions{}))(s.t)
 }
 
 // While animals are added and removed, an export has every remaining animal once and none that was added later.

@@ -144,7 +144,7 @@ func TestDocumentedLimits(t *testing.T) {
 		"ids":              {*parameters["id"].Value.Schema.Value.MaxItems, maxIDs},
 		"types":            {schemas["EventType"].Value.Enum, shop.EventTypes()},
 		"message types":    {schemas["MessageType"].Value.Enum, append(shop.EventTypes(), "webhook.test")},
-		"types to list":    {*parameters["eventType"].Value.Schema.Value.MaxItems, len(shop.EventTypes())},
+		"types to list":    {*parameters["eventTypes"].Value.Schema.Value.MaxItems, len(shop.EventTypes())},
 		"types to deliver": {*schemas["WebhookTypes"].Value.MaxItems, len(shop.EventTypes())},
 	} {
 		if got, want := fmt.Sprint(c.documented), fmt.Sprint(c.want); got != want {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -28,6 +29,8 @@ func requestPerOperation() (all []request) {
 		id := "1"
 		if route.operation == "deleteCategory" {
 			id = "7" // which has no animals
+		} else if route.operation == "restorePet" {
+			id = "4" // which was removed
 		} else if route.method == "DELETE" {
 			id = "2" // because other requests need the first one
 		}
@@ -47,6 +50,8 @@ func (s *testShop) stockEverything() {
 		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 		s.key(shop.Admin)
 	}
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("DELETE", "/v1/pets/4", "").want(s.t, 204, "")
 	s.do("PUT", "/v1/categories/7", `{"name":"Fish"}`).want(s.t, 201, "")
 	s.do("POST", "/v1/store/orders", `{"petId":3}`).want(s.t, 201, "")
 	for range 2 {
@@ -124,7 +129,12 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 			"petId": {`{}`, `{"petId":"1"}`}, "reference": {`{"petId":1,"reference":null}`, `{"petId":1,"reference":" "}`},
 			"petId reference": {`{"petId":1.5,"reference":7}`},
 		},
-		"PATCH /v1/store/orders/1": {"status": {`{}`, `{"status":null}`, `{"status":"Approved"}`}},
+		"PATCH /v1/store/orders/1": {
+			"status": {`{"status":null}`, `{"status":"Approved"}`}, "reference": {`{"reference":""}`, `{"reference":7}`},
+			"holdExpiresAt": {`{"holdExpiresAt":null}`, `{"holdExpiresAt":"tomorrow"}`, `{"holdExpiresAt":"2020-01-01T00:00:00Z"}`,
+				`{"holdExpiresAt":"9999-12-31T23:59:59Z"}`, `{"holdExpiresAt":"` + time.Now().Add(time.Hour).Format(time.RFC3339) + `","status":"placed"}`},
+			"status reference holdExpiresAt": {`{"status":"x","reference":"a\tb","holdExpiresAt":1}`},
+		},
 		"POST /v1/keys": {
 			"name scopes":           {`{}`, `{"name":"a\tb","scopes":[]}`},
 			"name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},

@@ -53,7 +53,8 @@ func (a *API) placeOrder(x *exchange) error {
 	return runIdempotent(x, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
 		func(order shop.Order) shop.StoredResponse {
 			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-			return shop.StoredResponse{Status: 201, Location: location, Body: encode(order)}
+			body := encode(order)
+			return shop.StoredResponse{Status: 201, Location: location, Tag: web.EntityTag(body), Body: body}
 		})
 }
 
@@ -84,7 +85,7 @@ func (a *API) getOrder(x *exchange) error {
 }
 
 func (a *API) updateOrder(x *exchange) error {
-	status, err := decodeOrderStatus(x.body)
+	change, err := decodeOrderChange(x.body)
 	if err != nil {
 		return err
 	}
@@ -92,21 +93,36 @@ func (a *API) updateOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(x.context(), id, status, preconditions[shop.Order](x))
+	order, err := a.Service.UpdateOrder(x.context(), id, change, preconditions[shop.Order](x))
 	if err != nil {
 		return err
 	}
-	x.sendJSON(200, encode(order))
+	body := encode(order)
+	x.w.Header().Set("ETag", web.EntityTag(body))
+	x.sendJSON(200, body)
 	return nil
 }
 
-func decodeOrderStatus(body []byte) (shop.OrderStatus, error) {
+// decodeOrderChange decodes a merge patch. Only the reference can be removed, so null is invalid for all other
+// members.
+func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {
 	o, err := parseObject(body)
 	if err != nil {
-		return "", err
+		return change, err
 	}
-	status := o.checkedText("status", shop.OrderStatusProblem)
-	return shop.OrderStatus(status), o.problems.Err()
+	if o.has("status") {
+		change.Status = new(shop.OrderStatus(o.checkedText("status", shop.OrderStatusProblem)))
+	}
+	if o.isNull("reference") {
+		change.Reference = new("")
+	} else if o.has("reference") {
+		change.Reference = new(o.text("reference"))
+	}
+	if o.has("holdExpiresAt") {
+		change.HoldExpiresAt = new(o.time("holdExpiresAt"))
+	}
+	o.problems.Merge(change.Problems())
+	return change, o.problems.Err()
 }
 
 func (a *API) getInventory(x *exchange) error {

@@ -33,6 +33,19 @@ func TestOrderLifecycle(t *testing.T) {
 	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).wantError(t, 409, shop.InvalidTransition)
 
+	const orderPath = "/v1/store/orders/1"
+	changed := s.do("PATCH", orderPath, `{"reference":null,"holdExpiresAt":"`+order.HoldExpiresAt.Add(time.Hour).Format(time.RFC3339)+`"}`,
+		"If-Match: "+placed.Header.Get("ETag"))
+	if o := changed.order(t); o.Reference != "" || strings.Contains(string(changed.body), "reference") ||
+		o.HoldExpiresAt != order.HoldExpiresAt.Add(time.Hour).Truncate(time.Second) || o.Status != shop.Placed {
+		t.Errorf("changed to %s", changed.body)
+	}
+	s.do("PATCH", orderPath, `{"reference":"x"}`, "If-Match: "+placed.Header.Get("ETag")).wantError(t, 412, shop.PreconditionFailed)
+	if now := s.do("GET", orderPath, "").Header.Get("ETag"); now != changed.Header.Get("ETag") {
+		t.Errorf("the ETag is %s after a change that returned %s", now, changed.Header.Get("ETag"))
+	}
+	s.do("PATCH", orderPath, `{}`).want(t, 200, strings.TrimSpace(string(changed.body)))
+
 	s.Clock.Forward(time.Minute)
 	approved := s.do("PATCH", "/v1/store/orders/1", `{"status":"approved"}`)
 	if o := approved.order(t); o.Status != shop.Approved || !o.HoldExpiresAt.IsZero() || !o.UpdatedAt.After(order.UpdatedAt) ||
@@ -40,7 +53,8 @@ func TestOrderLifecycle(t *testing.T) {
 		t.Errorf("approved to %s", approved.body)
 	}
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"approved"}`).want(t, 200, strings.TrimSpace(string(approved.body)))
-	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).want(t, 200, "")
+	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered","reference":"basket 4712"}`).want(t, 200, "")
+	s.do("PATCH", "/v1/store/orders/1", `{"reference":null}`).wantError(t, 409, shop.InvalidTransition)
 	s.do("PATCH", "/v1/pets/1", `{"status":"pending"}`).wantError(t, 409, shop.InvalidTransition)
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`)
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -107,6 +108,19 @@ func (q *query) checkedText(name string, problem func(string) string) string {
 		q.fail(name, "%s", reason)
 	}
 	return text
+}
+
+// time returns a parameter that must be a time in RFC 3339 format, or the zero time if the parameter is missing.
+func (q *query) time(name string) time.Time {
+	text, given := q.single(name)
+	if !given {
+		return time.Time{}
+	}
+	at, ok := parseTime(text)
+	if !ok {
+		q.fail(name, "%s", invalidTime)
+	}
+	return at.UTC()
 }
 
 // boolean returns a parameter that must be true or false. The default is false.

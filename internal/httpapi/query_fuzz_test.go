@@ -77,6 +77,9 @@ func FuzzList(f *testing.F) {
 			filter.Subject != "" && shop.TextProblem(filter.Subject) != "") {
 			t.Fatalf("%q was accepted as %+v %+v", query, filter, request)
 		}
+		if linked, _, again := parseEventList(eventQuery(filter).Encode()); err == nil && (again != nil || string(encode(linked)) != string(encode(filter))) {
+			t.Fatalf("%q: the link has %+v, want %+v (%v)", query, linked, filter, again)
+		}
 		position, err := parseCursor(query)
 		if again := formatCursor(position); accepted(t, query, err, shop.InvalidCursor) && again != query {
 			t.Fatalf("%q is the position %d, which is %q", query, position, again)
@@ -100,7 +103,8 @@ func FuzzList(f *testing.F) {
 		"limit=5&status=placed", "petId=x", "cursor=8000000000001", "status=failed&limit=100", "limit=101",
 		"after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "after=1&after=1",
 		"type=pet.created&type=pet.updated", "type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+",
-		"subject=%ff", "8000000000001", "fzzzzzzzzzzzz", "gzzzzzzzzzzzz", "0000000000000", "800000000000i", "FZZZZZZZZZZZZ")
+		"subject=%ff", "actor=keys/7&since=2030-01-02T03:04:05.5Z&until=2031-01-02t03:04:05%2B02:00", "since=0000-01-01T00:00:00%2B23:59",
+		"until=9999-12-31T23:59:59-23:59", "8000000000001", "fzzzzzzzzzzzz", "gzzzzzzzzzzzz", "0000000000000", "800000000000i", "FZZZZZZZZZZZZ")
 }
 
 // FuzzWebhook checks that every body either contains a webhook with a usable URL or is refused with

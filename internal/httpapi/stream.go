@@ -66,7 +66,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 		return err
 	}
 	defer release()
-	position, err := a.streamStart(x, after)
+	position, err := a.streamStart(x, filter, after)
 	if err != nil {
 		return err
 	}
@@ -97,19 +97,14 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts. It comes from the Last-Event-ID header or,
-// if that is missing, from the after parameter. Without either, the stream starts after the newest event.
-func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
-	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
-		position, ok := parsePosition(fields[0])
-		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter,
-				"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
-		}
-		return position, nil
-	}
+// streamStart returns the position after which a stream starts. Without a position from the client, the stream
+// starts with the oldest event if the filter has a time, and after the newest event otherwise.
+func (a *API) streamStart(x *exchange, filter shop.EventFilter, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
+	}
+	if !filter.Since.IsZero() {
+		return a.Service.ResumePosition(x.r.Context(), 0)
 	}
 	return a.Service.LastEvent(x.r.Context())
 }

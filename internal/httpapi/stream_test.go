@@ -138,7 +138,9 @@ func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	for _, position := range []string{"-1", "x", "1234567890123456789"} {
 		s.do("GET", "/v1/events", "", acceptStream, "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // the header is ignored for pages
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter) // in a page, too, which does not use it
+	s.do("GET", "/v1/events", "", "Last-Event-ID: 7").want(t, 200, "[]")
+	s.do("GET", "/v1/events", "", "Last-Event-ID: ").want(t, 200, "[]") // an empty header counts as missing
 	s.do("GET", "/v1/events?type=x", "", acceptStream).wantError(t, 400, shop.InvalidParameter)
 	s.do("GET", "/v1/events", "", acceptStream, bearing(s.key(shop.PetsRead))).wantError(t, 403, shop.InsufficientScope)
 	s.do("GET", "/v1/events", "", acceptStream, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
@@ -285,5 +287,30 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	done()
 	if got := untilData(replay, "1302"); got != 1302 {
 		t.Errorf("the replay got %d events, want 1302", got)
+	}
+}
+
+// With since, a stream begins with the past events from that time on, unless the client resumes after an event. A
+// stream has no end, so until is refused.
+func TestStreamBeginsAtATime(t *testing.T) {
+	s := newStreamShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	events := s.since(t, "/v1/events")
+	s.Clock.Forward(time.Hour)
+	s.add(`{"name":"Mia","categoryId":1}`)
+	s.do("PUT", "/v1/categories/1", `{"name":"Dogs"}`)
+	s.do("POST", "/v1/pets", `{"name":"Tom","categoryId":1}`, bearing(s.key(shop.PetsWrite))).want(t, 201, "")
+	since := "?since=" + events[0].Time.Add(time.Minute).Format(time.RFC3339)
+	stream := s.followFrom("0", since)
+	stream.wantEvents("pet.created pets/2", "category.updated categories/1", "key.created keys/1", "pet.created pets/3")
+	s.followFrom("4", since, "Last-Event-ID: 4").wantEvents("key.created keys/1")
+	s.followFrom("4", since+"&after=4").wantEvents("key.created keys/1")
+	s.followFrom("0", since+"&actor=keys/1").wantEvents("pet.created pets/3")
+	s.add(`{"name":"Pip","categoryId":1}`)
+	stream.wantEvents("pet.created pets/4")
+	refused := s.do("GET", "/v1/events?until=2030-01-01T00:00:00Z", "", acceptStream)
+	refused.wantError(t, 400, shop.InvalidParameter)
+	if !strings.Contains(string(refused.body), "parameter until ") {
+		t.Errorf("the message does not name the parameter: %s", refused.body)
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns returns the column names in the order in which they are written. Read accepts the columns in any
-// order, ignores id and does not require status.
-func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
+// Columns returns the column names in the order in which they are written. New columns are added at the end. Read
+// accepts the columns in any order and requires only name and either categoryId or category.
+func Columns() []string { return []string{"id", "name", "categoryId", "status", "etag", "category"} }
 
-const expectedColumns = "name, categoryId and, optionally, status; id is ignored"
+const expectedColumns = "name, categoryId or category, and optionally status, id and etag"
 
 // Read parses a CSV file of animals. The first line names the columns. Columns are separated by commas,
 // semicolons or tabs. Problems in a row are recorded in that row. Read fails with validation_failed if the
@@ -108,14 +108,15 @@ func detectSeparator(file []byte) rune {
 
 // columns holds the position of each column in a record, or -1 if the column is missing.
 type columns struct {
-	name, category, status int
-	known                  []bool // whether the header names the column at this position
+	id, name, categoryID, status, etag, category int
+	known                                        []bool // whether the header names the column at this position
 }
 
 func parseHeader(header []string) (columns, error) {
-	c := columns{-1, -1, -1, make([]bool, len(header))}
-	id := -1
-	positions := map[string]*int{"name": &c.name, "categoryid": &c.category, "status": &c.status, "id": &id}
+	c := columns{-1, -1, -1, -1, -1, -1, make([]bool, len(header))}
+	positions := map[string]*int{
+		"id": &c.id, "name": &c.name, "categoryid": &c.categoryID, "status": &c.status, "etag": &c.etag, "category": &c.category,
+	}
 	for i, title := range header {
 		title = strings.TrimSpace(title)
 		position := positions[strings.ToLower(title)]
@@ -129,12 +130,16 @@ func parseHeader(header []string) (columns, error) {
 		}
 		*position, c.known[i] = i, true
 	}
-	for _, required := range []string{"name", "categoryId"} {
-		if *positions[strings.ToLower(required)] < 0 {
-			return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", required, expectedColumns)
-		}
+	missing := ""
+	switch {
+	case c.name < 0:
+		missing = "name"
+	case c.categoryID < 0 && c.category < 0:
+		missing = "categoryId or category"
+	default:
+		return c, nil
 	}
-	return c, nil
+	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expectedColumns)
 }
 
 // quoteTitle prepares a column title for an error message. It shortens a long title and escapes invisible
@@ -169,15 +174,25 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 		row.Problems.Add("name", "is required")
 	}
 	row.Status = shop.Status(strings.TrimSpace(field(c.status)))
-	category := strings.TrimSpace(field(c.category))
-	n, ok := parseInteger(category)
-	switch {
-	case category == "":
-		row.Problems.Add("categoryId", "is required")
-	case !ok:
-		row.Problems.Add("categoryId", "must be a 64-bit integer")
+	row.ETag = strings.TrimSpace(field(c.etag))
+	row.Category = strings.Trim(unescapeFormula(field(c.category)), " ")
+	integer := func(column int, name string) *int64 {
+		text := strings.TrimSpace(field(column))
+		n, ok := parseInteger(text)
+		if text == "" {
+			return nil
+		}
+		if !ok {
+			row.Problems.Add(name, "must be a 64-bit integer")
+		}
+		return &n
 	}
-	row.CategoryID = n
+	if category := integer(c.categoryID, "categoryId"); category != nil {
+		row.CategoryID = *category
+	} else if row.ByName = true; row.Category == "" {
+		row.Problems.Add("categoryId", "is required")
+	}
+	row.ID = integer(c.id, "id")
 	return row
 }
 

@@ -12,15 +12,20 @@ func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)
 }
 
-// Append appends the line for one animal.
-func Append(to []byte, pet shop.Pet) []byte {
-	to = strconv.AppendInt(to, pet.ID, 10)
+// Append appends the line for one animal. The entity tag keeps its quotes. Without them, spreadsheet programs would
+// take a tag such as 12345678901234567890123456789e12 for a number and round it.
+func Append(to []byte, row shop.ExportRow) []byte {
+	to = strconv.AppendInt(to, row.ID, 10)
 	to = append(to, ',')
-	to = appendQuoted(to, escapeFormula(pet.Name))
+	to = appendQuoted(to, escapeFormula(row.Name))
 	to = append(to, ',')
-	to = strconv.AppendInt(to, pet.CategoryID, 10)
+	to = strconv.AppendInt(to, row.CategoryID, 10)
 	to = append(to, ',')
-	to = append(to, pet.Status...)
+	to = append(to, row.Status...)
+	to = append(to, ',')
+	to = appendQuoted(to, row.ETag())
+	to = append(to, ',')
+	to = appendQuoted(to, escapeFormula(row.Category))
 	return append(to, "\r\n"...)
 }
 

@@ -38,6 +38,12 @@ func (s *Server) NewDatabase(t testing.TB) string {
 	return s.newDatabase(t, "template1")
 }
 
+// NewDatabaseInEncoding is like NewDatabase, but the database stores text in the given encoding.
+func (s *Server) NewDatabaseInEncoding(t testing.TB, encoding string) string {
+	t.Helper()
+	return s.newDatabase(t, "template0 ENCODING '"+encoding+"' LC_COLLATE 'C' LC_CTYPE 'C'")
+}
+
 // NewDatabaseFrom is like NewDatabase, but the new database is a copy of one that fill has filled. fill runs
 // once for each name and must close its connections.
 func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string) error) string {

@@ -3,6 +3,7 @@ package pgtest
 import (
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -11,11 +12,11 @@ import (
 // Proxy forwards connections to a server and can cut or delay them. Its methods may be called concurrently.
 type Proxy struct {
 	listener net.Listener
-	server   string // the server's address as host:port
 	database *url.URL
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
+	server  string // the server's address as host:port
 	cut     bool
 	delay   time.Duration
 	changed chan struct{} // closed when the delay changes
@@ -75,7 +76,7 @@ func (p *Proxy) connect(client net.Conn) {
 	if p.isCut() {
 		return
 	}
-	server, err := net.DialTimeout("tcp", p.server, stuckTimeout)
+	server, err := net.DialTimeout("tcp", p.currentServer(), stuckTimeout)
 	if err != nil {
 		return
 	}
@@ -87,6 +88,20 @@ func (p *Proxy) connect(client net.Conn) {
 	defer p.remove(c)
 	p.running.Go(c.forwardRequests)
 	c.forwardResponses()
+}
+
+// Redirect makes the proxy forward new connections to another server, as a load balancer does after a
+// failover. Cut and Heal close the existing ones.
+func (p *Proxy) Redirect(to *Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = net.JoinHostPort("127.0.0.1", strconv.Itoa(to.port))
+}
+
+func (p *Proxy) currentServer() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server
 }
 
 func (p *Proxy) isCut() bool {

@@ -45,6 +45,21 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
+// StartAnotherCluster is like Start, but the server has a system identifier of its own. All other servers are
+// copies of one cluster.
+func StartAnotherCluster(t testing.TB) *Server {
+	t.Helper()
+	s, err := newServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.workspace.runCommand("", "find", s.data, "-mindepth", "1", "-delete"), s.workspace.initCluster(s.data)); err != nil {
+		t.Fatal(err)
+	}
+	s.launch(t)
+	return s
+}
+
 // Shared returns a server that all tests in this process share. It is for tests that need only a separate
 // database, which NewDatabase creates. Tests must not stop the shared server. It exits with the process.
 func Shared(t testing.TB) *Server {

@@ -40,6 +40,7 @@ func TestTakenPortIsAnError(t *testing.T) {
 
 func TestFindProgramsTakesTheNewest(t *testing.T) {
 	t.Setenv("PATH", "")
+	t.Setenv(programsVariable, "")
 	dir := t.TempDir()
 	if _, err := findPrograms(filepath.Join(dir, "*", "bin")); err == nil || !strings.Contains(err.Error(), "make test") {
 		t.Errorf("without PostgreSQL, the error is %v", err)
@@ -51,5 +52,9 @@ func TestFindProgramsTakesTheNewest(t *testing.T) {
 	}
 	if bin, err := findPrograms(filepath.Join(dir, "*", "bin")); bin != filepath.Join(dir, "17", "bin") {
 		t.Errorf("found %s, %v", bin, err)
+	}
+	t.Setenv(programsVariable, "/opt/postgres/bin")
+	if bin, err := findPrograms(filepath.Join(dir, "*", "bin")); bin != "/opt/postgres/bin" {
+		t.Errorf("with %s, found %s, %v", programsVariable, bin, err)
 	}
 }

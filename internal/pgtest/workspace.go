@@ -46,7 +46,7 @@ var openWorkspace = sync.OnceValues(func() (*workspace, error) {
 	if w.dir, err = os.MkdirTemp("", "animalstore-pgtest-"); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Chown(w.dir, w.uid, w.gid), w.startCleaner(), w.initTemplate()); err != nil {
+	if err := errors.Join(os.Chown(w.dir, w.uid, w.gid), w.startCleaner(), w.initCluster(w.template())); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(w.dir))
 	}
 	return w, nil
@@ -64,16 +64,16 @@ func (w *workspace) startCleaner() error {
 	return cmd.Start()
 }
 
-func (w *workspace) initTemplate() error {
-	template := w.template()
-	err := w.runCommand("", filepath.Join(w.bin, "initdb"), "-D", template, "--username=animalstore", "--auth=trust",
-		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+// initCluster creates a cluster with the database animalstore in a new or empty data directory.
+func (w *workspace) initCluster(data string) error {
+	err := w.runCommand("", filepath.Join(w.bin, "initdb"), "-D", data, "--username=animalstore", "--auth=trust",
+		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 	if err != nil {
 		return err
 	}
 	// No test needs the default database postgres, and renaming it is faster than creating another database.
 	return w.runCommand("ALTER DATABASE postgres RENAME TO animalstore",
-		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", template, "template1")
+		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", data, "template1")
 }
 
 func (w *workspace) template() string { return filepath.Join(w.dir, "template") }
@@ -114,10 +114,16 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return cmd
 }
 
-// findPrograms returns the directory that contains PostgreSQL's server programs. If initdb is in PATH, this
-// is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
+// programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
+const programsVariable = "ANIMALSTORE_TEST_POSTGRES"
+
+// findPrograms returns the directory that contains PostgreSQL's server programs. If programsVariable is set,
+// this is its value. If initdb is in PATH, this is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
 // pattern folders, because Debian does not put the server programs in PATH.
 func findPrograms(folders string) (string, error) {
+	if bin := os.Getenv(programsVariable); bin != "" {
+		return bin, nil
+	}
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		if initdb, err = filepath.EvalSymlinks(initdb); err == nil {
 			return filepath.Dir(initdb), nil

@@ -22,7 +22,7 @@ type Program struct {
 	Exited          chan struct{}
 	URL             string // the service's base URL without a path
 	Client          *http.Client
-	DatabaseMayFail bool // if true, logged "unavailable" errors do not fail the test
+	DatabaseMayFail bool // if true, logged errors of the database do not fail the test
 }
 
 // Serve starts the service on a free port and waits until it responds.
@@ -80,7 +80,7 @@ func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 		log := output.String()
 		checkForRaces(f.T, log)
 		for line := range strings.Lines(notReady.ReplaceAllString(log, "")) {
-			if strings.Contains(line, "level=ERROR") && !(p.DatabaseMayFail && strings.Contains(line, "unavailable: ")) {
+			if strings.Contains(line, "level=ERROR") && !(p.DatabaseMayFail && databaseError.MatchString(line)) {
 				f.T.Errorf("unexpected error in the log: %s", line)
 			}
 		}
@@ -90,6 +90,9 @@ func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 	})
 	return p
 }
+
+// databaseError matches the log lines for errors that a database causes.
+var databaseError = regexp.MustCompile(`unavailable: |msg="a database server was refused"`)
 
 // notReady matches the log line for a failed readiness check during shutdown, which is not an error.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)

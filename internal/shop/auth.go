@@ -18,7 +18,7 @@ func (p Principal) Actor() string {
 	case p.key.Name == "":
 		return ""
 	case p.key.ID == 0:
-		return "configured"
+		return configured
 	default:
 		return p.key.subject()
 	}

@@ -99,7 +99,7 @@ func (j *jumpingShop) wantOrders(t *testing.T) {
 	equal(t, "the order", must(j.Order(t.Context(), j.order.ID))(t), j.order)
 	_, err := j.PlaceOrder(t.Context(), shop.NewOrder{PetID: 2})
 	wantCode(t, err, shop.PetNotAvailable)
-	after := must(j.UpdateOrder(t.Context(), j.order.ID, shop.Approved, nil))(t)
+	after := must(j.UpdateOrder(t.Context(), j.order.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
 	if after.CreatedAt != j.order.CreatedAt || after.UpdatedAt.Before(j.order.UpdatedAt) {
 		t.Errorf("%+v became %+v", j.order, after)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -22,9 +23,11 @@ const (
 	NotFound             Code = "not_found"
 	PetNotFound          Code = "pet_not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	UnknownCategory      Code = "unknown_category"
 	InvalidTransition    Code = "invalid_transition"
 	PetNotAvailable      Code = "pet_not_available"
 	PetHasOpenOrder      Code = "pet_has_open_order"
+	PetExists            Code = "pet_exists"
 	CategoryInUse        Code = "category_in_use"
 	LastAdminKey         Code = "last_admin_key"
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use"
@@ -98,12 +101,17 @@ type problem struct{ member, reason string }
 // Add records why a member of the request body is invalid. The member "" stands for the whole body. Only the
 // first reason for each member is kept, because later ones are usually consequences of the first.
 func (p *Problems) Add(member, reason string) {
-	for _, known := range *p {
-		if known.member == member {
-			return
-		}
+	if !p.has(member) {
+		*p = append(*p, problem{member, reason})
 	}
-	*p = append(*p, problem{member, reason})
+}
+
+func (p Problems) has(member string) bool {
+	return slices.ContainsFunc(p, func(known problem) bool { return known.member == member })
+}
+
+func (p *Problems) remove(members ...string) {
+	*p = slices.DeleteFunc(*p, func(known problem) bool { return slices.Contains(members, known.member) })
 }
 
 // Merge adds the problems found by another check.

@@ -17,10 +17,12 @@ const (
 	PetCreated      EventType = "pet.created"
 	PetUpdated      EventType = "pet.updated"
 	PetDeleted      EventType = "pet.deleted"
+	PetRestored     EventType = "pet.restored"
 	CategoryCreated EventType = "category.created"
 	CategoryUpdated EventType = "category.updated"
 	CategoryDeleted EventType = "category.deleted"
 	OrderPlaced     EventType = "order.placed"
+	OrderUpdated    EventType = "order.updated" // the reference or the end of the hold
 	OrderApproved   EventType = "order.approved"
 	OrderDelivered  EventType = "order.delivered"
 	OrderCancelled  EventType = "order.cancelled"
@@ -36,8 +38,8 @@ const (
 // EventTypes returns all event types in the order in which they are documented.
 func EventTypes() []EventType {
 	return []EventType{
-		PetCreated, PetUpdated, PetDeleted, CategoryCreated, CategoryUpdated, CategoryDeleted,
-		OrderPlaced, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
+		PetCreated, PetUpdated, PetDeleted, PetRestored, CategoryCreated, CategoryUpdated, CategoryDeleted,
+		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
 	}
 }
@@ -56,6 +58,14 @@ func EventTypeProblem(t string) string {
 		return ""
 	}
 	return "must be one of " + joinWords(EventTypes(), ", ")
+}
+
+// ActorProblem explains why the name of an actor sent by a client is invalid. It returns "" if the name is valid.
+func ActorProblem(actor string) string {
+	if id, ok := keyOf(actor); actor == system || actor == configured || ok && id > 0 && actor == (Key{ID: id}).subject() {
+		return ""
+	}
+	return "must be keys/ID, such as keys/7, or " + configured + " or " + system
 }
 
 // NewEvent is an event to be written in the same transaction as the change that it reports. The store adds
@@ -107,14 +117,24 @@ func (s *Service) event(e StoredEvent) Event {
 type EventFilter struct {
 	Types   []EventType
 	Subject string
-	Public  bool // leave out the types that are not public
-	Newest  bool // return the newest events first instead of the oldest
+	Actor   string
+	Since   time.Time // the earliest time
+	Until   time.Time // the event's time is before this time
+	Public  bool      // leave out the types that are not public
+	Newest  bool      // return the newest events first instead of the oldest
 }
 
 // Matches reports whether the filter selects an event.
 func (f EventFilter) Matches(e StoredEvent) bool {
 	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
+		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
 		(!f.Public || e.Type.IsPublic())
+}
+
+// UsesSummaries reports whether summaries of events help to find those that match: if the filter has an actor or a
+// time, which no index finds.
+func (f EventFilter) UsesSummaries() bool {
+	return f.Actor != "" || !f.Since.IsZero() || !f.Until.IsZero()
 }
 
 // matches is like Matches, for an event in the form that clients see.
@@ -130,13 +150,15 @@ func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageR
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
 	}
-	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-		if page.After != nil {
-			if _, err := resumePosition(tx, *page.After); err != nil {
-				return Page[Event]{}, err
+	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
+		return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+			if page.After != nil {
+				if _, err := resumePosition(tx, *page.After); err != nil {
+					return Page[Event]{}, err
+				}
 			}
-		}
-		return s.events(tx, filter, page)
+			return s.events(tx, filter, page)
+		})
 	})
 }
 
@@ -208,6 +230,9 @@ type EventReader interface {
 	// follow, because the number of events that are compared with the filter is limited. Every event
 	// published later has a larger position.
 	Events(filter EventFilter, page PageRequest) (Page[StoredEvent], error)
+	// NewestEvent returns the newest event about a resource, even if it is not published yet, and whether there
+	// is one.
+	NewestEvent(subject string) (NewEvent, bool, error)
 	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
 	// greater than after and at most upTo. The result contains every day on which there was an event,
 	// oldest first.
@@ -218,6 +243,8 @@ type EventReader interface {
 	// EventHorizon returns the position of the last event that was removed because of its age, or 0 if
 	// none was removed.
 	EventHorizon() (int64, error)
+	// HasUnsummarizedEvents reports whether SummarizeEvents has anything to do.
+	HasUnsummarizedEvents() (bool, error)
 	// ResumePosition returns the position from which a reader must continue if a restore has undone the
 	// events up to the reader's position. It returns 0 if the reader's position is still valid.
 	ResumePosition(position int64) (int64, error)
@@ -229,6 +256,9 @@ type EventBookkeeping interface {
 	// report has been made. This ensures that the events of two successive changes are published in the
 	// order of the changes.
 	InsertEvents(...NewEvent) error
+	// SummarizeEvents stores the times and actors of blocks of events, so that a page whose filter has an actor
+	// or a time can skip blocks in which no event matches. It reports whether there may be more to do.
+	SummarizeEvents() (more bool, err error)
 	// RemoveEvents removes some of the oldest events from before the given time and reports whether there
 	// may be more to remove. If an event's time is after now, a wrong clock wrote it. Such an event is
 	// treated as if it were as old as the event that follows it.

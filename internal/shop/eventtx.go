@@ -21,6 +21,9 @@ var _ Mutations = (*eventTx)(nil)
 // run on the command line.
 const system = "system"
 
+// configured is the actor of changes made with the key from the configuration.
+const configured = "configured"
+
 type actorKey struct{}
 
 // WithPrincipal returns a context that makes the principal the actor of every change made with it.
@@ -110,6 +113,10 @@ func (tx *eventTx) DeletePet(pet Pet) error {
 	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
 }
 
+func (tx *eventTx) RestorePet(pet Pet) error {
+	return tx.record(tx.mutations.RestorePet(pet), PetRestored, pet, nil)
+}
+
 func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	if created, err = tx.mutations.EnsureCategories(ids...); err != nil || len(created) == 0 {
 		return nil, err
@@ -151,7 +158,15 @@ func (tx *eventTx) InsertOrder(order Order) (Order, error) {
 }
 
 func (tx *eventTx) UpdateOrder(before, after Order) error {
-	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvent(before, after), after, before)
+}
+
+// orderEvent returns the type of the event that reports a change of an order.
+func orderEvent(before, after Order) EventType {
+	if after.Status == before.Status {
+		return OrderUpdated
+	}
+	return orderEvents[after.Status]
 }
 
 func (tx *eventTx) InsertKey(key Key) (Key, error) {

@@ -5,10 +5,26 @@ import (
 	"time"
 )
 
+// ExportRow is one animal in an export, together with what an import needs to update the animal.
+type ExportRow struct {
+	Pet
+	Category string // the name of the animal's category, or "" if it has none
+}
+
+// AppendJSON appends the animal's JSON to text, with its entity tag and, if it has one, the name of its category.
+func (r ExportRow) AppendJSON(text []byte) []byte {
+	text = r.Pet.AppendJSON(text)
+	text = appendQuoted(append(text[:len(text)-1], `,"etag":`...), r.ETag())
+	if r.Category != "" {
+		text = appendQuoted(append(text, `,"category":`...), r.Category)
+	}
+	return append(text, '}')
+}
+
 // ExportPets passes all animals to emit in batches, oldest first, and stops when emit returns an error.
 // Animals added during the export are left out. An animal that does not change during the export is passed
 // exactly once. No transaction is open while emit runs.
-func (s *Service) ExportPets(ctx context.Context, emit func([]Pet) error) error {
+func (s *Service) ExportPets(ctx context.Context, emit func([]ExportRow) error) error {
 	ctx = WithRetryBudget(ctx, exportBudget)
 	newest, err := s.ListPets(ctx, PetList{PageRequest: PageRequest{Limit: 1}})
 	if err != nil || len(newest.Items) == 0 {
@@ -17,20 +33,44 @@ func (s *Service) ExportPets(ctx context.Context, emit func([]Pet) error) error 
 	last := newest.Items[0].ID
 	page := PageRequest{Limit: exportPage}
 	for {
-		pets, err := heavyRead(ctx, s, func() ([]Pet, error) {
-			return readCurrent(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, page) })
+		rows, err := heavyRead(ctx, s, func() ([]ExportRow, error) {
+			return readCurrent(ctx, s, func(tx ReadTx) ([]ExportRow, error) { return exportRows(tx, last, page) })
 		})
-		if err != nil || len(pets) == 0 {
+		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if err := emit(pets); err != nil {
+		if err := emit(rows); err != nil {
 			return err
 		}
-		if len(pets) < page.Limit {
+		if len(rows) < page.Limit {
 			return nil
 		}
-		page.After = &pets[len(pets)-1].ID
+		page.After = &rows[len(rows)-1].ID
 	}
+}
+
+// exportRows reads one page of animals and the names of their categories.
+func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
+	pets, err := tx.PetsUpTo(last, page)
+	if err != nil {
+		return nil, err
+	}
+	rows, names := make([]ExportRow, len(pets)), map[int64]string{}
+	var ids []int64
+	for i, pet := range pets {
+		rows[i].Pet = pet
+		if _, known := names[pet.CategoryID]; !known {
+			names[pet.CategoryID], ids = "", append(ids, pet.CategoryID)
+		}
+	}
+	categories, err := tx.CategoriesByID(ids)
+	for _, category := range categories {
+		names[category.ID] = category.Name
+	}
+	for i := range rows {
+		rows[i].Category = names[rows[i].CategoryID]
+	}
+	return rows, err
 }
 
 const (

@@ -30,11 +30,33 @@ func expireDueHold(tx *eventTx, id int64) error {
 	return err
 }
 
+// expireDueHolds does the same for several animals.
+func expireDueHolds(tx *eventTx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
+	orders, err := tx.OpenOrders(ids)
+	for _, order := range orders {
+		if order.holdIsOver(now) {
+			if _, err := expireOrder(tx, order, now); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
 // expireOrder expires an order whose hold is due. The actor is always system, no matter which request
 // discovered that the hold was due.
 func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
 	err = tx.asSystem(func() error {
-		expired, err = advanceOrder(tx, order, Expired, now)
+		after := order
+		after.Status, after.HoldExpiresAt = Expired, time.Time{}
+		expired, err = replaceOrder(tx, order, after, now)
 		return err
 	})
 	return expired, err

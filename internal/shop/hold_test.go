@@ -22,7 +22,7 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 	}
 	update := func(to shop.OrderStatus, want shop.Code) func(*testing.T, *shoptest.Shop) {
 		return func(t *testing.T, s *shoptest.Shop) {
-			_, err := s.UpdateOrder(t.Context(), 1, to, nil)
+			_, err := s.UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(to)}, nil)
 			wantCode(t, err, want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 			equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1})
 		},
 		"export": func(t *testing.T, s *shoptest.Shop) {
-			check(t, s.ExportPets(t.Context(), func(pets []shop.Pet) error {
+			check(t, s.ExportPets(t.Context(), func(pets []shop.ExportRow) error {
 				if len(pets) != 1 || pets[0].Status != shop.Available {
 					t.Errorf("the export has %+v, want one available animal", pets)
 				}
@@ -58,6 +58,10 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 		"approve": update(shop.Approved, shop.InvalidTransition),
 		"cancel":  update(shop.Cancelled, shop.InvalidTransition),
 		"expire":  update(shop.Expired, ""),
+		"change the reference": func(t *testing.T, s *shoptest.Shop) {
+			_, err := s.UpdateOrder(t.Context(), 1, shop.OrderChange{Reference: new("late")}, nil)
+			wantCode(t, err, shop.InvalidTransition)
+		},
 		"order again": func(t *testing.T, s *shoptest.Shop) {
 			must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1}))(t)
 		},
@@ -120,7 +124,7 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 			order := must(nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)}))(t)
 			equal(t, "the hold", order.HoldExpiresAt.Sub(order.CreatedAt), hold)
 		}
-		must(nodes[1].UpdateOrder(t.Context(), 1, shop.Approved, nil))(t)
+		must(nodes[1].UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
 		time.Sleep(hold - animals*7*time.Millisecond)
 		equal(t, "the inventory before the end", stored(), shop.Inventory{Pending: animals})
 		time.Sleep(143 * 7 * time.Millisecond)

@@ -17,22 +17,33 @@ const (
 	MaxImportRow = 64 << 10
 )
 
-// ImportRow is one row of an import. Each row describes one animal.
+// ImportRow is one row of an import. Each row describes one animal as it is to be.
 type ImportRow struct {
-	Line int // the line number in the uploaded file, starting at 1
+	Line int    // the line number in the uploaded file, starting at 1
+	ID   *int64 // the animal to update, or nil to create one
+	ETag string // the animal's entity tag when the file was exported, with or without quotes; "" if there is none
 	NewPet
+	Category string   // the name of the category, or "" if the row has none
+	ByName   bool     // whether only Category names the category, and CategoryID is not set
 	Problems Problems // the reasons why the row is invalid; empty if it is valid
 }
 
 // unreadable reports whether the row as a whole could not be parsed. If so, the values of its other fields
 // are meaningless.
-func (r ImportRow) unreadable() bool {
-	return slices.ContainsFunc(r.Problems, func(p problem) bool { return p.member == "" })
+func (r ImportRow) unreadable() bool { return r.Problems.has("") }
+
+// ImportOptions says what an import does.
+type ImportOptions struct {
+	Upsert bool // whether rows that have an id update the animal with that id; otherwise ids are ignored
+	DryRun bool // whether the import only checks the rows and counts what it would do
 }
 
-// ImportResult contains the number of animals created by an import.
+// ImportResult contains the number of animals that an import created and changed.
 type ImportResult struct {
 	Created int `json:"created"`
+	Updated int `json:"updated"` // does not count animals that are as the file describes them
+	// IgnoredIDs is the number of rows whose id is ignored. Only a dry run reports it.
+	IgnoredIDs int `json:"ignoredIds,omitzero"`
 }
 
 const (
@@ -43,46 +54,63 @@ const (
 	maxReportedRows = 20
 )
 
-// ImportPets adds either all animals in an import or, if any row is invalid, none. A dry run only checks the
-// rows. If rows are invalid, ImportPets fails with validation_failed and lists the first of them by line
-// number. If there are too many rows, it fails with payload_too_large.
-func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (ImportResult, error) {
+// ImportPets creates and updates either all animals in an import or, if any row is invalid, none. A dry run only
+// checks the rows. If rows are invalid, ImportPets fails with validation_failed and lists the first of them by
+// line number. If there are too many rows, it fails with payload_too_large.
+func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options ImportOptions) (ImportResult, error) {
 	if len(rows) > MaxImport {
 		return ImportResult{}, errImportTooLarge()
 	}
-	valid := mergeProblems(rows)
+	ignored, valid := prepareRows(rows, options.Upsert)
 	ctx = WithRetryBudget(ctx, importBudget)
-	if !valid || dryRun && idempotentRequestOf(ctx) == nil {
-		return heavyRead(ctx, s, func() (ImportResult, error) {
-			return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
-		})
+	if !valid || options.DryRun && idempotentRequestOf(ctx) == nil {
+		plan, err := s.previewImport(ctx, rows)
+		if err == nil {
+			err = plan.err()
+		}
+		if err != nil {
+			return ImportResult{}, err
+		}
+		return plan.result(ignored), nil
 	}
-	pets := make([]NewPet, len(rows))
-	for i, row := range rows {
-		pets[i] = row.NewPet
+	if options.Upsert {
+		// Most holds that are due expire here, and not one by one in the transaction of the import.
+		if err := s.ExpireHolds(ctx); err != nil {
+			return ImportResult{}, err
+		}
 	}
 	return write(ctx, s, func(tx *eventTx) (ImportResult, error) {
-		if err := s.checkImport(tx, rows); err != nil || dryRun {
+		if err := expireDueHolds(tx, idsOf(rows)); err != nil {
 			return ImportResult{}, err
 		}
-		if _, err := tx.EnsureCategories(categoriesOf(rows)...); err != nil {
+		plan, err := s.planImport(tx, rows)
+		if err == nil {
+			err = plan.err()
+		}
+		if err != nil {
 			return ImportResult{}, err
 		}
-		_, err := tx.InsertPets(pets...)
-		return ImportResult{Created: len(pets)}, err
+		if options.DryRun {
+			return plan.result(ignored), nil
+		}
+		return plan.result(0), plan.apply(tx)
 	})
 }
 
-// CheckImport returns the invalid rows of an import, each with all of its problems. It writes nothing. It
-// fails with payload_too_large if there are too many rows.
-func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRow, error) {
+// CheckImport returns the invalid rows of an import, each with all of its problems, and what the import would do
+// without them. It writes nothing. It fails with payload_too_large if there are too many rows.
+func (s *Service) CheckImport(ctx context.Context, rows []ImportRow, upsert bool) (invalid []ImportRow, result ImportResult, err error) {
 	if len(rows) > MaxImport {
-		return nil, errImportTooLarge()
+		return nil, ImportResult{}, errImportTooLarge()
 	}
-	mergeProblems(rows)
-	ctx = WithRetryBudget(ctx, importBudget)
-	return heavyRead(ctx, s, func() ([]ImportRow, error) {
-		return read(ctx, s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
+	ignored, _ := prepareRows(rows, upsert)
+	plan, err := s.previewImport(WithRetryBudget(ctx, importBudget), rows)
+	return plan.invalid, plan.result(ignored), err
+}
+
+func (s *Service) previewImport(ctx context.Context, rows []ImportRow) (importPlan, error) {
+	return heavyRead(ctx, s, func() (importPlan, error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (importPlan, error) { return s.planImport(tx, rows) })
 	})
 }
 
@@ -90,73 +118,58 @@ func errImportTooLarge() error {
 	return Errorf(PayloadTooLarge, "The import has more than %[1]d animals; send at most %[1]d at once.", MaxImport)
 }
 
-// mergeProblems validates the animals and adds their problems to those found while parsing. It reports
-// whether every row is valid.
-func mergeProblems(rows []ImportRow) (valid bool) {
+// prepareRows validates the animals and adds their problems to those found while parsing. Unless the import is an
+// upsert, it removes the ids and counts the rows that had one. It reports whether every row is valid.
+func prepareRows(rows []ImportRow, upsert bool) (ignored int, valid bool) {
 	valid = true
 	for i := range rows {
-		if !rows[i].unreadable() {
-			rows[i].Problems.Merge(rows[i].NewPet.Problems())
+		row := &rows[i]
+		if !upsert {
+			if row.ID != nil || row.Problems.has("id") {
+				ignored++
+			}
+			row.ID, row.ETag = nil, ""
+			row.Problems.remove("id", "etag")
 		}
-		valid = valid && len(rows[i].Problems) == 0
-	}
-	return valid
-}
-
-// invalidRows returns the rows that have problems. In addition to the problems that are already known, it
-// checks the categories if Options.KnownCategories is set.
-func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow, err error) {
-	var known []int64
-	if s.knownCategories {
-		categories, err := tx.CategoriesByID(categoriesOf(rows))
-		if err != nil {
-			return nil, err
-		}
-		for _, category := range categories {
-			known = append(known, category.ID)
-		}
-		slices.Sort(known)
-	}
-	for _, row := range rows {
-		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
-		if s.knownCategories && !row.unreadable() {
-			if _, found := slices.BinarySearch(known, row.CategoryID); !found {
-				row.Problems.Add("categoryId", unknownCategory)
+		if !row.unreadable() {
+			row.Status = Status(strings.ToLower(string(row.Status)))
+			row.Problems.Merge(row.NewPet.Problems())
+			if row.Category != "" {
+				if reason := TextProblem(row.Category); reason != "" {
+					row.Problems.Add("category", reason)
+				}
 			}
 		}
-		if len(row.Problems) > 0 {
-			invalid = append(invalid, row)
+		valid = valid && len(row.Problems) == 0
+	}
+	return ignored, valid
+}
+
+// idsOf returns the ids of the animals that the rows update.
+func idsOf(rows []ImportRow) (ids []int64) {
+	for _, row := range rows {
+		if row.ID != nil {
+			ids = append(ids, *row.ID)
 		}
-	}
-	return invalid, nil
-}
-
-// checkImport fails with validation_failed if any row is invalid.
-func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
-	invalid, err := s.invalidRows(tx, rows)
-	if err != nil || len(invalid) == 0 {
-		return err
-	}
-	reported := []string{}
-	for _, row := range invalid[:min(len(invalid), maxReportedRows)] {
-		reported = append(reported, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
-	}
-	switch {
-	case len(invalid) == 1:
-		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
-	case len(invalid) > maxReportedRows:
-		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", len(invalid), maxReportedRows, strings.Join(reported, "; "))
-	}
-	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(invalid), strings.Join(reported, "; "))
-}
-
-// categoriesOf returns the distinct category ids of the rows in ascending order. Because all imports lock
-// categories in this order, they cannot deadlock.
-func categoriesOf(rows []ImportRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.CategoryID
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// err fails with validation_failed if any row is invalid.
+func (p importPlan) err() error {
+	if len(p.invalid) == 0 {
+		return nil
+	}
+	reported := []string{}
+	for _, row := range p.invalid[:min(len(p.invalid), maxReportedRows)] {
+		reported = append(reported, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
+	}
+	switch {
+	case len(p.invalid) == 1:
+		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
+	case len(p.invalid) > maxReportedRows:
+		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", len(p.invalid), maxReportedRows, strings.Join(reported, "; "))
+	}
+	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(p.invalid), strings.Join(reported, "; "))
 }

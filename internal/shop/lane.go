@@ -23,6 +23,9 @@ func (f PetFilter) isHeavy() bool { return f.Query != "" }
 // isHeavy is like that of PetFilter.
 func (l OrderList) isHeavy() bool { return l.Query != "" }
 
+// isHeavy is like that of PetFilter.
+func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
+
 // heavyRead runs fn, which reads from the store, in the lane for heavy reads: searches, exports, counts, checks
 // of imports, and replays of events. It fails with unavailable or rate_limited if fn gets no place in time.
 func heavyRead[T any](ctx context.Context, s *Service, fn func() (T, error)) (T, error) {

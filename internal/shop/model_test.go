@@ -31,6 +31,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"delete pet":      func(t *rapid.T) { m.deletePet(t, m.somePet(t)) },
 			"place order":     func(t *rapid.T) { m.placeOrder(t, m.somePet(t)) },
 			"update order":    func(t *rapid.T) { m.updateOrder(t, m.someOrder(t), draw(t, "to", shop.OrderStatuses()...)) },
+			"change order":    func(t *rapid.T) { m.changeOrder(t, m.someOrder(t)) },
 			"advance order":   func(t *rapid.T) { m.updateOrder(t, m.someOrder(t), draw(t, "to", shop.Approved, shop.Delivered)) },
 			"create category": m.createCategory,
 			"put category":    m.putCategory,
@@ -183,7 +184,7 @@ func (m *model) placeOrder(t *rapid.T, id int64) {
 
 func (m *model) updateOrder(t *rapid.T, id int64, to shop.OrderStatus) {
 	allowed := []string{"placed→approved", "approved→delivered", "placed→cancelled", "approved→cancelled"}
-	_, err := m.s.UpdateOrder(t.Context(), id, to, nil)
+	_, err := m.s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: new(to)}, nil)
 	switch order := m.orders[id]; {
 	case order == nil:
 		wantCode(t, err, shop.NotFound)
@@ -194,6 +195,32 @@ func (m *model) updateOrder(t *rapid.T, id int64, to shop.OrderStatus) {
 	default:
 		wantCode(t, err, "")
 		m.advance(order, to)
+	}
+}
+
+func (m *model) changeOrder(t *rapid.T, id int64) {
+	change := shop.OrderChange{}
+	if rapid.Bool().Draw(t, "reference") {
+		change.Reference = new(draw(t, "reference", "", drawName(t)))
+	}
+	if rapid.Bool().Draw(t, "hold") {
+		change.HoldExpiresAt = new(m.s.Clock.Now().Add(time.Duration(draw(t, "hours", 80, 2, 50)) * time.Hour).UTC().Truncate(time.Microsecond))
+	}
+	_, err := m.s.UpdateOrder(t.Context(), id, change, nil)
+	switch order := m.orders[id]; {
+	case order == nil:
+		wantCode(t, err, shop.NotFound)
+	case change.HoldExpiresAt != nil && order.Status != shop.Placed,
+		change.Reference != nil && *change.Reference != order.Reference && !isOpen(order):
+		wantCode(t, err, shop.InvalidTransition)
+	default:
+		wantCode(t, err, "")
+		if change.Reference != nil {
+			order.Reference = *change.Reference
+		}
+		if change.HoldExpiresAt != nil {
+			order.HoldExpiresAt = *change.HoldExpiresAt
+		}
 	}
 }
 

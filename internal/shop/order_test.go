@@ -48,10 +48,10 @@ func TestOrderTransitions(t *testing.T) {
 		for _, to := range shop.OrderStatuses() {
 			order := placeHold(t, s)
 			for _, step := range way {
-				must(s.UpdateOrder(t.Context(), order.ID, step, nil))(t)
+				must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(step)}, nil))(t)
 			}
 			before := must(s.Pet(t.Context(), order.PetID))(t)
-			moved, err := s.UpdateOrder(t.Context(), order.ID, to, nil)
+			moved, err := s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(to)}, nil)
 			after := must(s.Pet(t.Context(), order.PetID))(t)
 			want, possible := allowed[from][to]
 			if possible && (err != nil || moved.Status != to || after.Status != want) {
@@ -111,12 +111,15 @@ func TestEveryChangeRecordsItsEvents(t *testing.T) {
 		want("pet.updated pets/1")(s.UpdatePet(ctx, 1, rename, nil))
 		want()(s.UpdatePet(ctx, 1, rename, nil)) // changes nothing
 		want("order.placed store/orders/1", "pet.updated pets/1")(s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}))
-		want("order.cancelled store/orders/1", "pet.updated pets/1")(s.UpdateOrder(ctx, 1, shop.Cancelled, nil))
+		want("order.updated store/orders/1")(s.UpdateOrder(ctx, 1, shop.OrderChange{Reference: new("desk 2")}, nil))
+		want("order.cancelled store/orders/1", "pet.updated pets/1")(s.UpdateOrder(ctx, 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil))
 		want("order.placed store/orders/2", "pet.updated pets/1")(s.PlaceOrder(ctx, shop.NewOrder{PetID: 1}))
-		want("order.approved store/orders/2")(s.UpdateOrder(ctx, 2, shop.Approved, nil))
-		want("order.delivered store/orders/2", "pet.updated pets/1")(s.UpdateOrder(ctx, 2, shop.Delivered, nil))
+		want("order.approved store/orders/2")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Approved)}, nil))
+		want("order.delivered store/orders/2", "pet.updated pets/1")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Delivered)}, nil))
 		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
-		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, false))
+		want("pet.restored pets/1")(s.RestorePet(ctx, 1))
+		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
+		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, shop.ImportOptions{}))
 		want("category.created categories/1")(s.CreateCategory(ctx, "Birds"))
 		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, shop.PutCondition{}))
 		want("category.deleted categories/1")(nil, s.DeleteCategory(ctx, 1, nil))
@@ -147,7 +150,7 @@ func TestUnknownCategoriesAreRefused(t *testing.T) {
 			{Line: 3, NewPet: shop.NewPet{Name: "Mia", CategoryID: unknown}},
 			{Line: 4, NewPet: shop.NewPet{CategoryID: unknown, Status: "gone"}},
 		}
-		_, err = s.ImportPets(t.Context(), rows, dryRun)
+		_, err = s.ImportPets(t.Context(), rows, shop.ImportOptions{DryRun: dryRun})
 		wantCode(t, err, shop.ValidationFailed)
 		equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
 			"line 3: categoryId must be the id of an existing category; line 4: name must have 1 to 200 characters, not 0, "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,13 +41,14 @@ func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
+// webhookURL describes the URLs of webhooks, as the OpenAPI document does: a host, and optionally a port, a path and a query.
+var webhookURL = regexp.MustCompile("^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\\[[%.0-9:A-Za-z-]+\\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\\?[!$-;=?-~]*)?$")
+
 // isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
 // request line.
 func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
-		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
+	return err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u)
 }
 
 // hasValidPort reports whether a URL has either no port or a port from 1 to 65535.

@@ -161,7 +161,7 @@ func TestWebhookURLs(t *testing.T) {
 		"", "example.com", "//example.com", "ftp://example.com/", "https:example.com", "https:///hook", "https://me:pass@example.com/",
 		"https://example.com/#part", "https://example.com/a b", "https://example.com/ä", "https://ä.example/", "https://example.com:/",
 		"https://example.com:0/", "https://example.com:65536/", "https://exa<mple.com/", "https://example.com/%zz",
-		"HTTPS://example.com/", "https://example.com/" + strings.Repeat("a", 1981),
+		"HTTPS://example.com/", "https://example.com]/", "https://[::1]example.com/", "https://example.com/" + strings.Repeat("a", 1981),
 	} {
 		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err == nil || !strings.Contains(err.Error(), "url") {
 			t.Errorf("%q: %v", url, err)

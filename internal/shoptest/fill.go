@@ -35,7 +35,24 @@ func Fill(ctx context.Context, database string, animals int, animal func(id int6
 			return err
 		}
 	}
-	return IndexSearch(ctx, store)
+	return errors.Join(IndexSearch(ctx, store), SummarizeEvents(ctx, store))
+}
+
+// SummarizeEvents summarizes all events, as the service does in the background.
+func SummarizeEvents(ctx context.Context, store shop.Store) error {
+	if err := store.Publish(ctx); err != nil {
+		return err
+	}
+	for more := true; more; {
+		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
+			more, err = tx.SummarizeEvents()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // IndexSearch adds all animals to the search index. Otherwise the service would do so while it is measured.

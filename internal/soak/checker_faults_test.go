@@ -65,6 +65,11 @@ func newValidHistory() *historyBuilder {
 		become(client.PetPending)
 		h.operation("place "+subject, subject, done)
 		h.operation("place too late "+subject, "", refused)
+		renamed := order
+		renamed.Reference = "changed " + subject
+		h.event(client.EventOrderUpdated, subject, renamed, order)
+		h.operation("order.updated "+renamed.Reference, subject, done)
+		order = renamed
 		for _, to := range []client.OrderStatus{client.OrderApproved, client.OrderDelivered} {
 			previous := order
 			order.Status = to
@@ -114,12 +119,17 @@ func TestSoakCheckerFindsFaults(t *testing.T) {
 		"another animal is changed": {`"rename Max" was acknowledged as pets/9`, func(h *historyBuilder) { h.find("rename Max").subject = "pets/9" }},
 		"an animal is added twice":  {`"add Rex" happened 2 times`, func(h *historyBuilder) { h.add(3, "Rex") }},
 		"an id is used again":       {"adds animal 2, an ID that was used before", func(h *historyBuilder) { h.add(2, "Bob") }},
-		"no client sent it":         {`"add Eve" happened as event 18, but no client sent it`, func(h *historyBuilder) { h.add(3, "Eve") }},
+		"no client sent it":         {`"add Eve" happened as event 20, but no client sent it`, func(h *historyBuilder) { h.add(3, "Eve") }},
 		"a refused operation happens": {`"place too late store/orders/1" happened 1 times`,
 			func(h *historyBuilder) { h.event(client.EventOrderPlaced, "store/orders/3", late, nil) }},
+		"a closed order is changed": {"changes order", func(h *historyBuilder) {
+			changed := h.orders[1]
+			changed.Reference = "too late store/orders/1"
+			h.event(client.EventOrderUpdated, "store/orders/2", changed, h.orders[1])
+		}},
 		"a sold animal is sold": {"sells {ID:1 Name:Max CategoryID:1 Status:sold",
 			func(h *historyBuilder) { h.event(client.EventOrderPlaced, "store/orders/3", late, nil) }},
-		"the feed is not sorted by ID": {"event 1 comes after 17", func(h *historyBuilder) { h.events = append(h.events[1:], h.events[0]) }},
+		"the feed is not sorted by ID": {"event 1 comes after 19", func(h *historyBuilder) { h.events = append(h.events[1:], h.events[0]) }},
 		"the feed contradicts real time": {`"add Tom" was acknowledged before "name cats" was sent`,
 			func(h *historyBuilder) { h.find("add Tom").responded = 1 }},
 		"an animal is missing": {"got {ID:0", func(h *historyBuilder) { h.pets = nil }},

@@ -71,7 +71,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	type actions []func(context.Context)
-	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory}, 4),
+	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder}, 4),
 		slices.Repeat(actions{c.changePet, c.advanceOrder, c.read}, 6), slices.Repeat(actions{c.addPet, c.placeOrder}, 9))
 	for ctx.Err() == nil {
 		c.turn++
@@ -296,6 +296,26 @@ func (c *soakClient) advanceOrder(ctx context.Context) {
 	}, client.CodeInvalidTransition) && order.Status == client.OrderApproved {
 		c.orders = append(c.orders, order)
 	}
+}
+
+// changeOrder changes the reference of one of the client's orders and extends its hold if it still has one.
+func (c *soakClient) changeOrder(ctx context.Context) {
+	if len(c.orders) == 0 {
+		return
+	}
+	order := &c.orders[c.rng.IntN(len(c.orders))]
+	update := client.OrderUpdate{Reference: new(c.uniqueName("reference"))}
+	if order.Status == client.OrderPlaced {
+		update.HoldExpiresAt = new(order.HoldExpiresAt.Add(time.Second))
+	}
+	op := &operation{eventKey: fmt.Sprint(client.EventOrderUpdated, " ", *update.Reference)}
+	c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
+		after, err := c.api.UpdateOrder(ctx, order.ID, update)
+		if err == nil {
+			*order = after
+		}
+		return order.ID, err
+	}, client.CodeInvalidTransition, client.CodeValidationFailed)
 }
 
 // importPets imports several animals in one request, which must create either all of them or none.

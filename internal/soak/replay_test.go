@@ -104,6 +104,11 @@ func (r *replay) applyPet(e client.Event, current, previous *client.Pet) (key st
 		r.report("event %s has an animal in category %d, which does not exist", e.ID, current.CategoryID)
 	}
 	switch {
+	case e.Type == client.EventPetRestored:
+		if !r.usedIDs[current.ID] {
+			r.report("event %s restores animal %d, which never existed", e.ID, current.ID)
+		}
+		return "restore " + e.Subject
 	case previous == nil:
 		if r.usedIDs[current.ID] {
 			r.report("event %s adds animal %d, an ID that was used before", e.ID, current.ID)
@@ -142,6 +147,12 @@ var orderTransitions = map[client.OrderStatus]struct {
 }
 
 func (r *replay) applyOrder(e client.Event, current client.Order, previous *client.Order) (key string) {
+	if e.Type == client.EventOrderUpdated {
+		if previous == nil || current.Status != previous.Status || current.PetID != previous.PetID || r.holds[current.PetID] != current.ID {
+			r.report("event %s changes order %+v to %+v", e.ID, previous, current)
+		}
+		return string(e.Type) + " " + current.Reference
+	}
 	transition := orderTransitions[current.Status]
 	if string(e.Type) != "order."+string(current.Status) {
 		r.report("event %s is %s of an order that is %s", e.ID, e.Type, current.Status)

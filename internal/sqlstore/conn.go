@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -25,9 +26,12 @@ const (
 type Conn struct {
 	Engine  string // SQLite or Postgres
 	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
-	runner  runner
-	close   func()
-	uri     string // the URI of the SQLite file; empty for a PostgreSQL server
+	// LostTimeline says which part of its history the server has lost, if a node has noticed that. Only
+	// OpenReadOnly sets it.
+	LostTimeline error
+	runner       runner
+	close        func()
+	uri          string // the URI of the SQLite file; empty for a PostgreSQL server
 }
 
 func connToFile(c *sqliteConn) *Conn {
@@ -37,7 +41,7 @@ func connToFile(c *sqliteConn) *Conn {
 func connToServer(ctx context.Context, config *pgx.ConnConfig) (*Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, openError(err)
 	}
 	return &Conn{Engine: Postgres, runner: pgxRunner{conn}, close: func() { conn.Close(context.Background()) }}, nil
 }
@@ -105,12 +109,16 @@ func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ValidateConnect = nil // a standby server is sufficient for reading
+	// A standby server is sufficient for reading.
+	config.ValidateConnect = func(_ context.Context, conn *pgconn.PgConn) error { return checkServer(conn) }
 	c, err := connToServer(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the database: %w", err)
+		return nil, err
 	}
-	if c.Version, err = postgresVersion(ctx, c.runner); err != nil {
+	if c.Version, err = postgresVersion(ctx, c.runner); err == nil && c.Version > 0 {
+		c.LostTimeline, err = lostTimeline(ctx, c.runner)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -22,6 +22,8 @@ const (
 	busy           errorKind = "busy"
 	conflict       errorKind = "conflict"
 	unreachable    errorKind = "away"
+	unsuitable     errorKind = "unsuitable"
+	lostHistory    errorKind = "timeline"
 	timedOut       errorKind = "timeout"
 	unknownOutcome errorKind = "unknown_outcome"
 	otherError     errorKind = "other"
@@ -38,6 +40,8 @@ var readyMessages = map[errorKind]string{
 	busy:           "The database is busy, or accepts no more connections.",
 	conflict:       "The database is busy: concurrent writes conflict.",
 	unreachable:    "The database cannot be reached.",
+	unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
+	lostHistory:    "The database server has lost a part of its history, or is another one than before, so it is not used; the log has the error.",
 	timedOut:       "The database takes too long to respond.",
 	unknownOutcome: "The connection to the database broke during a write.",
 	otherError:     "The database refused a statement; the log has the error.",
@@ -64,6 +68,10 @@ func classify(err error) errorKind {
 		return replaced
 	case errors.Is(err, errReadOnly):
 		return readOnly
+	case isUnsuitable(err):
+		return unsuitable
+	case isLostTimeline(err):
+		return lostHistory
 	}
 	switch primaryCode(err) {
 	case sqlite.ResultReadOnly:

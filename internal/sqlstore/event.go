@@ -46,6 +46,13 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 	found, after := []shop.StoredEvent{}, page.After
 	compared, batch := 0, page.Limit+1
 	for {
+		if filter.UsesSummaries() && !filter.Newest {
+			next, err := t.skipEvents(filter, after)
+			if err != nil {
+				return shop.Page[shop.StoredEvent]{}, err
+			}
+			after = next
+		}
 		query, args := eventsQuery(t.dialect, filter, shop.PageRequest{Limit: batch, After: after})
 		events, err := all(t, scanEvent, query, args...)
 		if err != nil {
@@ -106,6 +113,17 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
+// NewestEvent looks into the inbox first, because its events are newer than those in the feed.
+func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
+	for _, table := range slices.Compact([]string{t.dialect.inbox, "events"}) {
+		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
+		if err != nil || found {
+			return event.NewEvent, found, err
+		}
+	}
+	return shop.NewEvent{}, false, nil
+}
+
 // DailyStats returns, for each day, how many pets were created and how many were sold. It counts the events
 // with positions greater than after and up to upTo.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
@@ -159,7 +177,11 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	if err != nil || len(removed) == 0 {
 		return false, err
 	}
-	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
+	horizon := slices.Max(removed)
+	if err := t.exec("DELETE FROM event_blocks WHERE last_id <= $1", horizon); err != nil {
+		return false, err
+	}
+	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(horizon, 10))
 }
 
 // removeOldest removes rows that are older than the given time. It proceeds in the order of the ids and stops

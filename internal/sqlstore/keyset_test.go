@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -37,6 +38,15 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 		"types": {Types: []shop.EventType{shop.PetDeleted, shop.PetCreated}},
 	} {
 		queries["events by "+name] = newPageQuery(eventsQuery(d, filter, page))
+	}
+	after, at := int64(0), time.UnixMicro(25_000).UTC()
+	if page.After != nil {
+		after = *page.After
+	}
+	for name, filter := range map[string]shop.EventFilter{
+		"since": {Since: at}, "until": {Until: at}, "actor": {Actor: "keys/7"}, "all of them": {Since: at, Until: at.Add(time.Second), Actor: "keys/7"},
+	} {
+		queries["event_blocks by "+name] = newPageQuery(blocksQuery(filter, after))
 	}
 	for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
 		for hook := range int64(3) {
@@ -127,13 +137,16 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		`INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 			SELECT CASE WHEN n < 20000 THEN 1 ELSE 2 END, 'm', 'pet.created',
 			CASE WHEN n < 10000 THEN 'failed' ELSE 'succeeded' END, '[]', 0, '{}' FROM generate_series(1, 30000) AS n`,
+		`INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors)
+			SELECT n * 1024, (n - 1) * 1024, n, n, ' keys/1 system ' FROM generate_series(1, 60000) AS n`,
 		"ANALYZE")
 	for _, after := range []*int64{nil, new(int64(20_050)), new(int64(29_990))} {
 		for name, query := range pageQueries(postgresDialect(nil), shop.PageRequest{Limit: 21, After: after}) {
 			plan := strings.Join(pgtest.Column[string](db, "EXPLAIN ANALYZE "+query.text, query.args...), "\n")
 			for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
 				merged := bad == "Sort" && strings.HasPrefix(name, "events by type") // a short page for each type
-				if !merged && strings.Contains(plan, bad) {
+				filtered := bad == "Removed by Filter" && strings.HasPrefix(name, "event_blocks")
+				if !merged && !filtered && strings.Contains(plan, bad) {
 					t.Errorf("%s: %s:\n%s\n%s", name, bad, query.text, plan)
 				}
 			}

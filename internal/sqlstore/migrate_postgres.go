@@ -38,9 +38,14 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 	}
 }
 
+// schemaVersion returns the number of migrations that have been applied. It fails if the server has lost a part
+// of the store's history, so that nothing is written to it.
 func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
 	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
 		version, err = postgresVersion(ctx, pgxRunner{conn})
+		if err == nil && version > 0 {
+			err = p.checkRecordedTimeline(ctx, pgxRunner{conn})
+		}
 		return err
 	})
 	return version, err

@@ -73,6 +73,6 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 
 func (t *tx) UpdateOrder(_, order shop.Order) error {
 	t.orders = true
-	return t.exec("UPDATE orders SET status = $1, updated_at = $2, hold_expires_at = $3 WHERE id = $4",
-		order.Status, micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
+	return t.exec("UPDATE orders SET status = $1, reference = $2, updated_at = $3, hold_expires_at = $4 WHERE id = $5",
+		order.Status, nullable(order.Reference), micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
 }

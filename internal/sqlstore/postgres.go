@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/shop"
 )
@@ -35,6 +36,11 @@ type postgresEngine struct {
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
 	// again, because it leads to a server that was lost.
 	epoch atomic.Int64
+	// timelines refuses servers that have lost a part of the store's history. onRefusedServer is called with each
+	// new refusal, unless it is nil.
+	timelines        timelineGuard
+	timelineRefusals prometheus.Counter
+	onRefusedServer  func(error)
 	// failedWaits is the number of requests that found every connection in use and timed out. failedWaitTime
 	// is the total time that these requests waited, in nanoseconds.
 	failedWaits, failedWaitTime atomic.Int64
@@ -73,13 +79,23 @@ func openPostgres(
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,
 		retrySlot:     make(chan struct{}, 1),
+
+		timelineRefusals: newTimelineRefusals(),
+		onRefusedServer:  o.OnRefusedServer,
+	}
+	validate := config.ValidateConnect
+	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if err := validate(ctx, conn); err != nil {
+			return err
+		}
+		return p.checkTimeline(ctx, conn)
 	}
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
 		p.close()
-		return nil, fmt.Errorf("cannot open the database: %w", err)
+		return nil, openError(err)
 	}
 	return p, nil
 }

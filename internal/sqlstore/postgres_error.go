@@ -100,6 +100,9 @@ func isRetryable(err error) bool {
 	if errors.Is(err, errUnknown) {
 		return false
 	}
+	if isUnsuitable(err) || isLostTimeline(err) {
+		return false
+	}
 	if e, own := errors.AsType[*shop.Error](err); own && e.Unwrap() == nil {
 		return false
 	}
@@ -129,7 +132,7 @@ func postgresError(err error) error {
 		return endedError(err)
 	}
 	conflict := isConflict(err) && !isConstraintViolation(err)
-	if conflict || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) {
+	if conflict || isLostTimeline(err) || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) {
 		return shop.UnavailableError(err)
 	}
 	return shop.InternalError(err)

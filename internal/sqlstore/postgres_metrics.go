@@ -70,3 +70,17 @@ func (c poolCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, stat))
 	}
 }
+
+func newTimelineRefusals() prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "animalstore_postgres_timeline_refusals_total",
+		Help: "Times that a PostgreSQL server was refused because it has lost a part of its history or belongs to another cluster.",
+	})
+}
+
+func newTimelineGauge(timelines *timelineGuard) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_postgres_timeline",
+		Help: "Highest timeline of PostgreSQL that this node has seen; 0 if the server does not say.",
+	}, func() float64 { return float64(timelines.highest().Number) })
+}

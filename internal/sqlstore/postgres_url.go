@@ -23,7 +23,7 @@ const urlForm = "the form is postgres://USER:PASSWORD@HOST/DATABASE"
 
 // parsePostgresURL returns the configuration for connections to the server at url and the settings for their
 // pool. If the URL lists several hosts, a connection uses the first host that accepts writes, unless the URL
-// sets target_session_attrs.
+// sets target_session_attrs. Every connection checks that its server is suitable.
 func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	config, err := pgx.ParseConfig(url)
 	// If pgx cannot parse the URL, its error may contain part of the password.
@@ -51,13 +51,19 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	}
 	validate := config.ValidateConnect
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if err := checkServer(conn); err != nil {
+			return err
+		}
 		err := validate(ctx, conn)
 		// If there was neither a server error nor a network error, the server is reachable but is not the
 		// primary.
 		if err != nil && pgCode(err) == "" && !isBroken(err) {
 			err = fmt.Errorf("%w: %w", errReadOnly, err)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return requireDurableCommits(ctx, conn)
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "animalstore"

@@ -49,8 +49,8 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 	})
 }
 
-// ready checks that the server can be read and accepts writes. If the server does not accept writes, a new
-// epoch starts, because another server may have become the primary.
+// ready checks that the server can be read, accepts writes and has lost no part of its history. If the server
+// does not accept writes, a new epoch starts, because another server may have become the primary.
 func (p *postgresEngine) ready(ctx context.Context) error {
 	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {
@@ -58,7 +58,13 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 		if err == nil && refuses {
 			err = shop.UnavailableError(errReadOnly)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		if err := p.checkRecordedTimeline(t.ctx, t.runner); err != nil {
+			return t.fail(err)
+		}
+		return nil
 	})
 	if errors.Is(err, errReadOnly) {
 		p.startEpoch(ctx, era)
@@ -69,5 +75,5 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }
 
 func (p *postgresEngine) collectors() []prometheus.Collector {
-	return []prometheus.Collector{poolCollector{p}}
+	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines)}
 }

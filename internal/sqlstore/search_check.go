@@ -6,9 +6,10 @@ import (
 	"math"
 )
 
-// SearchTables are the tables of the search index, except for the one with its progress. They can be made
-// again from the texts, so a copy of a store does not have to contain them.
-var SearchTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes}
+// DerivedTables are the summaries of events and the tables of the search index, except for the one with its
+// progress. They can be made again from the events and the texts, so a copy of a store does not have to contain
+// them.
+var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks"}
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
 const SearchProgressTable = "search_progress"

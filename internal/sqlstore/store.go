@@ -68,6 +68,9 @@ type Options struct {
 	// RetryBudget is the maximum time of a read. On a PostgreSQL server, it is also the maximum time of a write,
 	// and includes all retries. If it is 0, defaultTimeout is used.
 	RetryBudget time.Duration
+	// OnRefusedServer is called when the store refuses a PostgreSQL server that has lost a part of the store's
+	// history. It is called once for each such server and must not block.
+	OnRefusedServer func(error)
 }
 
 // defaultTimeout is the default for Options.RetryBudget.

@@ -19,11 +19,11 @@ import (
 )
 
 func TestSQLiteIsAStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newFile(t), Options{}) })
+	storetest.Run(t, func(t *testing.T, now func() time.Time) shop.Store { return open(t, newFile(t), Options{Now: now}) })
 }
 
 func TestPostgresIsAStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newDatabase(t), Options{}) })
+	storetest.Run(t, func(t *testing.T, now func() time.Time) shop.Store { return open(t, newDatabase(t), Options{Now: now}) })
 }
 
 // A path may contain any character, even one with a special meaning in a URI.

@@ -36,15 +36,15 @@ func (p *Pages) exportPets(x *exchange) error {
 		_, err := chunk.WriteTo(x.w)
 		return err
 	}
-	err = p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
+	err = p.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
 		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
 			if err := x.identify(); err != nil {
 				return err
 			}
 		}
-		for _, pet := range pets {
-			chunk.Write(petcsv.Append(nil, pet))
+		for _, row := range rows {
+			chunk.Write(petcsv.Append(nil, row))
 		}
 		return send()
 	})

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"animalstore/internal/petcsv"
@@ -27,20 +27,25 @@ const (
 // importPage is the template data for the page where users import and export animals.
 type importPage struct {
 	Problem  string
-	Imported string
+	Imported *importCounts
+	Upsert   bool // whether rows that have an id update the animal with that id
 	Preview  *importPreview
 }
+
+// importCounts is the number of animals that an import created and changed.
+type importCounts struct{ Created, Updated int }
 
 // importPreview is the template data for a preview, which shows what an import would add. Nothing has been
 // saved at this point.
 type importPreview struct {
 	Name        string // the name of the uploaded file
-	Checksum    string // the checksum of the file, so that only the previewed file can be imported
+	Checksum    string // the checksum of the file and the mode, so that only what was previewed can be imported
 	RequestID   string // the idempotency key for the import
 	Rows        []shop.ImportRow
 	InvalidRows []shop.ImportRow
 	Total       int
 	Invalid     int
+	Result      shop.ImportResult // what the import would do
 }
 
 func (p *Pages) importPage(x *exchange) error {
@@ -66,36 +71,46 @@ func (p *Pages) importPets(x *exchange) error {
 	if err != nil {
 		return x.showImport(importPage{}, err)
 	}
-	sum := sha256.Sum256(content)
+	upsert := x.field("mode") == "upsert"
+	sum := importChecksum(content, upsert)
 	preview := &importPreview{Name: name, Checksum: hex.EncodeToString(sum[:]), RequestID: rand.Text(), Total: len(rows)}
 	if requestID := x.field("once"); x.field("sum") == preview.Checksum && requestID != "" {
-		imported, err := x.importOnce(rows, sum, requestID)
+		imported, err := x.importOnce(rows, upsert, sum, requestID)
 		if err != nil {
-			return x.showImport(importPage{}, err)
+			return x.showImport(importPage{Upsert: upsert}, err)
 		}
-		return x.showImport(importPage{Imported: imported}, nil)
+		return x.showImport(importPage{Imported: &imported}, nil)
 	}
-	bad, err := p.Service.CheckImport(x.context(), rows)
+	bad, result, err := p.Service.CheckImport(x.context(), rows, upsert)
 	if err != nil {
-		return x.showImport(importPage{}, err)
+		return x.showImport(importPage{Upsert: upsert}, err)
 	}
-	preview.Invalid, preview.InvalidRows, preview.Rows = len(bad), bad[:min(len(bad), previewInvalidRows)], rows[:min(len(rows), previewRows)]
-	return x.showImport(importPage{Preview: preview}, nil)
+	preview.Result, preview.Invalid, preview.InvalidRows, preview.Rows = result, len(bad), bad[:min(len(bad), previewInvalidRows)], rows[:min(len(rows), previewRows)]
+	return x.showImport(importPage{Upsert: upsert, Preview: preview}, nil)
+}
+
+func importChecksum(content []byte, upsert bool) [sha256.Size]byte {
+	hash := sha256.New()
+	fmt.Fprintln(hash, upsert)
+	hash.Write(content)
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 // importOnce imports the animals only once, even if the form is sent several times.
-func (x *exchange) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
+func (x *exchange) importOnce(rows []shop.ImportRow, upsert bool, sum [32]byte, requestID string) (imported importCounts, err error) {
 	ctx := shop.WithIdempotency(x.context(), &shop.IdempotentRequest{
 		Principal: x.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
 		Response: func(result any) shop.StoredResponse {
-			return shop.StoredResponse{Status: http.StatusOK, Body: []byte(strconv.Itoa(result.(shop.ImportResult).Created))}
+			done := result.(shop.ImportResult)
+			return shop.StoredResponse{Status: http.StatusOK, Body: fmt.Append(nil, done.Created, " ", done.Updated)}
 		},
 	})
-	result, err := x.Service.ImportPets(ctx, rows, false)
+	result, err := x.Service.ImportPets(ctx, rows, shop.ImportOptions{Upsert: upsert})
 	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
-		return string(replay.Body), nil
+		fmt.Sscan(string(replay.Body), &imported.Created, &imported.Updated) // version 1.0 stored only the first number
+		return imported, nil
 	}
-	return strconv.Itoa(result.Created), err
+	return importCounts{result.Created, result.Updated}, err
 }
 
 // showImport responds with the whole page or, for htmx, with the fragment below the form.

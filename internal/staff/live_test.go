@@ -71,7 +71,7 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	// everything.
 	readUntil(t, b.with("Last-Event-ID", fmt.Sprint(last-1)).openLive("/staff/live?after=0"), "pet-1")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, maxLiveTopics)
-	shoptest.Must(s.ImportPets(t.Context(), rows, false))(t)
+	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
 	for i := range rows {
 		shoptest.Must(s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil))(t)
 	}
@@ -89,7 +89,7 @@ func TestLivePageFarBehindRefreshesEverything(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, 100*maxLiveReads+1)
-	if _, err := s.ImportPets(t.Context(), rows, false); err != nil {
+	if _, err := s.ImportPets(t.Context(), rows, shop.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	stream := s.signedIn(configuredKey).openLive("/staff/live?after=0")

@@ -97,7 +97,7 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 		return err
 	}
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
-	order, err := p.Service.UpdateOrder(x.context(), id, to, func(now shop.Order) bool { return now.Status == was })
+	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}

@@ -56,6 +56,9 @@ func (c *checker) damage(format string, args ...any) {
 }
 
 func (c *checker) check(ctx context.Context) error {
+	if c.LostTimeline != nil {
+		c.finding("timeline: %v", c.LostTimeline)
+	}
 	usable, err := c.engine.schema(ctx, c)
 	if err == nil {
 		err = c.engine.integrity(ctx, c)

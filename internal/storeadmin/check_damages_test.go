@@ -17,7 +17,7 @@ var damages = map[string]damage{
 	"a webhook half enabled":            {"UPDATE webhooks SET enabled = 2", "webhooks 1: it is neither enabled nor disabled"},
 	"a webhook enabled for a reason":    {"UPDATE webhooks SET disabled_reason = 'x'", "webhooks 1: it is neither enabled nor disabled"},
 	"a delivery that does not end":      {"UPDATE deliveries SET next_at = 1 WHERE id = 1", "deliveries 1: it has succeeded, but would be retried"},
-	"an animal that vanished":           {"DELETE FROM pets WHERE id = 5; UPDATE inventory SET n = n - 1 WHERE status = 'available'", "pets/5: it does not exist, but there is an event pet.created, and none of its removal"},
+	"an animal that vanished":           {"DELETE FROM pets WHERE id = 5; UPDATE inventory SET n = n - 1 WHERE status = 'available'", "pets/5: it does not exist, but there is an event pet.restored, and none of its removal"},
 	"a category that vanished":          {"DELETE FROM categories WHERE id = 50", "categories/50: it does not exist, but there is an event category.created, and none of its removal"},
 	"an order that vanished":            {"DELETE FROM orders WHERE id = 3", "store/orders/3: it does not exist, but there is an event order.placed, and none of its removal"},
 	"a key that vanished":               {"DELETE FROM key_secrets; DELETE FROM keys", "keys/1: it does not exist, but there is an event key.created, and none of its removal"},
@@ -56,6 +56,9 @@ var damages = map[string]damage{
 	"an event that was undone":          {"INSERT INTO settings (name, value) VALUES ('undone_events', '2-4')", "events 3: it exists, but a restore has undone it"},
 	"an animal that is not found":       {"DELETE FROM pet_search WHERE gram = (SELECT min(gram) FROM pet_search)", "it is missing from the search index"},
 	"an order that is not found":        {"UPDATE order_search SET ids = '\\x0102'", "orders 1: it is missing from the search index"},
+	"a summary of other events":         {"INSERT INTO event_blocks VALUES (3, 0, 1, 2, '')", "event_blocks 3: it would hide an event that it does not describe"},
+	"a summary without an actor":        {"INSERT INTO event_blocks VALUES (3, 0, 0, 9000000000000000000, ' keys/99 ')", "event_blocks 3: it would hide an event that it does not describe"},
+	"a gap before a summary":            {"INSERT INTO event_blocks VALUES (3, 2, 0, 9000000000000000000, '')", "event_blocks 3: there are events before it that no block describes"},
 	"a missing index":                   {"DROP INDEX pets_category_status", "schema: the index pets_category_status is missing"},
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }

@@ -28,6 +28,24 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	expectSound(t, file)
 }
 
+// A node has recorded that the server has lost a timeline. Check reports it, and every command that would
+// write refuses the store.
+func TestCheckReportsALostTimeline(t *testing.T) {
+	t.Parallel()
+	database := engines["server"](t)
+	with(t, database, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
+	expectSound(t, database)
+	execOn(t, database, "INSERT INTO settings (name, value) SELECT 'postgres_timeline', system_identifier || '/99' FROM pg_control_system()")
+	const want = "the server is on timeline 1, but this store has been on timeline 99"
+	if found := findings(t, database); len(found) != 1 || !strings.HasPrefix(found[0], "timeline: "+want) {
+		t.Errorf("found %q, want %s", found, want)
+	}
+	_, err := Copy(t.Context(), database, engines["file"](t), func(CopyProgress) {})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a copy: got %v, want %s", err, want)
+	}
+}
+
 func TestCheckFindsEveryDamage(t *testing.T) {
 	t.Parallel()
 	for name, only := range map[string]map[string]damage{"file": onFile, "server": onServer} {

@@ -61,9 +61,9 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	// A new store has a row with a zero count for each status. The search index is made again from the copied
-	// texts.
-	for _, table := range append([]string{"inventory"}, sqlstore.SearchTables...) {
+	// A new store has a row with a zero count for each status. The search index and the summaries of
+	// events are made again from what is copied.
+	for _, table := range append([]string{"inventory"}, sqlstore.DerivedTables...) {
 		if err := e.Exec(ctx, "DELETE FROM "+table); err != nil {
 			return err
 		}

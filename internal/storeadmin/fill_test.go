@@ -23,6 +23,8 @@ func fillShop(t *testing.T, database string) {
 	for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "Mia", "Bo", "gone"} {
 		s.AddPet(t, name, int64(i%2)-1, []shop.Status{shop.Available, ""}[i/5])
 	}
+	noError(t, s.DeletePet(ctx, 5, nil))
+	must(s.RestorePet(ctx, 5))(t)
 	noError(t, s.DeletePet(ctx, 6, nil))
 	must(s.CreateCategory(ctx, "Vögel"))(t)
 	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
@@ -31,9 +33,10 @@ func fillShop(t *testing.T, database string) {
 	for pet := range int64(4) {
 		must(s.PlaceOrder(ctx, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
 	}
+	must(s.UpdateOrder(ctx, 1, shop.OrderChange{Reference: new("b-2"), HoldExpiresAt: new(time.Now().Add(time.Hour))}, nil))(t)
 	for order, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
 		for _, step := range steps {
-			must(s.UpdateOrder(ctx, order, step, nil))(t)
+			must(s.UpdateOrder(ctx, order, shop.OrderChange{Status: new(step)}, nil))(t)
 		}
 	}
 	for _, name := range []string{"admin", "partner", "lost"} {

@@ -9,7 +9,7 @@ import (
 )
 
 var categoryCases = []testCase{
-	{"a category is created, renamed, deleted and created again", func(t *testing.T, store shop.Store) {
+	{name: "a category is created, renamed, deleted and created again", run: func(t *testing.T, store shop.Store) {
 		want := func(id int64, name string, exists bool) {
 			t.Helper()
 			category := &shop.Category{ID: id, Name: name}
@@ -41,7 +41,7 @@ var categoryCases = []testCase{
 		}
 	}},
 
-	{"categories are listed by ascending id", func(t *testing.T, store shop.Store) {
+	{name: "categories are listed by ascending id", run: func(t *testing.T, store shop.Store) {
 		ids := []int64{math.MinInt64, -3, 0, 5, math.MaxInt64}
 		for _, id := range []int64{5, -3, math.MaxInt64, 0, math.MinInt64} {
 			ensureCategory(t, store, id)
@@ -65,7 +65,7 @@ var categoryCases = []testCase{
 		}
 	}},
 
-	{"a category is in use while an animal belongs to it", func(t *testing.T, store shop.Store) {
+	{name: "a category is in use while an animal belongs to it", run: func(t *testing.T, store shop.Store) {
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
 		ensureCategory(t, store, 8)
 		inUse := func(id int64, want bool) {
@@ -83,7 +83,7 @@ var categoryCases = []testCase{
 		inUse(8, true)
 	}},
 
-	{"an animal cannot belong to a missing category", func(t *testing.T, store shop.Store) {
+	{name: "an animal cannot belong to a missing category", run: func(t *testing.T, store shop.Store) {
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
 		moved := pet
 		moved.CategoryID = 404
@@ -110,7 +110,7 @@ var categoryCases = []testCase{
 		}
 	}},
 
-	{"assigned ids ascend and skip the ids in use", func(t *testing.T, store shop.Store) {
+	{name: "assigned ids ascend and skip the ids in use", run: func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{2, 3, 4, 6} {
 			ensureCategory(t, store, id)
 		}

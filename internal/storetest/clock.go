@@ -9,7 +9,7 @@ import (
 )
 
 var clockCases = []testCase{
-	{"times that are too far in the future are clamped", func(t *testing.T, store shop.Store) {
+	{name: "times that are too far in the future are clamped", run: func(t *testing.T, store shop.Store) {
 		now, lead := utcNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
 		const near, far = 59 * time.Second, 61 * time.Second
 		var hook shop.Webhook
@@ -73,7 +73,7 @@ var clockCases = []testCase{
 		})
 	}},
 
-	{"a delivery with a future time is as old as the next one", func(t *testing.T, store shop.Store) {
+	{name: "a delivery with a future time is as old as the next one", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		year := 365 * 24 * time.Hour
 		var ids []int64

@@ -41,7 +41,7 @@ func dueDeliveries(t *testing.T, store shop.Store, webhookID int64, at time.Time
 }
 
 var deliveryCases = []testCase{
-	{"a delivery is stored and updated", func(t *testing.T, store shop.Store) {
+	{name: "a delivery is stored and updated", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, d := range []shop.Delivery{
 			{WebhookID: 7, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated, Status: shop.DeliveryPending,
@@ -59,7 +59,7 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{"deliveries of one webhook are listed newest first", func(t *testing.T, store shop.Store) {
+	{name: "deliveries of one webhook are listed newest first", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		var all []shop.Delivery
 		statuses := []shop.DeliveryStatus{shop.DeliveryPending, shop.DeliverySucceeded, shop.DeliveryFailed}
@@ -85,7 +85,7 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{"a delivery is due when its time has come and no claim is active", func(t *testing.T, store shop.Store) {
+	{name: "a delivery is due when its time has come and no claim is active", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		addDue := func(next, claimed time.Duration) int64 {
 			d := shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
@@ -120,7 +120,7 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{"parked deliveries are not due until they are resumed", func(t *testing.T, store shop.Store) {
+	{name: "parked deliveries are not due until they are resumed", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		add := func(webhook int64, status shop.DeliveryStatus, next time.Time) shop.Delivery {
 			return addDelivery(t, store, shop.Delivery{WebhookID: webhook, MessageID: "m", EventType: shop.PetCreated, Status: status,
@@ -140,7 +140,7 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{"old deliveries are removed in batches", func(t *testing.T, store shop.Store) {
+	{name: "old deliveries are removed in batches", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		var last shop.Delivery
 		write(t, store, func(tx shop.WriteTx) error {

@@ -40,30 +40,6 @@ func eventPage(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.P
 	return get(t, store, func(tx shop.ReadTx) (shop.Page[shop.StoredEvent], error) { return tx.Events(filter, w) })
 }
 
-// wantWalk reads all pages of the events that match filter and compares them with those among all that match. It
-// returns the number of pages.
-func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter shop.EventFilter, limit int) (pages int) {
-	t.Helper()
-	want := slices.DeleteFunc(slices.Clone(all), func(e shop.StoredEvent) bool { return !filter.Matches(e) })
-	var got []shop.StoredEvent
-	for request := (shop.PageRequest{Limit: limit}); ; {
-		page := eventPage(t, store, filter, request)
-		got, pages = append(got, page.Items...), pages+1
-		if !page.More {
-			break
-		}
-		next := page.Next(func(e shop.StoredEvent) int64 { return e.ID })
-		if request.After != nil && next <= *request.After {
-			t.Fatalf("%+v: a page after %d is followed by one after %d", filter, *request.After, next)
-		}
-		request.After = &next
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%+v (-want +got)\n%s", filter, diff)
-	}
-	return pages
-}
-
 // recordMany records n events in one transaction. of returns one of them.
 func recordMany(t *testing.T, store shop.Store, n int, of func(i int) shop.NewEvent) {
 	t.Helper()
@@ -90,7 +66,7 @@ func wantPositions(t *testing.T, store shop.Store, last, horizon int64) {
 }
 
 var eventCases = []testCase{
-	{"events are stored in order", func(t *testing.T, store shop.Store) {
+	{name: "events are stored in order", run: func(t *testing.T, store shop.Store) {
 		wantPositions(t, store, 0, 0)
 		want := []shop.NewEvent{newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.OrderPlaced, "store/orders/9")}
 		for i := range 233 { // more than one statement inserts
@@ -117,7 +93,7 @@ var eventCases = []testCase{
 		wantPositions(t, store, ids[len(ids)-1], 0)
 	}},
 
-	{"the event of a failed write is never published", func(t *testing.T, store shop.Store) {
+	{name: "the event of a failed write is never published", run: func(t *testing.T, store shop.Store) {
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if err := tx.InsertEvents(newEvent(shop.PetCreated, "pets/1")); err != nil {
 				t.Error(err)
@@ -129,7 +105,7 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"the feed is read in pages, and filters combine", func(t *testing.T, store shop.Store) {
+	{name: "the feed is read in pages, and filters combine", run: func(t *testing.T, store shop.Store) {
 		kinds := shop.EventTypes()[:3]
 		for i := range 12 {
 			recordEvents(t, store, newEvent(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
@@ -154,25 +130,7 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"the work for one page of events is bounded, and no event is skipped", func(t *testing.T, store shop.Store) {
-		const hidden = 5000
-		recordMany(t, store, hidden+20, func(i int) shop.NewEvent {
-			if i == 0 || i >= hidden {
-				return newEvent(shop.PetUpdated, "pets/1")
-			}
-			return newEvent(shop.KeyRotated, "keys/1")
-		})
-		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10_000})
-		for _, limit := range []int{1, 7, 100} {
-			if pages := wantWalk(t, store, all, shop.EventFilter{Public: true}, limit); pages < 3 {
-				t.Errorf("all %d events were compared for %d pages", len(all), pages)
-			}
-		}
-		wantWalk(t, store, all, shop.EventFilter{Public: true, Types: []shop.EventType{shop.PetUpdated, shop.KeyRotated}}, 10)
-		wantWalk(t, store, all, shop.EventFilter{Public: true, Subject: "keys/1"}, 10)
-	}},
-
-	{"the oldest events are removed, and their positions are never reused", func(t *testing.T, store shop.Store) {
+	{name: "the oldest events are removed, and their positions are never reused", run: func(t *testing.T, store shop.Store) {
 		for range 5 {
 			recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"))
 		}
@@ -200,7 +158,7 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"many events are removed in batches", func(t *testing.T, store shop.Store) {
+	{name: "many events are removed in batches", run: func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			for range 1001 {
 				if err := tx.InsertEvents(newEvent(shop.PetCreated, "pets/1")); err != nil {
@@ -224,7 +182,7 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"a reader beside many writers sees every event once and in order", func(t *testing.T, store shop.Store) {
+	{name: "a reader beside many writers sees every event once and in order", run: func(t *testing.T, store shop.Store) {
 		const writers, each = 8, 25
 		var wg sync.WaitGroup
 		done := make(chan struct{})
@@ -268,7 +226,7 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"a write wakes the listener", func(t *testing.T, store shop.Store) {
+	{name: "a write wakes the listener", run: func(t *testing.T, store shop.Store) {
 		wakeups := store.Wakeups()
 		for range 2 {
 			recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"))

@@ -9,7 +9,7 @@ import (
 )
 
 var idempotencyCases = []testCase{
-	{"a record is stored per principal until it is removed", func(t *testing.T, store shop.Store) {
+	{name: "a record is stored per principal until it is removed", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		record := shop.IdempotencyRecord{
 			Fingerprint: [32]byte{1, 2, 3}, At: now,
@@ -43,7 +43,7 @@ var idempotencyCases = []testCase{
 		remove(now.Add(time.Hour))
 		want(7, "k", nil)
 	}},
-	{"a record without a time gets the store's time", func(t *testing.T, store shop.Store) {
+	{name: "a record without a time gets the store's time", run: func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			before, err := tx.Now()
 			if err == nil {

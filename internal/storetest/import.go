@@ -14,7 +14,7 @@ import (
 )
 
 var importCases = []testCase{
-	{"many animals are stored under ascending ids", func(t *testing.T, store shop.Store) {
+	{name: "many animals are stored under ascending ids", run: func(t *testing.T, store shop.Store) {
 		last := addPet(t, store, shop.NewPet{Name: "the first", CategoryID: 1}).ID
 		statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
 		for _, n := range []int{0, 1, 9, 10, 99, 100, 257, 1000} {
@@ -50,7 +50,7 @@ var importCases = []testCase{
 		wantInventory(t, store, shop.Inventory{Available: 369, Pending: 368, Sold: 367, Unspecified: 374})
 	}},
 
-	{"many animals do not reuse the id of a deleted one", func(t *testing.T, store shop.Store) {
+	{name: "many animals do not reuse the id of a deleted one", run: func(t *testing.T, store shop.Store) {
 		deleted := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(deleted) })
 		write(t, store, func(tx shop.WriteTx) error {
@@ -62,7 +62,7 @@ var importCases = []testCase{
 		})
 	}},
 
-	{"many categories are created, each once", func(t *testing.T, store shop.Store) {
+	{name: "many categories are created, each once", run: func(t *testing.T, store shop.Store) {
 		ids := []int64{math.MinInt64, -1, 0, 7, math.MaxInt64}
 		for id := int64(100); id < 350; id++ {
 			ids = append(ids, id)
@@ -96,7 +96,7 @@ var importCases = []testCase{
 		})
 	}},
 
-	{"many categories get names, and are found by a part of them", func(t *testing.T, store shop.Store) {
+	{name: "many categories get names, and are found by a part of them", run: func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{3, 700, math.MaxInt64} {
 			ensureCategory(t, store, id)
 		}
@@ -125,7 +125,7 @@ var importCases = []testCase{
 		}
 	}},
 
-	{"many animals are changed at once", func(t *testing.T, store shop.Store) {
+	{name: "many animals are changed at once", run: func(t *testing.T, store shop.Store) {
 		statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
 		for category := range int64(4) {
 			ensureCategory(t, store, category)
@@ -162,7 +162,7 @@ var importCases = []testCase{
 		}
 	}},
 
-	{"animals are read in ascending order up to an id", func(t *testing.T, store shop.Store) {
+	{name: "animals are read in ascending order up to an id", run: func(t *testing.T, store shop.Store) {
 		var ids []int64
 		for range 6 {
 			ids = append(ids, addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)

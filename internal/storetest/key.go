@@ -38,7 +38,7 @@ func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Cr
 func utcNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 var keyCases = []testCase{
-	{"a key is stored", func(t *testing.T, store shop.Store) {
+	{name: "a key is stored", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for i, key := range []shop.Key{
 			{Name: "first", Scopes: []shop.Scope{shop.Admin}, Hint: "abcd", CreatedAt: now},
@@ -56,7 +56,7 @@ var keyCases = []testCase{
 		wantCredential(t, store, "another", nil)
 	}},
 
-	{"keys are listed newest first", func(t *testing.T, store shop.Store) {
+	{name: "keys are listed newest first", run: func(t *testing.T, store shop.Store) {
 		var want []shop.Key
 		for i := range 5 {
 			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: utcNow()}
@@ -81,7 +81,7 @@ var keyCases = []testCase{
 		})
 	}},
 
-	{"the secrets of a key expire, never later than before", func(t *testing.T, store shop.Store) {
+	{name: "the secrets of a key expire, never later than before", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "rotated", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "one")
 		other := addKey(t, store, shop.Key{Name: "other", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "other")
@@ -101,7 +101,7 @@ var keyCases = []testCase{
 		wantCredential(t, store, "other", &shop.Credential{Key: other})
 	}},
 
-	{"a key's hint and last use change", func(t *testing.T, store shop.Store) {
+	{name: "a key's hint and last use change", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
@@ -121,7 +121,7 @@ var keyCases = []testCase{
 		wantCredential(t, store, "secret", &shop.Credential{Key: key})
 	}},
 
-	{"a deleted key loses its secrets, and its id is never reused", func(t *testing.T, store shop.Store) {
+	{name: "a deleted key loses its secrets, and its id is never reused", run: func(t *testing.T, store shop.Store) {
 		addKey(t, store, shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, "first")
 		last := addKey(t, store, shop.Key{Name: "last", Scopes: []shop.Scope{shop.Admin}}, "last", "more")
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteKey(last) })
@@ -139,7 +139,7 @@ var keyCases = []testCase{
 		}
 	}},
 
-	{"admin keys are counted until they expire", func(t *testing.T, store shop.Store) {
+	{name: "admin keys are counted until they expire", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for i, c := range []struct {
 			key  shop.Key

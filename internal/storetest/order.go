@@ -23,7 +23,7 @@ func addOrder(t *testing.T, store shop.Store, order shop.Order) shop.Order {
 }
 
 var orderCases = []testCase{
-	{"an order is stored and updated", func(t *testing.T, store shop.Store) {
+	{name: "an order is stored and updated", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, order := range []shop.Order{
 			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
@@ -33,12 +33,13 @@ var orderCases = []testCase{
 			order.ID = added.ID
 			wantOrder(t, store, order)
 			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
+			order.Reference = map[bool]string{true: "", false: "desk 2"}[order.Reference != ""]
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(added, order) })
 			wantOrder(t, store, order)
 		}
 	}},
 
-	{"an animal has at most one open order", func(t *testing.T, store shop.Store) {
+	{name: "an animal has at most one open order", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		open := shop.Order{PetID: 7, Status: shop.Approved, CreatedAt: now, UpdatedAt: now}
 		first := addOrder(t, store, open)
@@ -61,7 +62,7 @@ var orderCases = []testCase{
 		addOrder(t, store, open)
 	}},
 
-	{"orders are listed newest first, and filters combine", func(t *testing.T, store shop.Store) {
+	{name: "orders are listed newest first, and filters combine", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		var all []shop.Order
 		for i := range 12 {
@@ -88,7 +89,7 @@ var orderCases = []testCase{
 		}
 	}},
 
-	{"orders are due when their hold ends", func(t *testing.T, store shop.Store) {
+	{name: "orders are due when their hold ends", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		if got := get(t, store, shop.ReadTx.NextHold); !got.IsZero() {
 			t.Errorf("without orders, NextHold returns %v", got)
@@ -120,7 +121,7 @@ var orderCases = []testCase{
 		}
 	}},
 
-	{"the inventory is exact", func(t *testing.T, store shop.Store) {
+	{name: "the inventory is exact", run: func(t *testing.T, store shop.Store) {
 		wantInventory(t, store, shop.Inventory{})
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1, Status: shop.Sold})

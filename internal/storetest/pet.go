@@ -12,7 +12,7 @@ import (
 )
 
 var petCases = []testCase{
-	{"an animal is stored", func(t *testing.T, store shop.Store) {
+	{name: "an animal is stored", run: func(t *testing.T, store shop.Store) {
 		for _, n := range []shop.NewPet{
 			{Name: "Rex", CategoryID: 7, Status: shop.Available},
 			{Name: "no status", CategoryID: 7},
@@ -31,14 +31,14 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"unknown animals are not found", func(t *testing.T, store shop.Store) {
+	{name: "unknown animals are not found", run: func(t *testing.T, store shop.Store) {
 		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		for _, id := range []int64{0, -1, 2, math.MaxInt64, math.MinInt64} {
 			wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(id) })
 		}
 	}},
 
-	{"a list is newest first and ends at its limit", func(t *testing.T, store shop.Store) {
+	{name: "a list is newest first and ends at its limit", run: func(t *testing.T, store shop.Store) {
 		var ids []int64
 		for range 5 {
 			ids = append(ids, addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
@@ -50,7 +50,7 @@ var petCases = []testCase{
 		wantIDs(t, listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: new(int64(math.MinInt64))}}), nil)
 	}},
 
-	{"filters combine", func(t *testing.T, store shop.Store) {
+	{name: "filters combine", run: func(t *testing.T, store shop.Store) {
 		var all []shop.Pet
 		for _, name := range []string{"Rex", "REXINA", "Bella"} {
 			for _, category := range []int64{-3, 0, 4} {
@@ -80,7 +80,36 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"an empty store has no animals", func(t *testing.T, store shop.Store) {
+	{name: "a removed animal is restored under its id", run: func(t *testing.T, store shop.Store) {
+		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Sold})
+		newest := func(tx shop.ReadTx) (shop.NewEvent, bool, error) { return tx.NewestEvent("pets/1") }
+		wantFound(t, store, nil, newest)
+		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetCreated, "pets/11"))
+		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
+		write(t, store, func(tx shop.WriteTx) error {
+			if err := tx.DeletePet(pet); err != nil {
+				return err
+			}
+			return tx.InsertEvents(newEvent(shop.PetDeleted, "pets/1"))
+		})
+		deleted := newEvent(shop.PetDeleted, "pets/1")
+		wantFound(t, store, &deleted, newest) // before it is published, and afterwards
+		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
+		wantFound(t, store, &deleted, newest)
+		wantInventory(t, store, shop.Inventory{})
+		write(t, store, func(tx shop.WriteTx) error { return tx.RestorePet(pet) })
+		wantFound(t, store, &pet, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(pet.ID) })
+		wantInventory(t, store, shop.Inventory{Sold: 1})
+		wantIDs(t, listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: "rex"}}), []int64{pet.ID})
+		if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.RestorePet(pet) }); err == nil {
+			t.Error("an animal was restored twice")
+		}
+		if next := addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1}); next.ID <= pet.ID {
+			t.Errorf("the next animal has the id %d", next.ID)
+		}
+	}},
+
+	{name: "an empty store has no animals", run: func(t *testing.T, store shop.Store) {
 		if get(t, store, shop.ReadTx.HasPets) {
 			t.Error("an empty store has animals")
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 var searchCases = []testCase{
-	{"a search ignores case and diacritics", func(t *testing.T, store shop.Store) {
+	{name: "a search ignores case and diacritics", run: func(t *testing.T, store shop.Store) {
 		for _, c := range []struct{ name, query string }{
 			{"Rex", "rEX"}, {"Žofka", "zOF"}, {"ΣΊΣΥΦΟΣ", "σισυφος"}, {"Жужа", "ЖУЖА"}, {"straße", "STRASSE"},
 			{"Kelvin", "\u212Aelvin"}, {"Þór", "þo"}, {"𐐀𐐁", "𐐨𐐩"}, {"100%_\\'", "%_\\'"}, {"a🐈b", "🐈B"},
@@ -38,7 +38,7 @@ var searchCases = []testCase{
 
 	// Whatever was added, renamed and removed, before or after it was indexed, a search finds the same as a
 	// comparison of all names.
-	{"a search finds what a comparison of all names finds", func(t *testing.T, store shop.Store) {
+	{name: "a search finds what a comparison of all names finds", run: func(t *testing.T, store shop.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		parts := []string{"bella", "ben", "engal", "a", "é", "жук", "小", "白狗", "🐈", "123", "4", " ", " ", " "}
 		text := func(most int) string {
@@ -103,7 +103,7 @@ var searchCases = []testCase{
 		}
 	}},
 
-	{"a search finds the references of orders", func(t *testing.T, store shop.Store) {
+	{name: "a search finds the references of orders", run: func(t *testing.T, store shop.Store) {
 		var want []int64
 		for i, reference := range []string{"Basket 4711", "", "basket 12", "Korb 4711", "4711 for the Bäsket"} {
 			order := addOrder(t, store, shop.Order{PetID: int64(i), Status: shop.Approved, Reference: reference, CreatedAt: utcNow(), UpdatedAt: utcNow()})
@@ -127,7 +127,7 @@ var searchCases = []testCase{
 	}},
 
 	// The work for one page is bounded, whatever is searched. The next page continues where the search stopped.
-	{"a search stops after 2,000 animals", func(t *testing.T, store shop.Store) {
+	{name: "a search stops after 2,000 animals", run: func(t *testing.T, store shop.Store) {
 		const n = 5000
 		write(t, store, func(tx shop.WriteTx) error {
 			if _, err := tx.EnsureCategories(1, 2); err != nil {

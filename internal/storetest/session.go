@@ -8,7 +8,7 @@ import (
 )
 
 var sessionCases = []testCase{
-	{"a session is found by its token until it is removed", func(t *testing.T, store shop.Store) {
+	{name: "a session is found by its token until it is removed", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		session := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(time.Hour)}
 		later := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(2 * time.Hour)}

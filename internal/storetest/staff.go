@@ -13,7 +13,7 @@ import (
 
 // staffCases test the queries for the staff pages.
 var staffCases = []testCase{
-	{"the largest categories are counted by status", func(t *testing.T, store shop.Store) {
+	{name: "the largest categories are counted by status", run: func(t *testing.T, store shop.Store) {
 		for _, pet := range []shop.NewPet{
 			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1},
 			{Name: "d", CategoryID: -2, Status: shop.Available}, {Name: "e", CategoryID: 3, Status: shop.Pending},
@@ -42,7 +42,7 @@ var staffCases = []testCase{
 		})
 	}},
 
-	{"several categories and open orders are read at once", func(t *testing.T, store shop.Store) {
+	{name: "several categories and open orders are read at once", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		ensureCategory(t, store, 3)
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategories(shop.Category{ID: 5, Name: "Žofky"}) })
@@ -73,7 +73,7 @@ var staffCases = []testCase{
 		})
 	}},
 
-	{"events are listed newest first on request", func(t *testing.T, store shop.Store) {
+	{name: "events are listed newest first on request", run: func(t *testing.T, store shop.Store) {
 		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/2"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.PetDeleted, "pets/1"))
 		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		for _, c := range []struct {
@@ -94,7 +94,7 @@ var staffCases = []testCase{
 		}
 	}},
 
-	{"arrivals and sales are counted per day", func(t *testing.T, store shop.Store) {
+	{name: "arrivals and sales are counted per day", run: func(t *testing.T, store shop.Store) {
 		data := func(kind shop.EventType, text string) shop.NewEvent {
 			return shop.NewEvent{Type: kind, Subject: "pets/1", Actor: "system", Data: []byte(text)}
 		}

@@ -3,16 +3,18 @@
 package storetest
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"animalstore/internal/shop"
 )
 
-// Run runs the conformance test suite. open must return a new, empty store and close it when the test case
-// ends.
-func Run(t *testing.T, open func(t *testing.T) shop.Store) {
+// Run runs the conformance test suite. open must return a new, empty store with the given clock, or its usual one
+// if now is nil, and close it when the test case ends.
+func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store) {
 	for _, group := range []struct {
 		name  string
 		cases []testCase
@@ -26,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"keys", keyCases},
 		{"sessions", sessionCases},
 		{"events", eventCases},
+		{"filters of events", eventFilterCases},
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
 		{"idempotency", idempotencyCases},
@@ -36,17 +39,31 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					c.run(t, open(t))
+					if c.clocked != nil {
+						clock := &testClock{}
+						c.clocked(t, open(t, clock.now), clock)
+						return
+					}
+					c.run(t, open(t, nil))
 				})
 			}
 		})
 	}
 }
 
+// testCase has either run or clocked, for a test that sets the store's clock.
 type testCase struct {
-	name string
-	run  func(t *testing.T, store shop.Store)
+	name    string
+	run     func(t *testing.T, store shop.Store)
+	clocked func(t *testing.T, store shop.Store, clock *testClock)
 }
+
+// testClock is a clock that stands still.
+type testClock struct{ micros atomic.Int64 }
+
+func (c *testClock) set(at time.Time) { c.micros.Store(at.UnixMicro()) }
+
+func (c *testClock) now() time.Time { return time.UnixMicro(c.micros.Load()) }
 
 func read(t *testing.T, store shop.Store, fn func(shop.ReadTx) error) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 var errOnPurpose = errors.New("on purpose")
 
 var transactionCases = []testCase{
-	{"a store stays ready after failed writes", func(t *testing.T, store shop.Store) {
+	{name: "a store stays ready after failed writes", run: func(t *testing.T, store shop.Store) {
 		for range 2 {
 			if err := store.Ready(t.Context()); err != nil {
 				t.Error(err)
@@ -24,7 +24,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a panic stores nothing and reaches the caller", func(t *testing.T, store shop.Store) {
+	{name: "a panic stores nothing and reaches the caller", run: func(t *testing.T, store shop.Store) {
 		func() {
 			defer func() {
 				if p := recover(); p == nil {
@@ -44,7 +44,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a panic in a read leaves the store usable", func(t *testing.T, store shop.Store) {
+	{name: "a panic in a read leaves the store usable", run: func(t *testing.T, store shop.Store) {
 		for range 100 { // more reads than a connection pool has connections
 			func() {
 				defer func() { recover() }()
@@ -54,7 +54,7 @@ var transactionCases = []testCase{
 		listPets(t, store, shop.PetList{})
 	}},
 
-	{"a failed statement aborts the transaction", func(t *testing.T, store shop.Store) {
+	{name: "a failed statement aborts the transaction", run: func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if _, err := tx.InsertPets(shop.NewPet{Name: "Orphan", CategoryID: 404}); err == nil {
 				t.Error("an animal of a missing category was accepted")
@@ -72,7 +72,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a write sees its own changes and others do not", func(t *testing.T, store shop.Store) {
+	{name: "a write sees its own changes and others do not", run: func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			pet, err := insertPet(tx, shop.NewPet{Name: "Rex", CategoryID: 1})
 			if err != nil {
@@ -88,7 +88,7 @@ var transactionCases = []testCase{
 		})
 	}},
 
-	{"a read sees one snapshot", func(t *testing.T, store shop.Store) {
+	{name: "a read sees one snapshot", run: func(t *testing.T, store shop.Store) {
 		read(t, store, func(tx shop.ReadTx) error {
 			if _, err := tx.HasPets(); err != nil { // the first query takes the snapshot
 				return err
@@ -101,7 +101,7 @@ var transactionCases = []testCase{
 		})
 	}},
 
-	{"a write with a cancelled context stores nothing", func(t *testing.T, store shop.Store) {
+	{name: "a write with a cancelled context stores nothing", run: func(t *testing.T, store shop.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := store.Write(ctx, func(tx shop.WriteTx) error {
@@ -116,7 +116,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a cancelled write does not undo others", func(t *testing.T, store shop.Store) {
+	{name: "a cancelled write does not undo others", run: func(t *testing.T, store shop.Store) {
 		var wg sync.WaitGroup
 		var refused atomic.Int64 // the number of cancelled writes that failed
 		for i := range 200 {
@@ -144,7 +144,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"concurrent writes and rollbacks are independent", func(t *testing.T, store shop.Store) {
+	{name: "concurrent writes and rollbacks are independent", run: func(t *testing.T, store shop.Store) {
 		const writers, each = 16, 40
 		var mu sync.Mutex
 		committed := map[int64]string{}
@@ -194,7 +194,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"concurrent updates of one row are not lost", func(t *testing.T, store shop.Store) {
+	{name: "concurrent updates of one row are not lost", run: func(t *testing.T, store shop.Store) {
 		const writers, each = 8, 10
 		id := addPet(t, store, shop.NewPet{Name: "0", CategoryID: 1}).ID
 		var done atomic.Int64
@@ -226,7 +226,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"the environment is stored", func(t *testing.T, store shop.Store) {
+	{name: "the environment is stored", run: func(t *testing.T, store shop.Store) {
 		if e := get(t, store, shop.ReadTx.Environment); e != "" {
 			t.Errorf("a new store has the environment %q", e)
 		}
@@ -236,7 +236,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a demo store is marked", func(t *testing.T, store shop.Store) {
+	{name: "a demo store is marked", run: func(t *testing.T, store shop.Store) {
 		if get(t, store, shop.ReadTx.Demo) {
 			t.Error("a new store is marked as a demo")
 		}

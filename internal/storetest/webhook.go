@@ -37,7 +37,7 @@ func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, 
 }
 
 var webhookCases = []testCase{
-	{"a webhook is stored and updated", func(t *testing.T, store shop.Store) {
+	{name: "a webhook is stored and updated", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, hook := range []shop.Webhook{
 			{URL: "https://example.com/hook?a=b", Enabled: true, CreatedAt: now, UpdatedAt: now},
@@ -61,7 +61,7 @@ var webhookCases = []testCase{
 		}
 	}},
 
-	{"webhooks are listed newest first", func(t *testing.T, store shop.Store) {
+	{name: "webhooks are listed newest first", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		var ids []int64
 		for i := range 4 {
@@ -76,7 +76,7 @@ var webhookCases = []testCase{
 		})
 	}},
 
-	{"webhook secrets sign until they expire, never later than before", func(t *testing.T, store shop.Store) {
+	{name: "webhook secrets sign until they expire, never later than before", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_first", now) })
@@ -100,7 +100,7 @@ var webhookCases = []testCase{
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Minute), "whsec_third")
 	}},
 
-	{"a deleted webhook loses its secrets, and its id is never reused", func(t *testing.T, store shop.Store) {
+	{name: "a deleted webhook loses its secrets, and its id is never reused", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })

@@ -3,12 +3,12 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+
+	"animalstore/internal/shop"
 )
 
 // StaticFile is a response body that does not change while the process runs. All responses share one copy of
@@ -70,7 +70,4 @@ func compress(content []byte) []byte {
 
 // EntityTag derives an entity tag from the content alone. The tag is therefore the same on every node and
 // after a restart.
-func EntityTag(content []byte) string {
-	hash := sha256.Sum256(content)
-	return `"` + hex.EncodeToString(hash[:16]) + `"`
-}
+func EntityTag(content []byte) string { return shop.EntityTag(content) }

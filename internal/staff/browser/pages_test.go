@@ -263,7 +263,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.accessible("the orders in dark mode")
 	p.click(row + "-approved")
 	p.waitText(row+" .badge", "Approved")
-	if _, err := s.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.waitText(row+" .badge", "Cancelled")
@@ -273,7 +273,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
 	row = fmt.Sprint("#order-", order.ID+1)
 	p.waitText(row, "2 days 23 h")
-	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.Approved, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.click(row + "-delivered") // the button appears without a reload

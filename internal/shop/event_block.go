@@ -1,0 +1,20 @@
+package shop
+
+import "context"
+
+// summaryBatches is the maximum number of batches in one run of SummarizeEvents. It bounds how long the last run
+// delays the end of the program.
+const summaryBatches = 100
+
+// SummarizeEvents summarizes new events, in small transactions. Until then, events are compared with filters one
+// by one. Creating an event does not touch the summaries, because every create would pay for it.
+func (s *Service) SummarizeEvents(ctx context.Context) error {
+	more, err := read(ctx, s, ReadTx.HasUnsummarizedEvents) // a read costs less than a write that finds nothing
+	for batch := 0; err == nil && more && batch < summaryBatches; batch++ {
+		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+			more, err = tx.SummarizeEvents()
+			return err
+		})
+	}
+	return err
+}

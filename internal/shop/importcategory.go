@@ -1,0 +1,174 @@
+package shop
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// importCategory is a category that a row of an import names.
+type importCategory struct {
+	Category
+	exists bool // whether the store contains the category
+	assign bool // whether the category is new and gets an assigned id
+}
+
+// importCategories contains the categories that the rows of an import name. Those that do not exist are added by
+// find and created by create.
+type importCategories struct {
+	known  bool // whether only existing categories are allowed
+	byID   map[int64]*importCategory
+	byName map[string][]*importCategory
+	missed []*importCategory // the categories to create, in the order of the rows
+}
+
+// categoryKey maps names of categories that differ only in case or in spaces around them to the same text.
+func categoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
+
+// importCategories reads the categories that the rows name. If all rows have ids and unknown ids are allowed, it
+// reads nothing, because EnsureCategories finds out which of them are missing.
+func (s *Service) importCategories(tx ReadTx, rows []ImportRow) (*importCategories, error) {
+	found := &importCategories{known: s.knownCategories, byID: map[int64]*importCategory{}, byName: map[string][]*importCategory{}}
+	var ids []int64
+	names := map[string]bool{}
+	for _, row := range rows {
+		if row.unreadable() {
+			continue
+		}
+		if !row.ByName {
+			ids = append(ids, row.CategoryID)
+		}
+		if row.Category != "" {
+			names[categoryKey(row.Category)] = true
+		}
+	}
+	if !s.knownCategories && len(names) == 0 {
+		return found, nil
+	}
+	slices.Sort(ids)
+	categories, err := tx.CategoriesByID(slices.Compact(ids))
+	if err == nil && len(names) > 0 {
+		var named []Category
+		named, err = tx.NamedCategories(func(name string) bool { return names[categoryKey(name)] })
+		categories = append(categories, named...)
+	}
+	for _, category := range categories {
+		if found.byID[category.ID] == nil {
+			found.add(&importCategory{Category: category, exists: true})
+		}
+	}
+	return found, err
+}
+
+func (c *importCategories) add(category *importCategory) *importCategory {
+	if !category.assign {
+		c.byID[category.ID] = category
+	}
+	if category.Name != "" {
+		key := categoryKey(category.Name)
+		c.byName[key] = append(c.byName[key], category)
+	}
+	if !category.exists {
+		c.missed = append(c.missed, category)
+	}
+	return category
+}
+
+// find returns the category of a row. If there is none, it plans a new category or, if that is not allowed, adds
+// a problem to the row.
+func (c *importCategories) find(row *ImportRow) *importCategory {
+	name := strings.Trim(row.Category, " ")
+	switch {
+	case row.Problems.has("categoryId") || row.Problems.has("category"):
+		return nil
+	case row.ByName:
+		return c.findByName(row, name)
+	}
+	category := c.byID[row.CategoryID]
+	switch {
+	case category == nil && c.known:
+		row.Problems.Add("categoryId", unknownCategory)
+	case name == "" && category != nil:
+		return category
+	case name == "":
+		return c.add(&importCategory{Category: Category{ID: row.CategoryID}})
+	case category != nil && categoryKey(category.Name) == categoryKey(name):
+		return category
+	case category != nil && category.Name == "":
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d has no name", category.ID))
+	case category != nil:
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d is %q", category.ID, category.Name))
+	case len(c.byName[categoryKey(name)]) > 0:
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: there is another category %q", name))
+	default:
+		return c.add(&importCategory{Category: Category{ID: row.CategoryID, Name: name}})
+	}
+	return nil
+}
+
+// findByName prefers a category with exactly the given name to categories that differ in case.
+func (c *importCategories) findByName(row *ImportRow, name string) *importCategory {
+	candidates := c.byName[categoryKey(name)]
+	if len(candidates) > 1 {
+		exact := slices.DeleteFunc(slices.Clone(candidates), func(other *importCategory) bool { return other.Name != row.Category })
+		if len(exact) > 0 {
+			candidates = exact
+		}
+	}
+	switch {
+	case len(candidates) == 1:
+		return candidates[0]
+	case len(candidates) > 1:
+		row.Problems.Add("category", "is ambiguous: "+joinIDs(candidates)+" have this name; give the categoryId")
+	case c.known:
+		row.Problems.Add("category", "must be the name of an existing category")
+	default:
+		return c.add(&importCategory{Category: Category{Name: name}, assign: true})
+	}
+	return nil
+}
+
+// joinIDs returns a text such as "categories 3, 7".
+func joinIDs(categories []*importCategory) string {
+	var ids []string
+	for _, category := range categories {
+		ids = append(ids, strconv.FormatInt(category.ID, 10))
+	}
+	return "categories " + strings.Join(ids, ", ")
+}
+
+// create creates the missing categories. Those with an id come first, so that no other category is assigned it.
+// Because all imports lock categories in ascending order, they cannot deadlock.
+func (c *importCategories) create(tx *eventTx) error {
+	var unnamed []int64
+	var named []Category
+	var assign []*importCategory
+	for _, category := range c.missed {
+		switch {
+		case category.assign:
+			assign = append(assign, category)
+		case category.Name != "":
+			named = append(named, category.Category)
+		default:
+			unnamed = append(unnamed, category.ID)
+		}
+	}
+	slices.Sort(unnamed)
+	if _, err := tx.EnsureCategories(unnamed...); err != nil {
+		return err
+	}
+	if err := tx.InsertCategories(named...); err != nil {
+		return err
+	}
+	ids, err := tx.AssignCategoryIDs(len(assign))
+	if err != nil {
+		return err
+	}
+	named = named[:0]
+	for i, category := range assign {
+		category.ID = ids[i]
+		named = append(named, category.Category)
+	}
+	return tx.InsertCategories(named...)
+}

@@ -1,0 +1,158 @@
+package shop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// importPlan is what an import is going to do, made from the rows and from what the store contains.
+type importPlan struct {
+	invalid    []ImportRow
+	creates    []plannedPet
+	updates    []plannedPet
+	categories *importCategories
+}
+
+// plannedPet is an animal to create, or to update if before has an id. Its category may not exist yet.
+type plannedPet struct {
+	NewPet
+	category *importCategory
+	before   Pet
+}
+
+// planImport checks every row against the store. It must run in the transaction that applies the plan, because
+// only then no animal can change after its entity tag was compared.
+func (s *Service) planImport(tx ReadTx, rows []ImportRow) (plan importPlan, err error) {
+	if plan.categories, err = s.importCategories(tx, rows); err != nil {
+		return importPlan{}, err
+	}
+	stored, err := storedPets(tx, idsOf(rows))
+	if err != nil {
+		return importPlan{}, err
+	}
+	lines := map[int64]int{} // the first line of each animal
+	for _, row := range rows {
+		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
+		if !row.unreadable() {
+			planned := plannedPet{NewPet: row.NewPet, category: plan.categories.find(&row)}
+			if row.ID != nil {
+				if first := lines[*row.ID]; first > 0 {
+					row.Problems.Add("id", fmt.Sprintf("is the same as in line %d", first))
+				} else {
+					lines[*row.ID] = row.Line
+					planned.before = stored.check(&row)
+				}
+			} else if row.ETag != "" {
+				row.Problems.Add("etag", "is given without an id; remove it to create an animal")
+			}
+			plan.add(planned, row)
+		}
+		if len(row.Problems) > 0 {
+			plan.invalid = append(plan.invalid, row)
+		}
+	}
+	return plan, nil
+}
+
+// add adds an animal to the plan if its row is valid and changes anything.
+func (p *importPlan) add(planned plannedPet, row ImportRow) {
+	switch {
+	case len(row.Problems) > 0:
+	case row.ID == nil:
+		p.creates = append(p.creates, planned)
+	case planned.category.assign || planned.after() != planned.before:
+		p.updates = append(p.updates, planned)
+	}
+}
+
+// after returns the animal as it is to be. Its category must have an id.
+func (p plannedPet) after() Pet {
+	p.CategoryID = p.category.ID
+	return p.WithID(p.before.ID)
+}
+
+func (p importPlan) result(ignoredIDs int) ImportResult {
+	return ImportResult{Created: len(p.creates), Updated: len(p.updates), IgnoredIDs: ignoredIDs}
+}
+
+// apply creates the missing categories and then updates and creates the animals.
+func (p importPlan) apply(tx *eventTx) error {
+	if err := p.categories.create(tx); err != nil {
+		return err
+	}
+	updates, creates := make([]PetUpdate, len(p.updates)), make([]NewPet, len(p.creates))
+	for i, planned := range p.updates {
+		updates[i] = PetUpdate{planned.before, planned.after()}
+	}
+	for i, planned := range p.creates {
+		creates[i] = planned.after().Fields()
+	}
+	if len(updates) > 0 {
+		if err := tx.UpdatePets(updates...); err != nil {
+			return err
+		}
+	}
+	if len(creates) == 0 {
+		return nil
+	}
+	_, err := tx.InsertPets(creates...)
+	return err
+}
+
+// petsInStore contains the animals that an import updates, and the open orders for them.
+type petsInStore struct {
+	pets   map[int64]Pet
+	orders map[int64]Order
+}
+
+func storedPets(tx ReadTx, ids []int64) (petsInStore, error) {
+	found := petsInStore{map[int64]Pet{}, map[int64]Order{}}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	pets, err := tx.PetsByID(ids)
+	if err != nil {
+		return found, err
+	}
+	for _, pet := range pets {
+		found.pets[pet.ID] = pet
+	}
+	orders, err := tx.OpenOrders(ids)
+	for _, order := range orders {
+		found.orders[order.PetID] = order
+	}
+	return found, err
+}
+
+// check returns the animal that a row updates. If the row must not update it, check adds the reason to the row.
+func (s petsInStore) check(row *ImportRow) Pet {
+	pet, found := s.pets[*row.ID]
+	switch {
+	case !found:
+		row.Problems.Add("id", "must be the id of an existing animal, or empty to create one")
+	case row.ETag == "":
+		row.Problems.Add("etag", "is required to update an animal; export the animals to get it")
+	case strings.Trim(row.ETag, `"`) != strings.Trim(pet.ETag(), `"`):
+		row.Problems.Add("etag", fmt.Sprintf("is out of date, because animal %d has changed since; export it again", pet.ID))
+	case row.Status != pet.Status:
+		if reason := s.statusProblem(pet, row.Status); reason != "" {
+			row.Problems.Add("status", reason)
+		}
+	}
+	return pet
+}
+
+// statusProblem explains why the status of an animal cannot change. It returns "" if it can.
+func (s petsInStore) statusProblem(pet Pet, to Status) string {
+	if to == "" {
+		return fmt.Sprintf("cannot be removed; animal %d is %s", pet.ID, pet.Status)
+	}
+	if allowed := petTransitions[pet.Status]; !slices.Contains(allowed, to) {
+		return fmt.Sprintf("cannot change from %s to %s; %s", pet.Status, to, allowedStatuses(allowed))
+	}
+	if order, held := s.orders[pet.ID]; held {
+		return fmt.Sprintf("cannot change while order %d holds animal %d", order.ID, pet.ID)
+	}
+	return ""
+}

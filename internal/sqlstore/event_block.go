@@ -1,0 +1,129 @@
+package sqlstore
+
+import (
+	"slices"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// blockEvents is the number of events in a block.
+	blockEvents = 1024
+	// blockActors is the maximum number of actors that a block lists.
+	blockActors = 32
+	// blocksPerRun is the maximum number of blocks that SummarizeEvents adds at once, because other writes wait
+	// for it.
+	blocksPerRun = 4
+	// blockWindow bounds how far skipEvents looks ahead. Within it there are at most 32,768 blocks.
+	blockWindow = 32_768 * blockEvents
+)
+
+// eventBlock summarizes the events with after < id <= last. Times do not always grow with the ids, because the
+// clock may be set or belong to another server. So a block has the times and actors of all its events, and no
+// order is assumed.
+type eventBlock struct {
+	after, last, earliest, latest int64
+	actors                        []string
+}
+
+// skipEvents returns the position after which a reader must continue to find all events that match the filter.
+// It skips only blocks in which no event matches. from is nil for a reader that begins with the oldest event.
+func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
+	after := int64(0)
+	if from != nil {
+		after = *from
+	}
+	query, args := blocksQuery(filter, after)
+	next, found, err := one(t, scanValue[int64], query, args...)
+	if err == nil && !found { // none of the blocks in the window matches
+		next, _, err = one(t, scanValue[int64], "SELECT coalesce(max(last_id), 0) FROM event_blocks WHERE last_id <= $1", after+blockWindow)
+	}
+	return new(max(after, next)), err
+}
+
+// blocksQuery returns the query for the start of the first block that ends after a position and may contain an
+// event that matches.
+func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any) {
+	var c conditions
+	c.add("last_id > %s", after)
+	c.add("last_id <= %s", after+blockWindow)
+	if !filter.Since.IsZero() {
+		c.add("latest >= %s", micros(filter.Since))
+	}
+	if !filter.Until.IsZero() {
+		c.add("earliest <= %s", micros(filter.Until)) // which is rounded down, so an equal time may match
+	}
+	if filter.Actor != "" {
+		c.add("(actors = '' OR actors LIKE %s)", "% "+filter.Actor+" %")
+	}
+	return c.page("SELECT after_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id")
+}
+
+func (t *tx) HasUnsummarizedEvents() (bool, error) {
+	covered, err := t.coveredEvents()
+	if err != nil {
+		return false, err
+	}
+	last, err := t.LastEvent()
+	if err != nil || last-covered < blockEvents { // as nearly always
+		return false, err
+	}
+	_, found, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2", covered, blockEvents-1)
+	return found, err
+}
+
+// coveredEvents returns the position up to which the events are in blocks.
+func (t *tx) coveredEvents() (int64, error) {
+	covered, _, err := one(t, scanValue[int64], "SELECT coalesce(max(last_id), 0) FROM event_blocks")
+	return covered, err
+}
+
+// SummarizeEvents adds blocks. An event that can be read has its final position, and no event will ever be added
+// before it. If several nodes add the same block, the first one counts.
+func (t *tx) SummarizeEvents() (more bool, err error) {
+	covered, err := t.coveredEvents()
+	if err != nil {
+		return false, err
+	}
+	for range blocksPerRun {
+		block, full, err := t.nextBlock(covered)
+		if err != nil || !full {
+			return false, err
+		}
+		actors := ""
+		if len(block.actors) <= blockActors {
+			actors = " " + strings.Join(block.actors, " ") + " "
+		}
+		err = t.exec("INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+			block.last, block.after, block.earliest, block.latest, actors)
+		if err != nil {
+			return false, err
+		}
+		covered = block.last
+	}
+	return true, nil
+}
+
+// nextBlock returns the block that begins after a position. It is not full if there are too few events for it.
+func (t *tx) nextBlock(after int64) (block eventBlock, full bool, err error) {
+	type event struct {
+		id, at int64
+		actor  string
+	}
+	events, err := allUpTo(t, blockEvents, func(scan Scanner) (e event, err error) {
+		err = scan(&e.id, &e.at, &e.actor)
+		return e, err
+	}, "SELECT id, at, actor FROM events WHERE id > $1 ORDER BY id LIMIT $2", after, blockEvents)
+	if err != nil || len(events) < blockEvents {
+		return block, false, err
+	}
+	block = eventBlock{after: after, last: events[blockEvents-1].id, earliest: events[0].at, latest: events[0].at}
+	for _, e := range events {
+		block.earliest, block.latest = min(block.earliest, e.at), max(block.latest, e.at)
+		if !slices.Contains(block.actors, e.actor) && len(block.actors) <= blockActors {
+			block.actors = append(block.actors, e.actor)
+		}
+	}
+	return block, true, nil
+}

@@ -1,0 +1,9 @@
+-- What each thousand successive events have in common, so that a reader skips those that cannot match its filter: the events with
+-- after_id < id <= last_id have a time from earliest to latest, and one of the actors. It can be made again from the events.
+CREATE TABLE event_blocks (
+    last_id  BIGINT PRIMARY KEY,
+    after_id BIGINT NOT NULL,
+    earliest BIGINT NOT NULL,
+    latest   BIGINT NOT NULL,
+    actors   TEXT   NOT NULL -- with a space before and after each; none: too many
+);

@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/pgtest"
+)
+
+// A database with another encoding would store bytes that are not text, or refuse most letters. It is refused
+// with one line that says how to mend it, and nothing is written to it.
+func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"SQL_ASCII", "LATIN1"} {
+		database := pgtest.Shared(t).NewDatabaseInEncoding(t, encoding)
+		for how, open := range map[string]func() error{
+			"Open": func() error { return createStore(database) },
+			"OpenReadOnly": func() error {
+				_, err := OpenReadOnly(t.Context(), database)
+				return err
+			},
+		} {
+			want := "cannot open the database: the encoding of the database is " + encoding + ", but animalstore needs UTF8; " +
+				"create a database with TEMPLATE template0 ENCODING 'UTF8' and use that"
+			if err := open(); err == nil || err.Error() != want {
+				t.Errorf("%s: got %v, want %s", how, err, want)
+			}
+		}
+		if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"); n != 0 {
+			t.Errorf("the refused database has %d tables", n)
+		}
+	}
+}
+
+// The versions that the service accepts. pgversions.TestProgramLivesOnPostgres tries real servers.
+func TestMajorVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]int{
+		"9.6.24": 9, "12.22": 12, "13.23 (Debian 13.23-1.pgdg120+1)": 13, "18beta1": 18, "19devel": 19, "15.2-YB-2.25": 15,
+	} {
+		if got, ok := majorVersion(version); got != want || !ok {
+			t.Errorf("%s: got %d, %v, want %d", version, got, ok, want)
+		}
+	}
+	for _, version := range []string{"", "unknown"} {
+		if got, ok := majorVersion(version); ok {
+			t.Errorf("%q: got %d, want none", version, got)
+		}
+	}
+}
+
+// commitSettings returns the value of synchronous_commit in every session of a full pool.
+func commitSettings(t *testing.T, store *Store) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	for range pgMaxConns {
+		conn, err := postgresOf(store).pool.Acquire(t.Context())
+		must(t, err)
+		defer conn.Release() // not earlier, because the next Acquire would return the same connection
+		var value string
+		must(t, conn.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&value))
+		found[value]++
+	}
+	return found
+}
+
+// Whatever the role, the database, the server or the URL says, a COMMIT is on disk, and on that of the
+// synchronous standby, before it is confirmed. A safer setting than on is kept.
+func TestCommitsAreDurableWhateverTheSettings(t *testing.T) {
+	t.Parallel()
+	for weak, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "remote_apply": "remote_apply"} {
+		database := newDatabase(t)
+		direct := pgtest.Connect(t, database)
+		direct.Do("ALTER DATABASE " + direct.Name() + " SET synchronous_commit = " + weak)
+		store := open(t, database, Options{})
+		conn, err := store.Conn(t.Context())
+		must(t, err)
+		defer conn.Close()
+		var got string
+		_, err = conn.First(t.Context(), "SHOW synchronous_commit", &got)
+		must(t, err)
+		if all := commitSettings(t, store); got != want || all[want] != pgMaxConns {
+			t.Errorf("%s: got %s and %v, want %s", weak, got, all, want)
+		}
+	}
+	url := newDatabase(t) + "&synchronous_commit=off"
+	if all := commitSettings(t, open(t, url, Options{})); all["on"] != pgMaxConns {
+		t.Errorf("in the URL: got %v, want on", all)
+	}
+}
+
+// An operator turns synchronous_commit off while the service runs. Its sessions keep their own setting.
+func TestCommitsStayDurableWhenTheServerIsReconfigured(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	store := open(t, server.URL(), Options{})
+	fillPool(t, store)
+	operator := pgtest.Connect(t, server.URL())
+	operator.Do("ALTER SYSTEM SET synchronous_commit = off", "SELECT pg_reload_conf()")
+	witness, err := pgx.Connect(t.Context(), server.URL())
+	must(t, err)
+	defer witness.Close(context.Background())
+	pgtest.Await(t, "the new setting", func() bool {
+		var value string
+		must(t, witness.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&value))
+		return value == "off"
+	})
+	// Every session reads the configuration before its next statement.
+	if all := commitSettings(t, store); all["on"] != pgMaxConns {
+		t.Errorf("got %v, want on", all)
+	}
+}
+
+// While the service runs, its database is replaced with one that is unsuitable. The service is unavailable and
+// says why.
+func TestUnsuitableServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	database := newDatabase(t)
+	store := open(t, database, Options{})
+	name := pgtest.Connect(t, database).Name()
+	pgtest.Connect(t, server.URL()).Do("DROP DATABASE "+name+" WITH (FORCE)",
+		"CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'")
+	err := store.Write(t.Context(), adding("Rex"))
+	wantUnavailable(t, "a write", err)
+	if kind := classify(err); kind != unsuitable {
+		t.Errorf("%v is %s", err, kind)
+	}
+	wantReady(t, store, "cannot be used with its current settings")
+}

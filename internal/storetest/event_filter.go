@@ -1,0 +1,184 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// selects reports whether a filter must select an event.
+func selects(f shop.EventFilter, e shop.StoredEvent) bool {
+	hidden := strings.HasPrefix(string(e.Type), "key.") || strings.HasPrefix(string(e.Type), "webhook.")
+	switch {
+	case f.Types != nil && !slices.Contains(f.Types, e.Type), f.Subject != "" && e.Subject != f.Subject, f.Actor != "" && e.Actor != f.Actor,
+		!f.Since.IsZero() && e.Time.Compare(f.Since) < 0, !f.Until.IsZero() && e.Time.Compare(f.Until) >= 0, f.Public && hidden:
+		return false
+	}
+	return true
+}
+
+// wantWalk reads all pages of the events that match filter and compares them with those among all that match. It
+// returns the number of pages.
+func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter shop.EventFilter, limit int) (pages int) {
+	t.Helper()
+	var want, got []int64
+	for _, e := range all {
+		if selects(filter, e) {
+			want = append(want, e.ID)
+		}
+	}
+	for request := (shop.PageRequest{Limit: limit}); ; {
+		page := eventPage(t, store, filter, request)
+		for _, e := range page.Items {
+			got = append(got, e.ID)
+		}
+		pages++
+		if !page.More {
+			break
+		}
+		next := page.Next(func(e shop.StoredEvent) int64 { return e.ID })
+		if request.After != nil && next <= *request.After {
+			t.Fatalf("%+v: a page after %d is followed by one after %d", filter, *request.After, next)
+		}
+		request.After = &next
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v: %d events were found, want %d", filter, len(got), len(want))
+	}
+	return pages
+}
+
+func summarize(t *testing.T, store shop.Store) {
+	t.Helper()
+	for more := true; more; {
+		write(t, store, func(tx shop.WriteTx) (err error) {
+			more, err = tx.SummarizeEvents()
+			return err
+		})
+	}
+	if get(t, store, shop.ReadTx.HasUnsummarizedEvents) {
+		t.Error("events that could be summarized are left")
+	}
+}
+
+// disordered fills a store with events whose times are out of order: the clock stands still, jumps a century ahead
+// and back, is set back by a year for a while, and is behind at the end.
+func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.StoredEvent) {
+	t.Helper()
+	start := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	kinds := []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.KeyRotated, shop.OrderPlaced}
+	const each, writes = 25, 250 // about six blocks
+	for n := range writes {
+		at := start.Add(time.Duration(n/3) * time.Minute)
+		switch {
+		case n == 60:
+			at = at.AddDate(100, 0, 0)
+		case n >= 110 && n < 140:
+			at = at.AddDate(-1, 0, 0)
+		case n >= writes-5:
+			at = start.Add(-time.Hour)
+		}
+		clock.set(at)
+		recordMany(t, store, each, func(i int) shop.NewEvent {
+			event := newEvent(kinds[(n+i)%len(kinds)], fmt.Sprintf("pets/%d", i%5))
+			event.Actor = "keys/1"
+			switch {
+			case n == 20 || n == 230:
+				event.Actor = "system"
+			case n >= 150 && n < 153: // more actors than a summary lists
+				event.Actor = fmt.Sprintf("keys/%d", 100+n*each+i)
+			case i == 7 && n < 100:
+				event.Actor = "keys/11"
+			}
+			return event
+		})
+	}
+	return publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: each*writes + 1})
+}
+
+// filtersOf returns filters with times at, just before and just after those of some events, and with actors.
+func filtersOf(all []shop.StoredEvent) (filters []shop.EventFilter) {
+	var times []time.Time
+	for _, i := range []int{0, 60*25 + 3, 120 * 25, len(all) / 2, len(all) - 1} {
+		for _, d := range []time.Duration{0, -time.Microsecond, time.Microsecond, 500 * time.Nanosecond} {
+			times = append(times, all[i].Time.Add(d))
+		}
+	}
+	for i, at := range times {
+		filters = append(filters, shop.EventFilter{Since: at}, shop.EventFilter{Until: at},
+			shop.EventFilter{Since: at, Until: times[(i+5)%len(times)]}, shop.EventFilter{Since: at, Until: at})
+	}
+	for _, actor := range []string{"keys/1", "keys/11", "system", "configured", "keys/3850", "keys/3924", "keys/9"} {
+		filters = append(filters, shop.EventFilter{Actor: actor},
+			shop.EventFilter{Actor: actor, Since: times[4], Until: times[14], Public: true},
+			shop.EventFilter{Actor: actor, Types: []shop.EventType{shop.PetUpdated, shop.KeyRotated}},
+			shop.EventFilter{Actor: actor, Subject: "pets/2", Since: times[8]})
+	}
+	return append(filters, shop.EventFilter{Since: times[8], Types: []shop.EventType{shop.OrderPlaced}},
+		shop.EventFilter{Until: times[8], Types: []shop.EventType{shop.OrderPlaced, shop.PetCreated}, Subject: "pets/3"})
+}
+
+var eventFilterCases = []testCase{
+	{name: "the work for one page of events is bounded, and no event is skipped", run: func(t *testing.T, store shop.Store) {
+		const hidden = 5000
+		recordMany(t, store, hidden+20, func(i int) shop.NewEvent {
+			if i == 0 || i >= hidden {
+				return newEvent(shop.PetUpdated, "pets/1")
+			}
+			return newEvent(shop.KeyRotated, "keys/1")
+		})
+		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10_000})
+		for _, limit := range []int{1, 7, 100} {
+			if pages := wantWalk(t, store, all, shop.EventFilter{Public: true}, limit); pages < 3 {
+				t.Errorf("all %d events were compared for %d pages", len(all), pages)
+			}
+		}
+		wantWalk(t, store, all, shop.EventFilter{Public: true, Types: []shop.EventType{shop.PetUpdated, shop.KeyRotated}}, 10)
+		wantWalk(t, store, all, shop.EventFilter{Public: true, Subject: "keys/1"}, 10)
+	}},
+
+	{name: "no event is skipped, even if times are out of order", clocked: func(t *testing.T, store shop.Store, clock *testClock) {
+		all := disordered(t, store, clock)
+		filters := filtersOf(all)
+		walk := func() {
+			t.Helper()
+			for i, filter := range filters {
+				wantWalk(t, store, all, filter, []int{99, 1000}[i%2])
+			}
+		}
+		rare := shop.EventFilter{Actor: "system"}
+		before := wantWalk(t, store, all, rare, 100)
+		walk()
+		summarize(t, store)
+		walk()
+		if after := wantWalk(t, store, all, rare, 100); after >= before {
+			t.Errorf("a filter that few events match has %d pages with summaries and %d without", after, before)
+		}
+		newest := shop.EventFilter{Since: all[5000].Time, Actor: "keys/1", Newest: true}
+		if got := publishedEvents(t, store, newest, shop.PageRequest{Limit: 3}); len(got) != 3 || got[0].ID < got[2].ID {
+			t.Errorf("the newest events are %+v", got)
+		}
+
+		// Summaries of removed events are removed, and those of the others stay.
+		for range 2 {
+			write(t, store, func(tx shop.WriteTx) error {
+				_, err := tx.RemoveEvents(all[1500].Time, all[1500].Time.AddDate(0, 0, 1))
+				return err
+			})
+		}
+		horizon := get(t, store, shop.ReadTx.EventHorizon)
+		all = slices.DeleteFunc(all, func(e shop.StoredEvent) bool { return e.ID <= horizon })
+		if horizon < 1024 || len(all) == 0 {
+			t.Fatalf("the events up to %d were removed, and %d are left", horizon, len(all))
+		}
+		walk()
+		recordMany(t, store, 1500, func(i int) shop.NewEvent { return newEvent(shop.PetCreated, "pets/1") })
+		all = publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10_000})
+		summarize(t, store)
+		walk()
+	}},
+}
