@@ -250,6 +250,29 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 		want(200, "Invalid rows: 500 of 500", "Only the first 100 are shown").lacks("<html")
 }
 
+// An exported file that was edited changes the animals only if the box is ticked. Otherwise the preview says that ids are ignored.
+func TestEditedExportChangesAnimals(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	file := strings.Replace(b.mustGet("/staff/export/animals.csv").body, "Rex", "Max", 1) + ",Tom,,Sold,,Cats\n"
+	ignored := b.upload("/staff/import", file).want(200, "2 animals ready to import", "The ids in this file are ignored")
+	sum, once := ignored.importFields()
+	// The button belongs to the mode that was previewed.
+	previewed := b.upload("/staff/import", file, "mode", "upsert", "sum", sum, "once", once).want(200, "1 animal to add, 1 animal to change", "Import changes")
+	s.wantPetCount(1)
+	sum, once = previewed.importFields()
+	for range 2 { // sending the form twice imports the file only once
+		b.upload("/staff/import", file, "mode", "upsert", "sum", sum, "once", once).want(200, "1 animal added, 1 animal changed")
+	}
+	s.wantPetCount(2)
+	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Name != "Max" {
+		t.Errorf("the animal is %+v (%v), want its new name", pet, err)
+	}
+	b.upload("/staff/import", file, "mode", "upsert").want(200, "Invalid rows: 1 of 2", "etag is out of date")
+	b.upload("/staff/import", b.mustGet("/staff/export/animals.csv").body, "mode", "upsert").want(200, "This file changes nothing")
+}
+
 func TestExportContainsEveryPet(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
