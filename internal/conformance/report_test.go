@@ -26,6 +26,14 @@ func (r report) cases() (n int) {
 	return n
 }
 
+// add adds the requests and findings of another report.
+func (r *report) add(other report) {
+	r.findings += other.findings
+	for phase, cases := range other.byPhase {
+		r.byPhase[phase] += cases
+	}
+}
+
 // read counts the requests and findings in the tool's log of events.
 func (r *report) read(log io.Reader) error {
 	r.byPhase = map[string]int{}
@@ -68,10 +76,7 @@ func table(reports []report) string {
 	sum := report{seed: "all", byPhase: map[string]int{}}
 	for _, r := range reports {
 		writeRow(w, r)
-		sum.findings += r.findings
-		for phase, cases := range r.byPhase {
-			sum.byPhase[phase] += cases
-		}
+		sum.add(r)
 	}
 	writeRow(w, sum)
 	w.Flush() // writing to memory cannot fail
