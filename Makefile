@@ -100,11 +100,8 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
 	@scripts/need cargo cargo
-<<<<<<< HEAD
 	@scripts/need jq jq
-=======
 	@scripts/need npm nodejs npm
->>>>>>> main
 	go run ./clients -only '$(ONLY)'
 
 .PHONY: conformance

@@ -18,6 +18,7 @@ const (
 	EventPetCreated      EventType = "pet.created"
 	EventPetUpdated      EventType = "pet.updated" // also sent when an order changes the status of an animal
 	EventPetDeleted      EventType = "pet.deleted"
+	EventPetRestored     EventType = "pet.restored" // a deleted animal is back; there is no previous state
 	EventCategoryCreated EventType = "category.created"
 	EventCategoryUpdated EventType = "category.updated"
 	EventCategoryDeleted EventType = "category.deleted"

@@ -125,6 +125,15 @@ func (c *Client) DeletePet(ctx context.Context, id int64, conditions ...Conditio
 	return err
 }
 
+// RestorePet brings a deleted animal back under its id, as it was when it was deleted. It fails with
+// [CodeNotFound] if the animal never existed or the events about it have expired, and with [CodePetExists] if the
+// animal was not deleted. If its category has been deleted, it is created again, unless the service is
+// configured to accept only known categories: then RestorePet fails with [CodeUnknownCategory].
+func (c *Client) RestorePet(ctx context.Context, id int64, options ...PostOption) (pet Pet, err error) {
+	got, err := c.post(ctx, pathOf("/pets", id)+"/restore", nil, options, &pet)
+	return withETag(pet, got), err
+}
+
 func (r request) withConditions(conditions []Condition) request {
 	for _, condition := range conditions {
 		condition(&r)

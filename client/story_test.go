@@ -301,6 +301,9 @@ func (y *story) orders() {
 	y.call("Orders", client.OrderQuery{Limit: 1})
 	y.call("DeletePet", rex, client.IfMatch(`"other"`))
 	y.call("DeletePet", rex, client.IfMatch(shoptest.Must(y.c.GetPet(y.Context(), rex))(y.T).ETag))
+	y.call("RestorePet", rex)
+	y.call("RestorePet", zoe)
+	y.call("DeletePet", rex)
 	y.call("DeletePet", zoe)
 	y.call("Inventory")
 }
@@ -387,7 +390,7 @@ func (y *story) wantDecoded(event client.Event) {
 	for _, method := range []string{"Pet", "Category", "Order", "Key", "Webhook"} {
 		result := reflect.ValueOf(event).MethodByName(method).Call(nil)
 		current, previous, err := result[0], result[1], result[2]
-		created, deleted := change == "created" || change == "placed", change == "deleted" || change == "revoked"
+		created, deleted := change == "created" || change == "restored" || change == "placed", change == "deleted" || change == "revoked"
 		matches := strings.ToLower(method) == kind
 		if err.IsNil() != matches || matches && (current.IsNil() != deleted || previous.IsNil() != created) {
 			y.Errorf("%+v was decoded by %s as %+v, before %+v: %v", event, method, current, previous, err)

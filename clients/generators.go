@@ -13,6 +13,7 @@ type generator struct {
 	generate  string   // must print no warning
 	compile   string
 	run       string // must exit with 0
+	prism     bool   // whether the scenario, which knows PRISM=1, also runs through Prism
 }
 
 const openAPIGenerator = "curl -sSfLO https://repo1.maven.org/maven2/org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar"
@@ -69,6 +70,7 @@ var generators = []generator{
 			"-config oapi-codegen.yaml http://127.0.0.1:8080/v1/openapi.yaml",
 		compile: "go vet ./... && go build -o scenario .",
 		run:     "./scenario",
+		prism:   true,
 	},
 	{
 		folder:    "typescript-openapi-fetch",

@@ -58,7 +58,7 @@ func run(ctx context.Context, only string, keep bool) error {
 	}
 
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CLIENT\tGENERATOR\tGENERATES WITHOUT WARNING\tCOMPILES\tSCENARIO PASSES")
+	fmt.Fprintln(table, "CLIENT\tGENERATOR\tGENERATES WITHOUT WARNING\tCOMPILES\tSCENARIO PASSES\tMATCHES THE DOCUMENT")
 	failed := 0
 	for _, g := range generators {
 		if !selected.MatchString(g.folder) {
@@ -68,11 +68,11 @@ func run(ctx context.Context, only string, keep bool) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !result.generates || !result.compiles || !result.passes {
+		if !result.ok() {
 			failed++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", g.folder, g.generator,
-			yes(result.generates), yes(result.compiles), yes(result.passes))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", g.folder, g.generator,
+			yes(result.generates), yes(result.compiles), yes(result.passes), result.validated)
 	}
 	fmt.Println()
 	if err := table.Flush(); err != nil {

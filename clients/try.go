@@ -12,7 +12,13 @@ import (
 	"time"
 )
 
-type result struct{ generates, compiles, passes bool }
+// result says which steps have succeeded. validated is "-" for a client that does not run through Prism.
+type result struct {
+	generates, compiles, passes bool
+	validated                   string
+}
+
+func (r result) ok() bool { return r.generates && r.compiles && r.passes && r.validated != "NO" }
 
 // warning matches a line in which a generator complains.
 var warning = regexp.MustCompile(`(?i)\b(warn(ing)?s?|errors?|unable|unsupported)\b`)
@@ -24,6 +30,10 @@ var harmless = regexp.MustCompile(`writing file|OpenAPI 3\.1 support is still in
 
 // try generates a client in dir, compiles it and runs its scenario. It prints the output of a step that fails.
 func (g generator) try(ctx context.Context, dir, program, cache string) (r result) {
+	r.validated = "-"
+	if g.prism {
+		r.validated = "NO"
+	}
 	fail := func(step string, output string, err error) result {
 		fmt.Printf("%s: %s: %v\n%s\n", g.folder, step, err, output)
 		return r
@@ -70,6 +80,12 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 	}
 	r.passes = true
 	fmt.Print(output)
+	if g.prism {
+		if output, err = g.runThroughPrism(ctx, dir, program, cache); err != nil {
+			return fail("run through Prism", output, err)
+		}
+		r.validated = "yes"
+	}
 	return r
 }
 

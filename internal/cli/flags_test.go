@@ -26,7 +26,7 @@ var clientCommands = map[string]string{
 	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
 	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders set": "1 --hold-until=" + nextMonth,
 	"orders approve": "1", "orders deliver": "1",
-	"orders cancel": "1", "events": "", "inventory": "", "import": "pets.csv", "export": "out.csv",
+	"orders cancel": "1", "events": "", "inventory": "", "pets restore": "7", "import": "pets.csv", "export": "out.csv",
 }
 
 // flagTests has a row for every flag of every command, except those of serve in serveFlags: a good value, what a request

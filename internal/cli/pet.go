@@ -12,11 +12,12 @@ import (
 
 type petsCommands struct {
 	exitCodesHelp
-	List   petsList   `cmd:"" help:"List the animals, newest first."`
-	Show   petsShow   `cmd:"" help:"Show one animal."`
-	Add    petsAdd    `cmd:"" help:"Add an animal."`
-	Set    petsSet    `cmd:"" help:"Change an animal."`
-	Remove petsRemove `cmd:"" help:"Remove animals."`
+	List    petsList    `cmd:"" help:"List the animals, newest first."`
+	Show    petsShow    `cmd:"" help:"Show one animal."`
+	Add     petsAdd     `cmd:"" help:"Add an animal."`
+	Set     petsSet     `cmd:"" help:"Change an animal."`
+	Remove  petsRemove  `cmd:"" help:"Remove animals."`
+	Restore petsRestore `cmd:"" help:"Bring removed animals back, as they were when they were removed."`
 }
 
 type petsList struct {
@@ -180,6 +181,23 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 				return err
 			}
 			return p.printDone(t, "Removed animal %d.", id)
+		})
+	})
+}
+
+type petsRestore struct {
+	storeFlags
+	IDs []int64 `arg:"" name:"id" help:"IDs of the removed animals, as shown by events --type pet.deleted."`
+}
+
+func (p *petsRestore) Run(ctx context.Context, t terminal) error {
+	return p.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, p.IDs, func(id int64) error {
+			pet, err := c.RestorePet(ctx, id)
+			if err != nil {
+				return err
+			}
+			return p.printResult(t, pet, "Restored animal %d, %s.", pet.ID, pet.Name)
 		})
 	})
 }

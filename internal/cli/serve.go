@@ -157,7 +157,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })
 	return httpServer.Run(ctx, listener, server.Handlers{
-		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), IsProbe: httpapi.IsProbe, Drain: handler.drain,
+		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), Malformed: handler.api.Malformed,
+		IsProbe: httpapi.IsProbe, Drain: handler.drain,
 	})
 }
 

@@ -102,6 +102,14 @@ func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 		s.schedule(s.intoOpeningHours(when), func() error {
 			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
 		})
+		if pet.ID%3 == 0 { // it was the wrong animal
+			s.schedule(s.intoOpeningHours(when).Add(5*time.Minute), func() error {
+				return s.actAs(s.anna, func(ctx context.Context) error {
+					_, err := s.service.RestorePet(ctx, pet.ID)
+					return err
+				})
+			})
+		}
 	}
 }
 

@@ -57,7 +57,9 @@ func pets(s *session) {
 		`PATCH pets/1 {"status":null}`, `PATCH pets/1 {"status":"eaten","name":" "}`, `PATCH pets/77 {"name":"Rex"}`)
 	s.play("Remove some", `DELETE pets/2 -H If-Match: "other"`, "DELETE pets/2", "DELETE pets/2",
 		`POST pets {"name":"Newest","categoryId":1}`)
-	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "PUT pets {}", "POST pets/1 {}")
+	s.play("Restore one", "POST pets/2/restore -H Idempotency-Key: two", "POST pets/2/restore -H Idempotency-Key: two",
+		"POST pets/2/restore", "POST pets/77/restore")
+	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "OPTIONS pets/1/restore", "PUT pets {}", "POST pets/1 {}")
 	s.play("Count them", "REVALIDATE store/inventory")
 }
 
@@ -79,6 +81,8 @@ func categories(s *session) {
 func knownCategories(s *session) {
 	s.play("A category that is not there", "POST pets "+rex, `PUT categories/1 {"name":"Dogs"}`, "POST pets "+rex,
 		`PATCH pets/1 {"categoryId":2}`, "POST imports name,categoryId\nMia,1\nLeo,3\n -H Content-Type: text/csv")
+	s.play("Restore an animal of a category that is gone", `PUT categories/9 {"name":"Mice"}`, `POST pets {"name":"Tom","categoryId":9}`,
+		"DELETE pets/2", "DELETE categories/9", "POST pets/2/restore")
 }
 
 func orders(s *session) {

@@ -175,25 +175,15 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 
 // serve handles one request: routing, authentication, rate limiting, authorization and execution.
 func (a *API) serve(x *exchange) error {
-	e, params := a.router.find(x.r.URL)
-	a.allowOrigin(x)
+	e := a.findRoute(x)
 	if x.r.Method == http.MethodOptions {
 		return a.options(x, e)
 	}
-	if e != nil {
-		x.route, x.params = e.routes[x.r.Method], params
+	if err := a.admit(x, e); err != nil {
+		return err
 	}
-	if x.route != nil && x.route.operation == deprecatedOperation {
-		maps.Copy(x.w.Header(), a.deprecationHeaders)
-	}
-	// A client without a valid key learns nothing, not even whether a path exists.
-	if e != nil && !e.public || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
-		if err := a.authenticate(x); err != nil {
-			return err
-		}
-		if err := a.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
-			return err
-		}
+	if expect := x.r.Header.Get("Expect"); expect != "" && !strings.EqualFold(expect, "100-continue") {
+		return errUnknownExpectation() // net/http itself refuses it over HTTP/1
 	}
 	if e == nil {
 		return errNoSuchPath()
@@ -207,6 +197,32 @@ func (a *API) serve(x *exchange) error {
 		return err
 	}
 	return a.execute(x)
+}
+
+// findRoute finds the endpoint and the route for a request and sets the headers that depend on them. It returns
+// nil if the path is unknown.
+func (a *API) findRoute(x *exchange) *endpoint {
+	e, params := a.router.find(x.r.URL)
+	a.allowOrigin(x)
+	if e != nil {
+		x.route, x.params = e.routes[x.r.Method], params
+	}
+	if x.route != nil && x.route.operation == deprecatedOperation {
+		maps.Copy(x.w.Header(), a.deprecationHeaders)
+	}
+	return e
+}
+
+// admit checks the API key and its rate limit. A client without a valid key learns nothing, not even whether a
+// path exists.
+func (a *API) admit(x *exchange, e *endpoint) error {
+	if e != nil && e.public || e == nil && !hasPathPrefix(x.r.URL.Path, "/v1") {
+		return nil
+	}
+	if err := a.authenticate(x); err != nil {
+		return err
+	}
+	return a.RateLimiter.Check(x.w.Header(), x.principal)
 }
 
 // execute reads the request's body and calls the route's handler. For a retried request, it sends the

@@ -128,6 +128,8 @@ var advice = map[shop.Code]string{
 	shop.InvalidTransition:    "Read the resource again: its current status does not allow this change.",
 	shop.PetNotAvailable:      "The animal is no longer available; choose another one.",
 	shop.PetHasOpenOrder:      "Deliver or cancel the order that holds the animal, then try again.",
+	shop.PetExists:            "The animal was not removed, so there is nothing to restore.",
+	shop.UnknownCategory:      "Create the category of the animal again, then restore the animal.",
 	shop.CategoryInUse:        "Move or remove the animals of the category first.",
 	shop.LastAdminKey:         "Create another admin key first.",
 	shop.IdempotencyKeyInUse:  "The first request with this key is still running; try again shortly.",

@@ -29,6 +29,8 @@ func requestPerOperation() (all []request) {
 		id := "1"
 		if route.operation == "deleteCategory" {
 			id = "7" // which has no animals
+		} else if route.operation == "restorePet" {
+			id = "4" // which was removed
 		} else if route.method == "DELETE" {
 			id = "2" // because other requests need the first one
 		}
@@ -48,6 +50,8 @@ func (s *testShop) stockEverything() {
 		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 		s.key(shop.Admin)
 	}
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("DELETE", "/v1/pets/4", "").want(s.t, 204, "")
 	s.do("PUT", "/v1/categories/7", `{"name":"Fish"}`).want(s.t, 201, "")
 	s.do("POST", "/v1/store/orders", `{"petId":3}`).want(s.t, 201, "")
 	for range 2 {

@@ -183,6 +183,18 @@ func (a *API) deletePet(x *exchange) error {
 	return nil
 }
 
+func (a *API) restorePet(x *exchange) error {
+	id, err := x.pathID("animal")
+	if err != nil {
+		return err
+	}
+	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.RestorePet(ctx, id) },
+		func(pet shop.Pet) shop.StoredResponse {
+			body := encodePet(pet)
+			return shop.StoredResponse{Status: 200, Tag: web.EntityTag(body), Body: body}
+		})
+}
+
 // petLocation returns the Location header for a new animal. It refers to the deprecated operation until
 // that operation is removed.
 func (a *API) petLocation(x *exchange, id int64) string {

@@ -152,6 +152,37 @@ func TestDeletePet(t *testing.T) {
 	s.do("POST", "/v1/pets", `{"name":"Leo","categoryId":1}`).want(t, 201, `{"id":3,"name":"Leo","categoryId":1}`)
 }
 
+// A removed animal comes back under its id and with its ETag. A retry gets the same response.
+func TestRestorePet(t *testing.T) {
+	s := parallelShop(t)
+	const rex = `{"id":1,"name":"Rex 🐶","categoryId":1,"status":"sold"}`
+	tag := s.do("POST", "/v1/pets", `{"name":"Rex 🐶","categoryId":1,"status":"sold"}`).Header.Get("ETag")
+	s.add(`{"name":"Mia","categoryId":1}`)
+	s.do("GET", "/v1/pets", "").want(t, 200, "")
+	s.do("POST", "/v1/pets/1/restore", "").wantError(t, 409, shop.PetExists)
+	s.do("POST", "/v1/pets/99/restore", "").wantError(t, 404, shop.NotFound)
+	s.do("POST", "/v1/pets/x/restore", "").wantError(t, 404, shop.NotFound)
+	s.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	for range 2 {
+		restored := s.do("POST", "/v1/pets/1/restore", "", "Idempotency-Key: k").want(t, 200, rex)
+		if restored.Header.Get("ETag") != tag {
+			t.Errorf("the ETag is %s, want %s as before the removal", restored.Header.Get("ETag"), tag)
+		}
+	}
+	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":2,"name":"Mia","categoryId":1},`+rex+`]`)
+	s.do("GET", "/v1/pets/1", "").want(t, 200, rex)
+	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":1,"unspecified":1}`)
+	s.add(`{"name":"Leo","categoryId":1}`) // gets a new id
+	s.do("GET", "/v1/pets/3", "").want(t, 200, `{"id":3,"name":"Leo","categoryId":1}`)
+
+	for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/3", "/v1/categories/1"} {
+		s.do("DELETE", path, "").want(t, 204, "")
+	}
+	s.api.Service = s.node(shop.Options{KnownCategories: true})
+	s.do("POST", "/v1/pets/1/restore", "").wantError(t, 409, shop.UnknownCategory)
+	s.do("GET", "/v1/pets", "").want(t, 200, `[]`)
+}
+
 // Every member of an animal that the OpenAPI document describes is decoded, stored, returned and recorded in
 // events. A new field that is forgotten in one of these places fails this test.
 func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {

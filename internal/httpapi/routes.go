@@ -32,6 +32,7 @@ func routes() []route {
 		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, nil, 200, (*API).getPet},
 		{"PATCH", "/v1/pets/{petId}", "updatePet", shop.PetsWrite, patch, 200, (*API).updatePet},
 		{"DELETE", "/v1/pets/{petId}", "deletePet", shop.PetsWrite, nil, 204, (*API).deletePet},
+		{"POST", "/v1/pets/{petId}/restore", "restorePet", shop.PetsWrite, nil, 200, (*API).restorePet},
 
 		{"GET", "/v1/categories", "listCategories", shop.PetsRead, nil, 200, (*API).listCategories},
 		{"POST", "/v1/categories", "createCategory", shop.PetsWrite, json, 201, (*API).createCategory},

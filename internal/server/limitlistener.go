@@ -27,8 +27,7 @@ type limitListener struct {
 	extra     atomic.Int64 // requests in progress beyond the first on each connection
 }
 
-// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close the write
-// half.
+// limitedConn is an accepted connection.
 type limitedConn struct {
 	*net.TCPConn
 	listener *limitListener
@@ -88,8 +87,8 @@ func newLimitListener(max int) *limitListener {
 // leaves some open files for the database and the webhooks.
 func connectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
 
-// Accept returns the next connection that is within the limit.
-func (l *limitListener) Accept() (net.Conn, error) {
+// accept returns the next connection that is within the limit.
+func (l *limitListener) accept() (*limitedConn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
 		if err != nil {
@@ -230,16 +229,19 @@ func (l *limitListener) connContext(ctx context.Context, conn net.Conn) context.
 }
 
 func unwrapConn(conn net.Conn) *limitedConn {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
+	if secure, ok := conn.(*tls.Conn); ok { // HTTP/2
+		return secure.NetConn().(*limitedConn)
 	}
-	return conn.(*limitedConn)
+	return conn.(interface{ unwrap() *limitedConn }).unwrap()
 }
 
 // connState is called by http.Server when the state of a connection changes. A connection becomes idle when
 // the responses to all of its requests have been written.
 func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
+		if http1, ok := conn.(interface{ forgetHead() }); ok {
+			http1.forgetHead()
+		}
 		c := unwrapConn(conn)
 		c.served.Store(true)
 		c.state.CompareAndSwap(connActive, connWaiting)

@@ -31,6 +31,9 @@ func startServer(t *testing.T, config Config, serve http.HandlerFunc) (s *Server
 	serving.Go(func() {
 		s.Run(running, listener, Handlers{
 			Serve: serve, Refuse: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+			Malformed: func(w http.ResponseWriter, _ *http.Request, refusal *http.Response) {
+				w.WriteHeader(refusal.StatusCode)
+			},
 			IsProbe: func(r *http.Request) bool { return r.URL.Path == "/livez" }, Drain: func() {},
 		})
 	})

@@ -45,6 +45,10 @@ type Config struct {
 type Handlers struct {
 	// Serve responds to requests. Refuse responds instead of Serve if too many requests are in progress.
 	Serve, Refuse http.Handler
+	// Malformed responds to a request that net/http has refused without calling Serve, because it is not valid
+	// HTTP, has too large headers or an unknown Expect header. The request contains what is known about it, and
+	// its path is not decoded. The refusal is what net/http would have sent.
+	Malformed func(w http.ResponseWriter, r *http.Request, refusal *http.Response)
 	// IsProbe reports whether a request is a health check or reads the metrics. Probes are never refused.
 	IsProbe func(*http.Request) bool
 	// Drain is called when the server begins to stop.
@@ -104,12 +108,15 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 	watching, stopWatching := context.WithCancel(context.Background())
 	defer stopWatching()
 	ended := make(chan error, 1)
+	plain := plainListener{s.listener, handlers.Malformed}
 	if certificate := s.config.Certificate; certificate != nil {
 		server.TLSConfig = certificate.tlsConfig()
 		background.Go(func() { certificate.watch(watching, log) })
-		background.Go(func() { ended <- server.ServeTLS(s.listener, "", "") })
+		secure := newTLSListener(plain, server.TLSConfig, server.ErrorLog)
+		defer secure.handshakes.Wait()
+		background.Go(func() { ended <- server.Serve(secure) })
 	} else {
-		background.Go(func() { ended <- server.Serve(s.listener) })
+		background.Go(func() { ended <- server.Serve(&plain) })
 	}
 	select {
 	case err := <-ended:

@@ -22,6 +22,14 @@ import (
 // run runs a server on a free port. stop stops it and checks that it ends without an error.
 func run(t *testing.T, log *slog.Logger, handler http.Handler, drain func()) (addr string, stop func()) {
 	t.Helper()
+	return runWith(t, server.Config{Log: log}, server.Handlers{Serve: handler, Drain: drain})
+}
+
+// runWith is like run for a server with further settings. It completes the configuration and the handlers.
+func runWith(t *testing.T, config server.Config, handlers server.Handlers) (addr string, stop func()) {
+	t.Helper()
+	config.MaxConnections = 1000
+	handlers.Refuse, handlers.IsProbe = http.NotFoundHandler(), func(*http.Request) bool { return false }
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -29,9 +37,7 @@ func run(t *testing.T, log *slog.Logger, handler http.Handler, drain func()) (ad
 	running, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.New(server.Config{MaxConnections: 1000, Log: log}).Run(running, listener, server.Handlers{
-			Serve: handler, Refuse: http.NotFoundHandler(), IsProbe: func(*http.Request) bool { return false }, Drain: drain,
-		})
+		ended <- server.New(config).Run(running, listener, handlers)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
@@ -62,7 +68,10 @@ type service struct {
 	stop func()
 }
 
-func serve(t *testing.T) *service {
+func serve(t *testing.T) *service { return serveWith(t, nil) }
+
+// serveWith is like serve, over TLS unless the certificate is nil.
+func serveWith(t *testing.T, certificate *server.Certificate) *service {
 	t.Helper()
 	s := &service{
 		Shop: shoptest.Open(t, shoptest.Options{Options: shop.Options{ConfiguredKey: programtest.AdminKey}}),
@@ -75,7 +84,8 @@ func serve(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.addr, s.stop = run(t, log, handler, handler.Stopping)
+	s.addr, s.stop = runWith(t, server.Config{Log: log, Certificate: certificate},
+		server.Handlers{Serve: handler, Malformed: handler.Malformed, Drain: handler.Stopping})
 	s.URL = "http://" + s.addr
 	return s
 }

@@ -17,6 +17,7 @@ const (
 	PetCreated      EventType = "pet.created"
 	PetUpdated      EventType = "pet.updated"
 	PetDeleted      EventType = "pet.deleted"
+	PetRestored     EventType = "pet.restored"
 	CategoryCreated EventType = "category.created"
 	CategoryUpdated EventType = "category.updated"
 	CategoryDeleted EventType = "category.deleted"
@@ -37,7 +38,7 @@ const (
 // EventTypes returns all event types in the order in which they are documented.
 func EventTypes() []EventType {
 	return []EventType{
-		PetCreated, PetUpdated, PetDeleted, CategoryCreated, CategoryUpdated, CategoryDeleted,
+		PetCreated, PetUpdated, PetDeleted, PetRestored, CategoryCreated, CategoryUpdated, CategoryDeleted,
 		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
 	}
@@ -229,6 +230,9 @@ type EventReader interface {
 	// follow, because the number of events that are compared with the filter is limited. Every event
 	// published later has a larger position.
 	Events(filter EventFilter, page PageRequest) (Page[StoredEvent], error)
+	// NewestEvent returns the newest event about a resource, even if it is not published yet, and whether there
+	// is one.
+	NewestEvent(subject string) (NewEvent, bool, error)
 	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
 	// greater than after and at most upTo. The result contains every day on which there was an event,
 	// oldest first.

@@ -113,6 +113,10 @@ func (tx *eventTx) DeletePet(pet Pet) error {
 	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
 }
 
+func (tx *eventTx) RestorePet(pet Pet) error {
+	return tx.record(tx.mutations.RestorePet(pet), PetRestored, pet, nil)
+}
+
 func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	if created, err = tx.mutations.EnsureCategories(ids...); err != nil || len(created) == 0 {
 		return nil, err

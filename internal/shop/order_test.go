@@ -117,6 +117,8 @@ func TestEveryChangeRecordsItsEvents(t *testing.T) {
 		want("order.approved store/orders/2")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Approved)}, nil))
 		want("order.delivered store/orders/2", "pet.updated pets/1")(s.UpdateOrder(ctx, 2, shop.OrderChange{Status: new(shop.Delivered)}, nil))
 		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
+		want("pet.restored pets/1")(s.RestorePet(ctx, 1))
+		want("pet.deleted pets/1")(nil, s.DeletePet(ctx, 1, nil))
 		want("pet.created pets/2")(s.ImportPets(ctx, []shop.ImportRow{{NewPet: rex}}, shop.ImportOptions{}))
 		want("category.created categories/1")(s.CreateCategory(ctx, "Birds"))
 		want("category.updated categories/1")(s.PutCategory(ctx, shop.Category{ID: 1, Name: "Fish"}, shop.PutCondition{}))

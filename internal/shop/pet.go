@@ -275,4 +275,6 @@ type PetMutations interface {
 	UpdatePets(...PetUpdate) error
 	// DeletePet removes an animal. The argument must be the animal as it is stored.
 	DeletePet(Pet) error
+	// RestorePet adds an animal under its id, which an animal had that was removed. Its category must exist.
+	RestorePet(Pet) error
 }

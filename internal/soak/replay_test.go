@@ -104,6 +104,11 @@ func (r *replay) applyPet(e client.Event, current, previous *client.Pet) (key st
 		r.report("event %s has an animal in category %d, which does not exist", e.ID, current.CategoryID)
 	}
 	switch {
+	case e.Type == client.EventPetRestored:
+		if !r.usedIDs[current.ID] {
+			r.report("event %s restores animal %d, which never existed", e.ID, current.ID)
+		}
+		return "restore " + e.Subject
 	case previous == nil:
 		if r.usedIDs[current.ID] {
 			r.report("event %s adds animal %d, an ID that was used before", e.ID, current.ID)

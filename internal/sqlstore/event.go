@@ -113,6 +113,17 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
+// NewestEvent looks into the inbox first, because its events are newer than those in the feed.
+func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
+	for _, table := range slices.Compact([]string{t.dialect.inbox, "events"}) {
+		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
+		if err != nil || found {
+			return event.NewEvent, found, err
+		}
+	}
+	return shop.NewEvent{}, false, nil
+}
+
 // DailyStats returns, for each day, how many pets were created and how many were sold. It counts the events
 // with positions greater than after and up to upTo.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {

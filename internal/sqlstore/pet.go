@@ -31,6 +31,7 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 var (
 	petFieldCount = strings.Count(petFields, ",") + 1
 	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
+	restorePet    = numbered("INSERT INTO pets (id, " + petFields + ") VALUES " + placeholders(1+petFieldCount))
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
 	updatePets    = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
 		"FROM (VALUES %s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
@@ -171,6 +172,16 @@ func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 		}
 	}
 	return t.rowWriter().updatePets(pets)
+}
+
+func (t *tx) RestorePet(pet shop.Pet) error {
+	if err := t.rowWriter().requireCategory(pet.CategoryID); err != nil {
+		return err
+	}
+	if err := t.addInventory(pet.Status, +1); err != nil {
+		return err
+	}
+	return t.exec(restorePet, appendPet(nil, pet)...)
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {

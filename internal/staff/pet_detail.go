@@ -141,7 +141,7 @@ func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen, because the service itself wrote the data
 		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
 	}
-	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
+	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed", shop.PetRestored: "restored"}[event.Type]
 	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: action}
 	before, after := fieldTexts(data.Previous), fieldTexts(data.Current)
 	for i, field := range [...]string{"name", "category", "status"} {

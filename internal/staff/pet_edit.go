@@ -221,8 +221,8 @@ func (p *Pages) setPetStatus(x *exchange) error {
 }
 
 // confirmDeletePet asks for confirmation before an animal is removed. In the table, the removal is sent
-// automatically after a few seconds, and until then the user can cancel it. Afterwards the removal cannot be
-// undone, because ids are never reused.
+// automatically after a few seconds, and until then the user can cancel it. Afterwards the
+// animal can only be restored through the API.
 func (p *Pages) confirmDeletePet(x *exchange) error {
 	pet, err := x.petFromPath()
 	if err != nil {

@@ -17,7 +17,7 @@ var damages = map[string]damage{
 	"a webhook half enabled":            {"UPDATE webhooks SET enabled = 2", "webhooks 1: it is neither enabled nor disabled"},
 	"a webhook enabled for a reason":    {"UPDATE webhooks SET disabled_reason = 'x'", "webhooks 1: it is neither enabled nor disabled"},
 	"a delivery that does not end":      {"UPDATE deliveries SET next_at = 1 WHERE id = 1", "deliveries 1: it has succeeded, but would be retried"},
-	"an animal that vanished":           {"DELETE FROM pets WHERE id = 5; UPDATE inventory SET n = n - 1 WHERE status = 'available'", "pets/5: it does not exist, but there is an event pet.created, and none of its removal"},
+	"an animal that vanished":           {"DELETE FROM pets WHERE id = 5; UPDATE inventory SET n = n - 1 WHERE status = 'available'", "pets/5: it does not exist, but there is an event pet.restored, and none of its removal"},
 	"a category that vanished":          {"DELETE FROM categories WHERE id = 50", "categories/50: it does not exist, but there is an event category.created, and none of its removal"},
 	"an order that vanished":            {"DELETE FROM orders WHERE id = 3", "store/orders/3: it does not exist, but there is an event order.placed, and none of its removal"},
 	"a key that vanished":               {"DELETE FROM key_secrets; DELETE FROM keys", "keys/1: it does not exist, but there is an event key.created, and none of its removal"},

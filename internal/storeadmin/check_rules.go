@@ -16,13 +16,14 @@ import (
 type rowRule struct{ query, says string }
 
 // subjects describes each kind of resource that has events: its table, the prefix of its event subjects, the
-// prefix of its event types, and the types of its first and last events. Orders have no last event type.
+// prefix of its event types, and the types of the events that bring it into being, as an SQL list, and that end it.
+// Orders have no event that ends them.
 var subjects = []struct{ table, begins, kinds, first, last string }{
-	{"pets", "pets/", "pet.", "pet.created", "pet.deleted"},
-	{"categories", "categories/", "category.", "category.created", "category.deleted"},
-	{"orders", "store/orders/", "order.", "order.placed", ""},
-	{"keys", "keys/", "key.", "key.created", "key.revoked"},
-	{"webhooks", "webhooks/", "webhook.", "webhook.created", "webhook.deleted"},
+	{"pets", "pets/", "pet.", "'pet.created', 'pet.restored'", "pet.deleted"},
+	{"categories", "categories/", "category.", "'category.created'", "category.deleted"},
+	{"orders", "store/orders/", "order.", "'order.placed'", ""},
+	{"keys", "keys/", "key.", "'key.created'", "key.revoked"},
+	{"webhooks", "webhooks/", "webhook.", "'webhook.created'", "webhook.deleted"},
 }
 
 func rowRules(e *engine) []rowRule {
@@ -69,7 +70,7 @@ func rowRules(e *engine) []rowRule {
 		of := fmt.Sprintf(e.idOf, s.begins, len(s.begins)+1)
 		rules = append(rules, rowRule{
 			"SELECT e.subject, e.type FROM " + e.feed + " e LEFT JOIN " + s.table + " r ON r.id = " + of +
-				" WHERE e.type = '" + s.first + "' AND r.id IS NULL AND NOT EXISTS (SELECT 1 FROM " + e.feed +
+				" WHERE e.type IN (" + s.first + ") AND r.id IS NULL AND NOT EXISTS (SELECT 1 FROM " + e.feed +
 				" d WHERE d.subject = e.subject AND d.type = '" + s.last + "' AND " + e.later + ") ORDER BY e.id",
 			"%s: it does not exist, but there is an event %s, and none of its removal"})
 	}

@@ -23,6 +23,8 @@ func fillShop(t *testing.T, database string) {
 	for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "Mia", "Bo", "gone"} {
 		s.AddPet(t, name, int64(i%2)-1, []shop.Status{shop.Available, ""}[i/5])
 	}
+	noError(t, s.DeletePet(ctx, 5, nil))
+	must(s.RestorePet(ctx, 5))(t)
 	noError(t, s.DeletePet(ctx, 6, nil))
 	must(s.CreateCategory(ctx, "Vögel"))(t)
 	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)

@@ -80,6 +80,35 @@ var petCases = []testCase{
 		}
 	}},
 
+	{name: "a removed animal is restored under its id", run: func(t *testing.T, store shop.Store) {
+		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Sold})
+		newest := func(tx shop.ReadTx) (shop.NewEvent, bool, error) { return tx.NewestEvent("pets/1") }
+		wantFound(t, store, nil, newest)
+		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetCreated, "pets/11"))
+		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
+		write(t, store, func(tx shop.WriteTx) error {
+			if err := tx.DeletePet(pet); err != nil {
+				return err
+			}
+			return tx.InsertEvents(newEvent(shop.PetDeleted, "pets/1"))
+		})
+		deleted := newEvent(shop.PetDeleted, "pets/1")
+		wantFound(t, store, &deleted, newest) // before it is published, and afterwards
+		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
+		wantFound(t, store, &deleted, newest)
+		wantInventory(t, store, shop.Inventory{})
+		write(t, store, func(tx shop.WriteTx) error { return tx.RestorePet(pet) })
+		wantFound(t, store, &pet, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(pet.ID) })
+		wantInventory(t, store, shop.Inventory{Sold: 1})
+		wantIDs(t, listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: "rex"}}), []int64{pet.ID})
+		if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.RestorePet(pet) }); err == nil {
+			t.Error("an animal was restored twice")
+		}
+		if next := addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1}); next.ID <= pet.ID {
+			t.Errorf("the next animal has the id %d", next.ID)
+		}
+	}},
+
 	{name: "an empty store has no animals", run: func(t *testing.T, store shop.Store) {
 		if get(t, store, shop.ReadTx.HasPets) {
 			t.Error("an empty store has animals")

@@ -1,0 +1,78 @@
+package shop_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// A removed animal can be restored on any node as soon as its removal has been answered, before the event of the
+// removal is published. Of several restores at the same time, exactly one succeeds and records an event.
+func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
+		pet := s.AddPet(t, "Rex", 1, shop.Available)
+		for round := range 3 { // each time, the newest of several removals counts
+			pet = must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: new(fmt.Sprint("Rex ", round))}, nil))(t)
+			check(t, s.DeletePet(t.Context(), pet.ID, nil))
+			var restored atomic.Int64
+			atOnce(6, func(i int) {
+				got, err := nodes[(i+1)%len(nodes)].RestorePet(t.Context(), pet.ID)
+				switch {
+				case err == nil && got == pet:
+					restored.Add(1)
+				case codeOf(err) != shop.PetExists:
+					t.Errorf("restored %+v, %v; want %+v or pet_exists", got, err, pet)
+				}
+			})
+			equal(t, "restores that succeeded", restored.Load(), 1)
+			equal(t, "the animal", must(s.Pet(t.Context(), pet.ID))(t), pet)
+		}
+		equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1})
+		filter := shop.EventFilter{Types: []shop.EventType{shop.PetRestored}}
+		events := must(s.ListEvents(t.Context(), filter, shop.PageRequest{Limit: 10}))(t).Items
+		equal(t, "events of restores", len(events), 3)
+		check(t, s.IndexSearch(t.Context()))
+		found := must(s.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Query: "rex 2"}, PageRequest: shop.PageRequest{Limit: 10}}))(t)
+		equal(t, "animals found by name", len(found.Items), 1)
+		equal(t, "the next id", s.AddPet(t, "Mia", 1, "").ID > pet.ID, true)
+	})
+}
+
+// The category of a restored animal is created again with its name, or without one if its events have expired. If
+// only known categories are allowed, the restore is refused.
+func TestRestoredAnimalGetsItsCategoryBack(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{EventRetention: 24 * time.Hour}})
+	known := must(s.Node(t.Context(), shop.Options{KnownCategories: true}))(t)
+	restore := func(want shop.Category) {
+		t.Helper()
+		pet := s.AddPet(t, "Rex", want.ID, shop.Sold)
+		check(t, s.DeletePet(t.Context(), pet.ID, nil))
+		check(t, s.DeleteCategory(t.Context(), want.ID, nil))
+		_, err := known.RestorePet(t.Context(), pet.ID)
+		wantCode(t, err, shop.UnknownCategory)
+		equal(t, "the animal", must(s.RestorePet(t.Context(), pet.ID))(t), pet)
+		equal(t, "its category", must(s.Category(t.Context(), want.ID))(t), want)
+	}
+	must(s.PutCategory(t.Context(), shop.Category{ID: 7, Name: "Dogs"}, shop.PutCondition{}))(t)
+	restore(shop.Category{ID: 7, Name: "Dogs"})
+	restore(shop.Category{ID: 8})
+}
+
+// An animal cannot be restored after the events about it have expired, or if there never was one.
+func TestAnimalIsNotRestoredAfterItsEventsHaveExpired(t *testing.T) {
+	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
+		pet := s.AddPet(t, "Rex", 1, shop.Available)
+		check(t, s.DeletePet(t.Context(), pet.ID, nil))
+		_, err := s.RestorePet(t.Context(), pet.ID+1)
+		wantCode(t, err, shop.NotFound)
+		time.Sleep(25 * time.Hour)
+		check(t, s.RemoveEvents(t.Context()))
+		_, err = s.RestorePet(t.Context(), pet.ID)
+		wantCode(t, err, shop.NotFound)
+	})
+}
