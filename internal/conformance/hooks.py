@@ -2,12 +2,13 @@
 
 import itertools
 import re
+import uuid
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.openapi.checks import RejectedPositiveData
 
-serial, repeats = itertools.count(1), itertools.count(1)
+repeats = itertools.count(1)
 sent_keys = set()
 
 
@@ -49,11 +50,13 @@ def change_headers(case):
         # The tool sends the same key with many different requests. They would all get 422, and nothing else would be
         # tested. Every fourth repetition of a key in a valid request stays.
         if case.meta.generation.mode.is_negative or key in sent_keys and next(repeats) % 4:
-            case.headers["Idempotency-Key"] = f"conformance {next(serial)}"
+            case.headers["Idempotency-Key"] = str(uuid.uuid4())
         sent_keys.add(key)
     phase = case.meta.phase
     if "Last-Event-ID" in case.headers and (phase.name.value != "coverage" or phase.data.parameter == "Last-Event-ID"):
-        case.headers["Accept"] = "text/event-stream"  # only streams use this header
+        # Only streams use this header, and only pages have an end.
+        case.headers["Accept"] = "text/event-stream"
+        case.query.pop("until", None)
 
 
 @schemathesis.hook

@@ -52,7 +52,7 @@ func setElement(array any, n int, value any) {
 	case string:
 		array.([]*string)[n] = &value
 	case []byte:
-		array.([][]byte)[n] = value
+		array.([][]byte)[n] = append([]byte{}, value...) // nil would be NULL
 	default:
 		panic(fmt.Sprintf("no array of %T can be sent", value))
 	}
