@@ -162,6 +162,7 @@ public class Scenario {
 
   static void useTheRest(Pet other) throws Exception {
     pets.deletePet(other.getId(), null);
+    check(pets.restorePet(other.getId(), null).getName().equals(other.getName()), other);
     Category cats = categories.createCategory(new CategoryInput().name("Cats"), null);
     categories.putCategory(cats.getId(), new CategoryInput().name("Kittens"), null, null);
     categories.deleteCategory(cats.getId(), null);

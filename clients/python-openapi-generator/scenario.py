@@ -94,6 +94,7 @@ def use_orders(rex: store.Pet, other: store.Pet) -> None:
 
 def use_the_rest(other: store.Pet) -> None:
     pets.delete_pet(other.id)
+    assert pets.restore_pet(other.id).name == other.name
     cats = categories.create_category(store.CategoryInput(name="Cats"))
     categories.put_category(cats.id, store.CategoryInput(name="Kittens"))
     categories.delete_category(cats.id)

@@ -13,7 +13,7 @@ from animal_store_client.api.categories import create_category, delete_category,
 from animal_store_client.api.events import list_events
 from animal_store_client.api.files import export_pets_csv
 from animal_store_client.api.keys import create_key, revoke_key, rotate_key
-from animal_store_client.api.pets import create_pet, delete_pet, list_pets, update_pet
+from animal_store_client.api.pets import create_pet, delete_pet, list_pets, restore_pet, update_pet
 from animal_store_client.api.store import get_order, place_order, update_order
 from animal_store_client.api.webhooks import create_webhook, delete_webhook, update_webhook
 from animal_store_client.models import (
@@ -138,6 +138,7 @@ def use_orders(rex: Pet, other: Pet) -> None:
 
 def use_the_rest(other: Pet) -> None:
     assert delete_pet.sync_detailed(other.id, client=client).status_code == HTTPStatus.NO_CONTENT
+    assert expect(Pet, restore_pet.sync(other.id, client=client)).name == other.name
     cats = expect(Category, create_category.sync(client=client, body=CategoryInput(name="Cats")))
     put_category.sync(cats.id, client=client, body=CategoryInput(name="Kittens"))
     assert delete_category.sync_detailed(cats.id, client=client).status_code == HTTPStatus.NO_CONTENT

@@ -270,7 +270,8 @@ func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
 	for _, event := range p.Feed() {
 		header := programtest.Decode[struct{ ID, Type, Subject string }](r.t, event)
 		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
-		if !since {
+		kind, _, _ := strings.Cut(header.Type, ".")
+		if !since || kind == "key" || kind == "webhook" { // a webhook that names no types gets no events of these kinds
 			continue
 		}
 		events++

@@ -85,7 +85,13 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 	}
 	x.w.Header().Set("Content-Security-Policy", a.docs.contentPolicy)
 	x.w.Header().Set("Referrer-Policy", "no-referrer")
-	x.sendWithETag(revalidateAny, []string{"text/html; charset=utf-8"}, web.EntityTag(page.Bytes()), page.Bytes())
+	const contentType = "text/html; charset=utf-8"
+	key := documentKey{name, a.baseURL(x.r)}
+	if file := a.documents.file(key, contentType, func() [][]byte { return [][]byte{page.Bytes()} }); file != nil {
+		x.sendFile(file)
+		return nil
+	}
+	x.sendWithETag(revalidateAny, []string{contentType}, web.EntityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 

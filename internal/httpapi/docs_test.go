@@ -22,9 +22,15 @@ func TestDocsAreServed(t *testing.T) {
 		"/docs": "text/html", "/docs/guides": "text/html", "/docs/docs.css": "text/css", "/docs/docs.js": "text/javascript",
 		"/docs/swagger-ui-bundle.js": "text/javascript", "/docs/swagger-ui.css": "text/css", "/docs/swagger-ui.LICENSE.txt": "text/plain",
 	} {
-		got := s.do("GET", path, "", "Authorization: ").want(t, 200, "")
+		got := s.do("GET", path, "", "Authorization: ", "Accept-Encoding: identity").want(t, 200, "")
 		got.wantHeaders(t, "Content-Type: "+want+"; charset=utf-8")
-		s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+		s.do("GET", path, "", "Accept-Encoding: identity", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+		small := s.do("GET", path, "", "Accept-Encoding: gzip").want(t, 200, "")
+		small.wantHeaders(t, "Content-Encoding: gzip", "Vary: Accept-Encoding", "Cache-Control: no-cache")
+		if len(small.body) >= len(got.body) || small.Header.Get("ETag") == got.Header.Get("ETag") {
+			t.Errorf("%s: gzip sends %d instead of %d bytes, with the tag %s", path, len(small.body), len(got.body), small.Header.Get("ETag"))
+		}
+		s.do("GET", path, "", "Accept-Encoding: gzip", "If-None-Match: "+small.Header.Get("ETag")).want(t, 304, "")
 	}
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
 		s.do("GET", path, "").wantError(t, 404, shop.NotFound)

@@ -9,20 +9,20 @@ import (
 	"animalstore/internal/web"
 )
 
-// documents serves the OpenAPI document. The document contains the server's URL, which depends on the Host
-// header unless a public URL is configured.
+// documents serves the OpenAPI document and the documentation pages. They contain the server's URL, which depends
+// on the Host header unless a public URL is configured.
 type documents struct {
 	*api.Document
 	mu sync.Mutex
-	// cached contains the documents that were sent first, by format and URL. Their number is limited, because
+	// cached contains the documents that were sent first, by name and URL. Their number is limited, because
 	// a client can send any Host. Documents for other URLs are sent in parts and uncompressed, so that a
 	// request never needs memory for a whole document.
 	cached map[documentKey]*web.StaticFile
 }
 
-type documentKey struct{ contentType, url string }
+type documentKey struct{ name, url string }
 
-const maxCachedDocuments = 16
+const maxCachedDocuments = 32
 
 func newDocuments() (*documents, error) {
 	document, err := api.NewDocument()
@@ -40,7 +40,7 @@ func (a *API) getOpenapiYAML(x *exchange) error {
 }
 
 func (d *documents) send(x *exchange, contentType string, servers []api.Server, render func([]api.Server) [][]byte) {
-	if file := d.file(documentKey{contentType, servers[0].URL}, func() [][]byte { return render(servers) }); file != nil {
+	if file := d.file(documentKey{contentType, servers[0].URL}, contentType, func() [][]byte { return render(servers) }); file != nil {
 		x.sendFile(file)
 		return
 	}
@@ -49,12 +49,12 @@ func (d *documents) send(x *exchange, contentType string, servers []api.Server, 
 }
 
 // file returns the cached document. It returns nil if the document is not cached and the cache is full.
-func (d *documents) file(key documentKey, render func() [][]byte) *web.StaticFile {
+func (d *documents) file(key documentKey, contentType string, render func() [][]byte) *web.StaticFile {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	file := d.cached[key]
 	if file == nil && len(d.cached) < maxCachedDocuments {
-		file = web.NewStaticFile(key.contentType, bytes.Join(render(), nil))
+		file = web.NewStaticFile(contentType, bytes.Join(render(), nil))
 		d.cached[key] = file
 	}
 	return file

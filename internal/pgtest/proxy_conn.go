@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,8 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests forwards whole messages to the server, so that each message can be compared with the fault.
+// forwardRequests forwards whole messages to the server, so that each message can be compared with the fault. The
+// messages of a pipeline, which the server executes one after another until the first error, count as one.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
@@ -52,7 +54,7 @@ func (c *proxyConn) forwardRequests() {
 				break
 			}
 		}
-		message, err = readMessage(in, 1)
+		message, err = readPipeline(in)
 	}
 	c.close()
 }
@@ -97,6 +99,20 @@ func (c *proxyConn) delay() bool {
 		case <-changed:
 		case <-c.done:
 			return false
+		}
+	}
+}
+
+// readPipeline reads one message, or all messages of a pipeline up to its Sync message.
+func readPipeline(in *bufio.Reader) (all []byte, err error) {
+	for {
+		message, err := readMessage(in, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, message...)
+		if !strings.Contains("PBDEC", string(message[0])) { // Parse, Bind, Describe, Execute and Close
+			return all, nil
 		}
 	}
 }

@@ -2,6 +2,8 @@ package pgtest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -14,9 +16,14 @@ type fault struct {
 	injected chan struct{}
 }
 
-// IsCommit reports whether a message is a COMMIT in the simple query protocol. pgx sends COMMIT in this
-// protocol.
+// commitStatement is the name that pgx gives to a prepared COMMIT.
+var commitStatement = fmt.Sprintf("stmtcache_%.24x", sha256.Sum256([]byte("COMMIT")))
+
+// IsCommit reports whether a message is a COMMIT, or a pipeline that executes a prepared COMMIT.
 func IsCommit(message []byte) bool {
+	if bytes.Contains(message, []byte("\x00"+commitStatement+"\x00")) {
+		return message[0] != 'P' // preparing it executes nothing
+	}
 	text, isQuery := bytes.CutPrefix(message, []byte("Q"))
 	return isQuery && len(text) > 4 && strings.EqualFold(strings.Trim(string(text[4:]), "\x00; \n"), "commit")
 }

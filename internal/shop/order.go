@@ -50,6 +50,9 @@ var petStatusAfter = map[OrderStatus]Status{
 	Expired:   Available,
 }
 
+// IsOpen reports whether the order holds its animal.
+func (o Order) IsOpen() bool { return len(orderTransitions[o.Status]) > 0 }
+
 // NewOrder describes an order to be placed.
 type NewOrder struct {
 	PetID     int64
@@ -115,7 +118,8 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(ctx, s, func(tx *eventTx) (Order, error) {
+	set := WriteSet{Pets: []int64{n.PetID}}
+	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) {
 		if err := expireDueHold(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
@@ -208,7 +212,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, change OrderChange,
 	if err := change.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(ctx, s, func(tx *eventTx) (Order, error) {
+	return write(WithWriteSet(ctx, WriteSet{Orders: []int64{id}}), s, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err

@@ -115,7 +115,8 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	return write(ctx, s, func(tx *eventTx) (Pet, error) {
+	set := WriteSet{Categories: []int64{n.CategoryID}}
+	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}

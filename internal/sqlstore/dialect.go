@@ -11,6 +11,9 @@ type dialect struct {
 	// skipLocked is the end of a query that locks a row, or returns nothing if another transaction has locked
 	// it.
 	skipLocked string
+	// lockPet is the statement that locks a pet before its order is changed, or empty if no lock is needed. Write
+	// groups on PostgreSQL lock pets before orders, too, so that a write and a group cannot deadlock.
+	lockPet string
 	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them,
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
 	// are spread evenly, but the newest pets are hardly ever sold.
@@ -75,6 +78,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		search:       postgresSearch{},
 		skipLocked:   " FOR UPDATE SKIP LOCKED",
+		lockPet:      "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		byRow:        true,
 		now:          serverTime,
 		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",

@@ -24,7 +24,7 @@ func newMetrics() *metrics {
 		}),
 		group: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "animalstore_database_write_group_size",
-			Help:    "Number of writes that shared a commit (SQLite only); at most 256.",
+			Help:    "Number of writes that shared a commit; at most 256. On PostgreSQL, only creates and orders do.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{

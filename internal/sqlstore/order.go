@@ -20,6 +20,15 @@ func scanOrder(scan Scanner) (shop.Order, error) {
 	return order, err
 }
 
+// orderTypes are the SQL types of orderColumns.
+var orderTypes = []string{"BIGINT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}
+
+// appendOrder appends the order's values for orderColumns to args.
+func appendOrder(args []any, o shop.Order) []any {
+	return append(args, o.ID, o.PetID, string(o.Status), nullable(o.Reference), micros(o.CreatedAt), micros(o.UpdatedAt),
+		nullable(micros(o.HoldExpiresAt)))
+}
+
 func (t *tx) Order(id int64) (shop.Order, bool, error) {
 	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE id = $1", id)
 }
@@ -61,8 +70,19 @@ func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
 		"ORDER BY hold_expires_at LIMIT "+dueOrders, micros(now))
 }
 
-func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
+// lockPet locks the pet of an order before the order is written.
+func (t *tx) lockPet(id int64) error {
 	t.orders = true
+	if t.dialect.lockPet == "" {
+		return nil
+	}
+	return t.exec(t.dialect.lockPet, id)
+}
+
+func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
+	if err := t.lockPet(order.PetID); err != nil {
+		return shop.Order{}, err
+	}
 	inserted, _, err := one(t, scanOrder, `
 		INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+orderColumns,
@@ -72,7 +92,9 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 }
 
 func (t *tx) UpdateOrder(_, order shop.Order) error {
-	t.orders = true
+	if err := t.lockPet(order.PetID); err != nil {
+		return err
+	}
 	return t.exec("UPDATE orders SET status = $1, reference = $2, updated_at = $3, hold_expires_at = $4 WHERE id = $5",
 		order.Status, nullable(order.Reference), micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
 }

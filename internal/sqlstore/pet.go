@@ -34,9 +34,11 @@ var (
 	restorePet    = numbered("INSERT INTO pets (id, " + petFields + ") VALUES " + placeholders(1+petFieldCount))
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
 	updatePets    = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
-		"FROM (VALUES %s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
-	// petRow has the types that PostgreSQL cannot infer from an UPDATE of several rows. A parameter is a text otherwise.
-	petRow = "(CAST($ AS BIGINT), $, $, CAST($ AS BIGINT), $)"
+		"FROM (%s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
+	// petTypes are the SQL types of the values that appendPet appends.
+	petTypes = []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "TEXT"}
+	// petRow has the types, because PostgreSQL cannot infer them from an UPDATE of several rows.
+	petRow = "(CAST($ AS " + strings.Join(petTypes, "), CAST($ AS ") + "))"
 )
 
 // appendPet appends the pet's id and its values for petFields to args. Only nodes of version 1.0 read

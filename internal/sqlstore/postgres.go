@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +17,8 @@ import (
 
 // postgresEngine stores the shop on a PostgreSQL server that any number of nodes may share.
 //
-// Writes are SERIALIZABLE and are retried after a conflict. If the server is lost or a failover makes it
+// Frequent writes are committed in groups (see postgresGroups). All other writes are SERIALIZABLE and are
+// retried after a conflict. If the server is lost or a failover makes it
 // read-only, reads and writes look for a writable server until their retry budget is spent. A write that gets
 // no response to its COMMIT is not simply retried. Instead, resolveCommit first finds out whether the write
 // was committed.
@@ -33,6 +34,7 @@ type postgresEngine struct {
 	closed        atomic.Bool
 	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
+	groups    *postgresGroups
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
 	// again, because it leads to a server that was lost.
 	epoch atomic.Int64
@@ -90,6 +92,7 @@ func openPostgres(
 		}
 		return p.checkTimeline(ctx, conn)
 	}
+	p.groups = startGroups(p)
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,7 @@ func openPostgres(
 
 // close refuses new reads and writes and waits until all connections that are in use have been released.
 func (p *postgresEngine) close() error {
+	p.groups.stop()
 	p.closed.Store(true)
 	p.pool.Close()
 	return nil
@@ -116,17 +120,27 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 	})
 }
 
-// write runs fn in a SERIALIZABLE transaction. Cancelling ctx does not interrupt an attempt, because the
-// transaction may be nearly committed. It does prevent further attempts, because the client may already have
-// sent its request to another node. A delayed attempt here could overwrite what that node has written since.
+// write runs fn in a group if its context declares the rows that it needs. If it does not, or the group cannot
+// run it, write runs fn in a transaction of its own.
 func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
 	}
+	if shop.WriteSetOf(ctx) != nil {
+		if err := p.groups.write(ctx, fn); !errors.Is(err, errUngrouped) {
+			return err
+		}
+	}
+	return p.writeAlone(ctx, fn)
+}
+
+// writeAlone runs fn in a SERIALIZABLE transaction. Cancelling ctx does not interrupt an attempt, because the
+// transaction may be nearly committed. It does prevent further attempts, because the client may already have
+// sent its request to another node. A delayed attempt here could overwrite what that node has written since.
+func (p *postgresEngine) writeAlone(ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
 	err := p.retry(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
-		commitID := make([]byte, 16)
-		rand.Read(commitID)
+		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
 		err := p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
@@ -134,7 +148,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 				if err := fn(t); err != nil {
 					return err
 				}
-				return t.exec("INSERT INTO commits (id, at, done) VALUES ($1, "+serverMicros+", TRUE)", commitID)
+				return t.exec(insertCommit, commitID)
 			})
 			if err != nil {
 				return err

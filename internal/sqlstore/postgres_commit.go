@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +16,15 @@ var (
 	// errUnknown marks a write that may have been committed. The write must not run again.
 	errUnknown = errors.New("it is not known whether the write was done")
 )
+
+// insertCommit inserts the id of a write into the table commits, in the transaction of the write.
+const insertCommit = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", TRUE)"
+
+func newCommitID() []byte {
+	id := make([]byte, 16)
+	rand.Read(id)
+	return id
+}
 
 // resolveCommit finds out whether a write was committed. It is called if the write's COMMIT has failed, and
 // lost is the error from that COMMIT. resolveCommit returns nil if the write was committed. It returns an

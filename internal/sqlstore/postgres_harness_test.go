@@ -43,9 +43,13 @@ func (h *faultHarness) setOption(option string) {
 	h.proxy.Heal()
 }
 
+// write adds an animal in a group, or in a transaction of its own if the category does not exist yet.
 func (h *faultHarness) write(name string) error {
-	return h.store.Write(context.Background(), adding(name))
+	return h.store.Write(inCategoryOne, adding(name))
 }
+
+// inCategoryOne is a context for writes that add one animal to the category 1.
+var inCategoryOne = shop.WithWriteSet(context.Background(), shop.WriteSet{Categories: []int64{1}})
 
 // startWrite runs write in the background. It returns a function that waits for the outcome.
 func (h *faultHarness) startWrite(name string) (outcome func() error) {
@@ -150,13 +154,15 @@ type writers struct {
 	outcomes map[string]error
 }
 
+// startWriters starts n writers. Every other one writes in groups.
 func startWriters(n int, store *Store) *writers {
 	w := &writers{outcomes: map[string]error{}}
+	contexts := []context.Context{context.Background(), inCategoryOne}
 	for i := range n {
 		w.running.Go(func() {
 			for j := 0; !w.ended.Load(); j++ {
 				name := fmt.Sprintf("%d of writer %d", j, i)
-				err := store.Write(context.Background(), adding(name))
+				err := store.Write(contexts[i%2], adding(name))
 				if err == nil {
 					w.done.Add(1)
 				}

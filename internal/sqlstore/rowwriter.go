@@ -97,7 +97,7 @@ func (w directWriter) updatePets(pets []shop.Pet) error {
 		for _, pet := range part {
 			args = appendPet(args, pet)
 		}
-		return w.tx.exec(fmt.Sprintf(updatePets, places), args...)
+		return w.tx.exec(fmt.Sprintf(updatePets, "VALUES "+places), args...)
 	})
 }
 

@@ -33,7 +33,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(sqliteOf(store).writer.queue) <= i { // queue the writes in order
+		for len(sqliteOf(store).writer.members) <= i { // queue the writes in order
 			runtime.Gosched()
 		}
 	}

@@ -63,13 +63,9 @@ func petInserter() *inserter[shop.Pet] {
 }
 
 func eventInserter() *inserter[queuedEvent] {
-	return newInserter("events ("+newEventColumns+")", func(args []any, e queuedEvent) []any {
-		return appendEvent(append(args, e.at), e.NewEvent)
-	})
+	return newInserter("events ("+newEventColumns+")", appendQueuedEvent)
 }
 
 func recordInserter() *inserter[queuedRecord] {
-	return newInserter("kept_answers ("+recordColumns+")", func(args []any, r queuedRecord) []any {
-		return append(appendRecord(args, r.principal, r.key, r.IdempotencyRecord), micros(r.At))
-	})
+	return newInserter("kept_answers ("+recordColumns+")", appendQueuedRecord)
 }

@@ -1,11 +1,7 @@
 package sqlstore
 
 import (
-	"context"
-	"fmt"
 	"runtime"
-	"runtime/debug"
-	"sync"
 
 	"animalstore/internal/shop"
 )
@@ -16,6 +12,7 @@ import (
 // one fsync. Even a failed write returns only after the commit. Its error may depend on rows written by
 // earlier members, and these rows are not durable before the commit.
 type writer struct {
+	*writeQueue
 	conn          *sqliteConn
 	file          *openedFile
 	dialect       *dialect
@@ -24,74 +21,29 @@ type writer struct {
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
 	insertRecords *inserter[queuedRecord]
-	recentWriters int // the number of writes that were recently running or waiting at the same time
-	queue         chan *member
+	recentWriters int           // the number of writes that were recently running or waiting at the same time
 	stopped       chan struct{} // closed when all accepted writes have returned
-
-	mu     sync.RWMutex // read-locked while a member is being queued, so that stop cannot close the queue
-	closed bool
-}
-
-// member is one of the writes in a group.
-type member struct {
-	ctx   context.Context
-	fn    func(shop.WriteTx) error
-	err   error
-	panic any
-	done  chan struct{} // closed when err and panic have their final values
 }
 
 func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, writeQueue: newWriteQueue(), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(), insertRecords: recordInserter(),
 	}
 	go w.loop()
 	return w
 }
 
-// write queues fn for the writer and returns when its group has been committed or has failed.
-func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
-	if err := w.accept(m); err != nil {
-		return shop.UnavailableError(err)
-	}
-	<-m.done
-	if m.panic != nil {
-		panic(m.panic) // panic in the caller's goroutine, where the panic can be recovered
-	}
-	return m.err
-}
-
-func (w *writer) accept(m *member) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return errClosed
-	}
-	select {
-	case w.queue <- m:
-		return nil
-	case <-m.ctx.Done():
-		return m.ctx.Err()
-	}
-}
-
 // stop refuses new writes and waits until all queued writes have finished.
 func (w *writer) stop() {
-	w.mu.Lock()
-	if !w.closed {
-		w.closed = true
-		close(w.queue)
-	}
-	w.mu.Unlock()
+	w.close()
 	<-w.stopped
 }
 
 func (w *writer) loop() {
 	defer close(w.stopped)
 	defer w.conn.close()
-	for first := range w.queue {
+	for first := range w.members {
 		again := w.commit([]*member{first}, true)
 		for len(again) > 0 {
 			// This loop ends, because every call of commit finishes at least one member.
@@ -112,7 +64,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	if g.begin() != nil {
 		// This write may already have waited a long time for the lock. The queued writes fail with it, so
 		// that they do not have to wait just as long.
-		for range len(w.queue) {
+		for range len(w.members) {
 			members = w.join(members)
 		}
 		finish(members, g.err)
@@ -125,7 +77,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 			return append(members[:i:i], members[i+1:]...)
 		}
 		if open && i == len(members)-1 && len(members) < maxGroup {
-			if len(w.queue) == 0 && len(members) <= w.recentWriters/2 {
+			if len(w.members) == 0 && len(members) <= w.recentWriters/2 {
 				// Let goroutines that are about to write join this group, so that they do not have to wait
 				// for the next one.
 				runtime.Gosched()
@@ -134,7 +86,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		}
 	}
 	w.metrics.group.Observe(float64(len(members)))
-	w.recentWriters = max(len(members)+len(w.queue), w.recentWriters-(w.recentWriters+15)/16)
+	w.recentWriters = max(len(members)+len(w.members), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
 	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
@@ -142,38 +94,4 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		w.checkpoint() // the members do not wait for this, because they have already returned
 	}
 	return nil
-}
-
-// join adds the next queued write to the group, if there is one.
-func (w *writer) join(group []*member) []*member {
-	select {
-	case m, ok := <-w.queue:
-		if ok {
-			return append(group, m)
-		}
-	default:
-	}
-	return group
-}
-
-// call runs the member's function. If the function panics, call saves the panic, and write raises it in the
-// caller's goroutine.
-func (m *member) call(tx *tx) error {
-	defer func() {
-		if p := recover(); p != nil {
-			m.panic = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
-		}
-	}()
-	return m.fn(tx)
-}
-
-// finish lets the calls of write for these members return. If err is not nil, it replaces the members' own
-// errors.
-func finish(group []*member, err error) {
-	for _, m := range group {
-		if err != nil {
-			m.err = err
-		}
-		close(m.done)
-	}
 }

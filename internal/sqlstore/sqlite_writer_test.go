@@ -16,7 +16,7 @@ import (
 func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	queue := sqliteOf(store).writer.queue
+	queue := sqliteOf(store).writer.members
 	var waiting sync.WaitGroup
 	const most = 100
 	ends := 0

@@ -29,10 +29,11 @@ async fn main() {
     );
 }
 
-const ALL_TYPES: [&str; 18] = [
+const ALL_TYPES: [&str; 19] = [
     "pet.created",
     "pet.updated",
     "pet.deleted",
+    "pet.restored",
     "category.created",
     "category.updated",
     "category.deleted",
@@ -126,6 +127,7 @@ async fn use_orders(shop: &Shop, rex: &Pet, other: &Pet) {
 async fn use_the_rest(shop: &Shop, other: &Pet) {
     let api = &shop.api;
     pets_api::delete_pet(api, other.id, None).await.unwrap();
+    assert_eq!(pets_api::restore_pet(api, other.id, None).await.unwrap().name, other.name);
     let cats = categories_api::create_category(api, CategoryInput::new("Cats".into()), None).await.unwrap();
     let kittens = CategoryInput::new("Kittens".into());
     categories_api::put_category(api, cats.id, kittens, None, None).await.unwrap();
@@ -148,7 +150,7 @@ async fn use_the_rest(shop: &Shop, other: &Pet) {
 
     let file = std::env::current_dir().unwrap().join("animals.csv");
     std::fs::write(&file, "name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n").unwrap();
-    let imported = files_api::import_pets(api, file, None, None).await.unwrap();
+    let imported = files_api::import_pets(api, file, None, None, None).await.unwrap();
     assert_eq!(imported.created, 2);
     let csv = files_api::export_pets_csv(api).await.unwrap().text().await.unwrap();
     assert!(csv.starts_with("id,name,categoryId,status"), "{csv}");
@@ -163,7 +165,9 @@ async fn use_the_rest(shop: &Shop, other: &Pet) {
 async fn read_events(shop: &Shop, rex: &Pet) -> Vec<String> {
     let (mut types, mut after) = (Vec::new(), None);
     loop {
-        let page = events_api::list_events(&shop.api, after.as_deref(), Some(10), None, None, None, None).await;
+        let position = after.as_deref();
+        let page =
+            events_api::list_events(&shop.api, position, Some(10), None, None, None, None, None, None, None).await;
         types.extend(page.unwrap().iter().map(|event| check(event, rex)));
         after = shop.next_page("after");
         if after.is_none() {

@@ -25,6 +25,16 @@ type queuedRecord struct {
 	shop.IdempotencyRecord
 }
 
+// appendQueuedEvent appends the event's values for newEventColumns to args.
+func appendQueuedEvent(args []any, e queuedEvent) []any {
+	return appendEvent(append(args, e.at), e.NewEvent)
+}
+
+// appendQueuedRecord appends the record's values for recordColumns to args.
+func appendQueuedRecord(args []any, r queuedRecord) []any {
+	return append(appendRecord(args, r.principal, r.key, r.IdempotencyRecord), micros(r.At))
+}
+
 // statusCount is a change in the number of pets with a status.
 type statusCount struct {
 	status shop.Status

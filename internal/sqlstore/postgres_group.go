@@ -1,0 +1,151 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// postgresGroups commits writes in groups. Each group is one READ COMMITTED transaction and takes two round
+// trips to the server, however many members it has. Only writes that declare their rows with a shop.WriteSet
+// can be members.
+//
+//  1. load locks the declared pets, and then reads everything else that the members have declared.
+//  2. The members run one after another in memory, as groupTx. A member that is refused only drops its own
+//     changes.
+//  3. save writes what has changed and commits.
+//
+// Locks replace the conflict detection of SERIALIZABLE. Every write that changes a pet or the status of an
+// order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction
+// has locked it, the member that needs it runs in a transaction of its own, and so does every member of a
+// group that fails. So two groups cannot deadlock, and a node that has stopped holds up only the members that
+// need its pets.
+type postgresGroups struct {
+	*writeQueue
+	engine *postgresEngine
+	lanes  sync.WaitGroup
+}
+
+const (
+	// groupLanes is the number of groups that a node runs at the same time. One of them can run while another
+	// one waits for the disk.
+	groupLanes = 2
+	// groupTimeouts bound how long a group waits for a lock and, if this node stops, how long the server keeps
+	// the group's locks. They end with the transaction.
+	groupTimeouts = "SELECT set_config('lock_timeout', '1s', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)"
+)
+
+// errUngrouped marks a write that must run in a transaction of its own.
+var errUngrouped = errors.New("the write cannot run in a group")
+
+func startGroups(p *postgresEngine) *postgresGroups {
+	g := &postgresGroups{writeQueue: newWriteQueue(), engine: p}
+	for range groupLanes {
+		g.lanes.Go(g.loop)
+	}
+	return g
+}
+
+// stop refuses new writes and waits until all queued writes have finished.
+func (g *postgresGroups) stop() {
+	g.close()
+	g.lanes.Wait()
+}
+
+func (g *postgresGroups) loop() {
+	for first := range g.members {
+		members := []*member{first}
+		for len(g.members) > 0 && len(members) < maxGroup {
+			members = g.join(members)
+		}
+		changes, err := g.engine.commitGroup(members)
+		g.engine.afterWrite(changes, err == nil)
+		finish(members, err)
+	}
+}
+
+// commitGroup runs members in one transaction and commits it. An error applies to all members, which have not
+// been committed, or may have been if it wraps errUnknown.
+func (p *postgresEngine) commitGroup(members []*member) (changes effects, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.retryBudget)
+	defer cancel()
+	commitID := newCommitID()
+	var lost error // the reason why the outcome of COMMIT is not known
+	err = p.withConn(ctx, func(conn *pgx.Conn) error {
+		g, err := p.loadGroup(ctx, conn, members)
+		if err != nil {
+			return rollback(conn, err)
+		}
+		for _, m := range members {
+			g.run(m)
+		}
+		changes = g.changes
+		stateOf(conn).committing.Store(true)
+		err = p.metrics.commit(func() error { return g.save(ctx, conn, commitID) })
+		if err != nil && !isConflict(err) { // after a conflict, the server has certainly rolled back
+			lost = err
+			return err
+		}
+		return rollback(conn, err)
+	})
+	switch {
+	case lost != nil:
+		limited, cancel := context.WithTimeout(context.Background(), p.retryBudget)
+		defer cancel()
+		err = p.resolveCommit(limited, commitID, lost)
+	case err != nil && ctx.Err() != nil:
+		return changes, p.dialect.convertError(err) // the members have waited long enough
+	}
+	switch {
+	case err == nil:
+		p.metrics.group.Observe(float64(len(members)))
+		return changes, nil
+	case errors.Is(err, errUnknown):
+		return changes, err
+	}
+	p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
+	return changes, errUngrouped
+}
+
+// rollback ends the transaction on a connection after an error. Without an error, it does nothing.
+func rollback(conn *pgx.Conn, err error) error {
+	if err == nil || conn.IsClosed() {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn.Exec(ctx, "ROLLBACK") // if it fails, the connection is not used again
+	return err
+}
+
+// run runs one member on the rows of the group. Its changes are kept only if it succeeds.
+func (g *postgresGroup) run(m *member) {
+	if err := m.ctx.Err(); err != nil {
+		m.err = shop.UnavailableError(err) // the client gave up before this write began
+		return
+	}
+	t := &groupTx{
+		tx:    &tx{ctx: context.Background(), runner: ungroupedRunner{}, dialect: g.engine.dialect},
+		group: g, pets: map[int64]shop.Pet{}, orders: map[int64]shop.Order{},
+	}
+	petIDs, orderIDs := g.petIDs, g.orderIDs
+	m.err = t.run(func() error { return m.call(t) })
+	if m.err == nil && m.panic == nil {
+		g.apply(t)
+	} else {
+		g.petIDs, g.orderIDs = petIDs, orderIDs
+	}
+}
+
+// ungroupedRunner is the runner of members of a group. It executes no statements, so that a member that needs
+// more than it has declared runs in a transaction of its own.
+type ungroupedRunner struct{}
+
+func (ungroupedRunner) exec(context.Context, string, []any) error { return errUngrouped }
+
+func (ungroupedRunner) query(context.Context, string, []any) (Rows, error) { return nil, errUngrouped }

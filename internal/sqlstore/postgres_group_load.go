@@ -1,0 +1,161 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// postgresGroup contains the rows that the members of a group have declared, as the members have left them.
+// Rows that are missing from its maps cannot be used by the group.
+type postgresGroup struct {
+	engine     *postgresEngine
+	now        time.Time
+	pets       map[int64]*shop.Pet   // nil means that there is no such pet
+	orders     map[int64]*shop.Order // nil means that there is no such order
+	open       map[int64]int64       // the open order of each pet that has one
+	categories map[int64]*shop.Category
+	records    map[idempotencyKey]*shop.IdempotencyRecord
+	// Unused ids for new rows. Writes that cannot succeed get none, so that they leave no gaps.
+	petIDs, orderIDs []int64
+
+	added       batch
+	newOrders   []int64 // all of them are in orders, too
+	changedPets map[int64]bool
+	previous    map[int64]*shop.Order // the orders that have changed, as they were loaded
+	changes     effects
+}
+
+// declared collects the rows that the members of a group have declared.
+type declared struct {
+	shop.WriteSet
+	principals []int64
+	keys       []string
+}
+
+func declaredBy(members []*member) (all declared) {
+	for _, m := range members {
+		set := shop.WriteSetOf(m.ctx)
+		all.Categories, all.Pets, all.Orders = append(all.Categories, set.Categories...), append(all.Pets, set.Pets...), append(all.Orders, set.Orders...)
+		if r := set.Idempotency; r != nil {
+			all.principals, all.keys = append(all.principals, r.Principal), append(all.keys, r.Key)
+		}
+	}
+	return all
+}
+
+// loadGroup begins a transaction and loads the rows that the members have declared, in one round trip.
+//
+// The pets are locked by a statement of their own. In READ COMMITTED, each statement sees what was committed
+// before it began, so the statements after it see everything that the locks waited for, or were too late for.
+// A statement that locked a pet and read its order at the same time could see the order as it was before. For
+// the same reason, the time is read last: no hold that was extended meanwhile seems to be over.
+func (p *postgresEngine) loadGroup(ctx context.Context, conn *pgx.Conn, members []*member) (*postgresGroup, error) {
+	g := &postgresGroup{
+		engine: p, pets: map[int64]*shop.Pet{}, orders: map[int64]*shop.Order{}, open: map[int64]int64{},
+		categories: map[int64]*shop.Category{}, records: map[idempotencyKey]*shop.IdempotencyRecord{},
+		changedPets: map[int64]bool{}, previous: map[int64]*shop.Order{},
+	}
+	rows := declaredBy(members)
+	b := &pgx.Batch{}
+	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+	b.Queue(groupTimeouts)
+	if len(rows.Pets)+len(rows.Orders) > 0 {
+		g.loadPets(b, rows)
+	}
+	if len(rows.Categories) > 0 {
+		queue(b, scanCategory, func(c shop.Category) { g.categories[c.ID] = &c },
+			"SELECT "+categoryColumns+" FROM categories WHERE id = ANY ($1)", rows.Categories)
+		queue(b, scanValue[int64], func(id int64) { g.petIDs = append(g.petIDs, id) },
+			"SELECT nextval('pets_id_seq') FROM unnest(CAST($1 AS BIGINT[])) AS new (id) JOIN categories USING (id)", rows.Categories)
+	}
+	if len(rows.keys) > 0 {
+		g.loadRecords(b, rows)
+	}
+	queue(b, scanValue[int64], func(at int64) { g.now = fromMicros(at) }, "SELECT "+serverMicros)
+	if err := conn.SendBatch(ctx, b).Close(); err != nil {
+		return nil, err
+	}
+	if p.dialect.time == "" {
+		g.now, _ = p.dialect.now(nil) // a clock for tests, which cannot fail
+	}
+	slices.Sort(g.petIDs)
+	slices.Sort(g.orderIDs)
+	return g, nil
+}
+
+// queue adds a query to a batch. found is called for each row of its result.
+func queue[T any](b *pgx.Batch, scan func(Scanner) (T, error), found func(T), query string, args ...any) {
+	b.Queue(query, args...).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			value, err := scan(rows.Scan)
+			if err != nil {
+				return err
+			}
+			found(value)
+		}
+		return rows.Err()
+	})
+}
+
+// declaredPets is an SQL expression for the ids of the declared pets and of the pets of the declared orders. As
+// an array, it is computed once, and the rows are then found by an index.
+const declaredPets = "ANY (ARRAY(SELECT unnest(CAST($1 AS BIGINT[])) UNION ALL SELECT pet_id FROM orders WHERE id = ANY ($2)))"
+
+// loadPets locks the declared pets and reads them and their open orders. It also reads the declared orders.
+// Pets that another transaction has locked are left out, and so are their orders.
+func (g *postgresGroup) loadPets(b *pgx.Batch, rows declared) {
+	queue(b, scanPet, func(pet shop.Pet) { g.pets[pet.ID] = &pet },
+		"SELECT "+petColumns+" FROM pets WHERE id = "+declaredPets+" ORDER BY id FOR UPDATE SKIP LOCKED", rows.Pets, rows.Orders)
+	skipped := map[int64]bool{}
+	for _, id := range rows.Pets {
+		g.pets[id] = nil
+	}
+	for _, id := range rows.Orders {
+		g.orders[id] = nil
+	}
+	queue(b, scanValue[int64], func(id int64) {
+		if g.pets[id] == nil {
+			skipped[id] = true
+			delete(g.pets, id)
+		}
+	}, "SELECT id FROM pets WHERE id = "+declaredPets, rows.Pets, rows.Orders)
+	add := func(order shop.Order) {
+		if skipped[order.PetID] {
+			delete(g.orders, order.ID)
+			return
+		}
+		g.orders[order.ID] = &order
+		if order.IsOpen() {
+			g.open[order.PetID] = order.ID
+		}
+	}
+	queue(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE id = ANY ($1)", rows.Orders)
+	queue(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE status IN ('placed', 'approved') AND pet_id = "+declaredPets,
+		rows.Pets, rows.Orders)
+	queue(b, scanValue[int64], func(id int64) { g.orderIDs = append(g.orderIDs, id) },
+		"SELECT nextval('orders_id_seq') FROM pets WHERE id = ANY ($1) AND status = 'available'", rows.Pets)
+}
+
+// loadRecords reads the idempotency records of the members.
+func (g *postgresGroup) loadRecords(b *pgx.Batch, rows declared) {
+	type keyed struct {
+		idempotencyKey
+		shop.IdempotencyRecord
+	}
+	for i, key := range rows.keys {
+		g.records[idempotencyKey{rows.principals[i], key}] = nil
+	}
+	queue(b, func(scan Scanner) (found keyed, err error) {
+		found.IdempotencyRecord, err = scanKept(func(columns ...any) error {
+			return scan(append(columns, &found.principal, &found.key)...)
+		})
+		return found, err
+	}, func(found keyed) { g.records[found.idempotencyKey] = &found.IdempotencyRecord },
+		"SELECT fingerprint, status, header, body, kept_at, principal, key FROM kept_answers"+
+			" WHERE (principal, key) IN (SELECT * FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS TEXT[])))", rows.principals, rows.keys)
+}

@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// orderUpdate is an order that a group has changed, and the order as the group has read it.
+type orderUpdate struct{ before, after shop.Order }
+
+// The statements of postgresGroup.save.
+var (
+	insertGroupPets    = insertRows("pets", "id, "+petFields, petTypes)
+	updateGroupPets    = fmt.Sprintf(updatePets, "SELECT * FROM "+unnest(petTypes))
+	insertGroupOrders  = insertRows("orders", orderColumns, orderTypes)
+	insertGroupEvents  = insertRows("event_inbox", newEventColumns, eventTypes)
+	insertGroupRecords = insertRows("kept_answers", recordColumns, recordTypes)
+	insertGroupCounts  = insertRows("inventory_changes", "n, status", countTypes)
+
+	eventTypes  = []string{"BIGINT", "TEXT", "TEXT", "TEXT", "TEXT"}
+	recordTypes = []string{"BIGINT", "TEXT", "BYTEA", "BIGINT", "TEXT", "BYTEA", "BIGINT"}
+	countTypes  = []string{"BIGINT", "TEXT"}
+	updateTypes = append(slices.Clone(orderTypes), "TEXT", "BIGINT")
+	// updateGroupOrders fails with a division by zero unless every order is as the group has read it. Nodes of
+	// version 1.0 change orders without a lock on the pet.
+	updateGroupOrders = `
+		WITH updated AS (
+			UPDATE orders SET status = new.status, reference = new.reference, updated_at = new.updated_at, hold_expires_at = new.hold_expires_at
+			FROM ` + unnest(updateTypes) + ` AS new (` + orderColumns + `, status_before, updated_before)
+			WHERE orders.id = new.id AND orders.status = status_before AND orders.updated_at = updated_before
+			RETURNING orders.id
+		) SELECT 1 / CAST(count(*) = cardinality(CAST($1 AS BIGINT[])) AS INTEGER) FROM updated`
+)
+
+// save writes the changes of all members and commits the transaction, in one round trip. If it fails because
+// of one of the statements, the server does not execute the COMMIT. The statements are in the same order for
+// all groups, and their rows are sorted, so that groups wait for each other but do not deadlock.
+func (g *postgresGroup) save(ctx context.Context, conn *pgx.Conn, commitID []byte) error {
+	b := &pgx.Batch{}
+	queueRows(b, insertGroupPets, petTypes, g.added.pets, appendPet)
+	var pets []shop.Pet
+	for _, id := range slices.Sorted(maps.Keys(g.changedPets)) {
+		pets = append(pets, *g.pets[id])
+	}
+	queueRows(b, updateGroupPets, petTypes, pets, appendPet)
+	var updates []orderUpdate
+	for _, id := range slices.Sorted(maps.Keys(g.previous)) {
+		updates = append(updates, orderUpdate{*g.previous[id], *g.orders[id]})
+	}
+	queueRows(b, updateGroupOrders, updateTypes, updates, func(args []any, u orderUpdate) []any {
+		return append(appendOrder(args, u.after), string(u.before.Status), micros(u.before.UpdatedAt))
+	})
+	var orders []shop.Order
+	for _, id := range g.newOrders {
+		orders = append(orders, *g.orders[id])
+	}
+	queueRows(b, insertGroupOrders, orderTypes, orders, appendOrder)
+	counts := slices.DeleteFunc(g.added.inventory, func(c statusCount) bool { return c.change == 0 })
+	queueRows(b, insertGroupCounts, countTypes, counts, func(args []any, c statusCount) []any {
+		return append(args, c.change, string(c.status))
+	})
+	slices.SortFunc(g.added.records, func(x, y queuedRecord) int {
+		return cmp.Or(cmp.Compare(x.principal, y.principal), cmp.Compare(x.key, y.key))
+	})
+	queueRows(b, insertGroupRecords, recordTypes, g.added.records, appendQueuedRecord)
+	queueRows(b, insertGroupEvents, eventTypes, g.added.events, appendQueuedEvent)
+	if b.Len() > 0 { // otherwise nothing depends on whether the group was committed
+		b.Queue(insertCommit, commitID)
+	}
+	b.Queue("COMMIT")
+	return conn.SendBatch(ctx, b).Close()
+}
+
+// queueRows adds a statement for a list of rows to a batch, unless the list is empty.
+func queueRows[T any](b *pgx.Batch, statement string, types []string, rows []T, appendRow func(args []any, row T) []any) {
+	if len(rows) > 0 {
+		b.Queue(statement, arrays(types, rows, appendRow)...)
+	}
+}
