@@ -89,8 +89,9 @@ type request struct {
 	query          url.Values
 	body           any    // nil if the request has no body
 	idempotencyKey string // set only for POST requests
-	ifMatch        string // empty if the request is unconditional
-	err            error  // the error from an invalid option; the call returns this error
+	ifMatch        string // empty if the request does not depend on the state of the resource
+	ifNoneMatch    string
+	err            error // the error from an invalid option; the call returns this error
 }
 
 // apiResponse is a response with its body already read into memory.
@@ -158,6 +159,9 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	}
 	if r.ifMatch != "" {
 		header.Set("If-Match", r.ifMatch)
+	}
+	if r.ifNoneMatch != "" {
+		header.Set("If-None-Match", r.ifNoneMatch)
 	}
 	return prepared, nil
 }

@@ -41,18 +41,23 @@ func IdempotencyKey(name string) PostOption {
 	}
 }
 
-// Condition makes a call change an animal only if a condition is met; see [IfMatch].
+// Condition makes a call change a resource only if a condition is met; see [IfMatch] and [IfAbsent].
 type Condition func(*request)
 
-// IfMatch makes a change only if the animal still has this ETag. Otherwise, the call fails with
-// [CodePreconditionFailed]. If a response is lost and the retry finds that the animal has changed, the call
+// IfMatch makes a change only if the resource still has this ETag. With "*", the resource only has to exist.
+// Otherwise, the call fails with
+// [CodePreconditionFailed]. If a response is lost and the retry finds that the resource has changed, the call
 // returns the error from the attempt whose response was lost, because that attempt may have made the change
 // itself.
 func IfMatch(etag string) Condition {
 	return func(r *request) {
 		r.ifMatch = etag
 		if etag == "" || !isPrintable(etag) { // without an ETag, the change would be unconditional
-			r.err = errors.New("animalstore: IfMatch needs the ETag of an animal, as returned by GetPet")
+			r.err = errors.New("animalstore: IfMatch needs an ETag, as returned by GetPet")
 		}
 	}
 }
+
+// IfAbsent makes [Client.PutCategory] create a category but never rename one. If the category exists, the call
+// fails with [CodePreconditionFailed].
+func IfAbsent() Condition { return func(r *request) { r.ifNoneMatch = "*" } }

@@ -209,7 +209,9 @@ func (y *story) wantTypesComplete() {
 func (y *story) pets() {
 	y.call("CreateCategory", "Dogs & Co")
 	y.call("PutCategory", int64(math.MinInt64), "Cats")
-	y.call("PutCategory", int64(math.MinInt64), "Cats")
+	y.call("PutCategory", int64(math.MinInt64), "Cats", client.IfMatch("*"))
+	y.call("PutCategory", int64(math.MinInt64), "Dogs", client.IfAbsent())
+	y.call("PutCategory", int64(math.MinInt64+1), "Birds", client.IfMatch("*"))
 	y.call("GetCategory", int64(1))
 	y.call("Categories")
 	y.call("DeleteCategory", int64(1))

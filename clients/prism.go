@@ -34,7 +34,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 	output, err := shell(ctx, g.run, dir, "ANIMALSTORE_URL="+proxy.url, "ANIMALSTORE_KEY="+adminKey, "PRISM=1")
 	if violations := proxy.stop()[1:]; len(violations) > 0 { // the first is the request that Prism had to refuse
 		output += strings.Join(violations, "\n")
-		err = errors.Join(err, errors.New("Prism reports violations"))
+		err = errors.Join(err, errors.New("violations reported by Prism"))
 	}
 	return output, err
 }
@@ -72,7 +72,7 @@ func startPrism(ctx context.Context, dir, upstream, cache string) (*prism, error
 	listening := make(chan bool)
 	go p.read(output, listening)
 	if !<-listening {
-		return nil, fmt.Errorf("Prism ended before it listened: %q", p.stop())
+		return nil, fmt.Errorf("the proxy Prism ended before it listened: %q", p.stop())
 	}
 	return p, nil
 }
@@ -112,7 +112,7 @@ func (p *prism) refuses(path string) error {
 	}
 	defer response.Body.Close()
 	if kind := response.Header.Get("Content-Type"); kind != "application/problem+json" {
-		return fmt.Errorf("Prism has let GET %s pass: got %s, %s", path, response.Status, kind)
+		return fmt.Errorf("the proxy Prism has let GET %s pass: got %s, %s", path, response.Status, kind)
 	}
 	return nil
 }

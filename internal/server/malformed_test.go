@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"animalstore/internal/programtest"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
@@ -158,11 +156,11 @@ func TestMalformedRequestAfterOthers(t *testing.T) {
 func TestMalformedRequestsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s, config := overTLS(t)
-	config.NextProtos = []string{"h2"}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	send := func(path string, headers ...string) (programtest.Response, error) {
 		t.Helper()
-		// A plain http.Transport would send the request again on new connections, without end, after PROTOCOL_ERROR.
-		connection, err := (&http2.Transport{}).NewClientConn(tls.Client(dial(t, s.addr), config))
+		// Without a connection of its own, the transport would send the request again, without end, after PROTOCOL_ERROR.
+		connection, err := transport.NewClientConn(t.Context(), "https", s.addr)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (n NewWebhook) Problems() Problems {
 }
 
 // webhookURL describes the URLs of webhooks, as the OpenAPI document does: a host, and optionally a port, a path and a query.
-var webhookURL = regexp.MustCompile("^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\\[[%.0-9:A-Za-z-]+\\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\\?[!$-;=?-~]*)?$")
+var webhookURL = regexp.MustCompile(`^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\[[%.0-9:A-Za-z-]+\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\?[!$-;=?-~]*)?$`)
 
 // isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
 // request line.
