@@ -17,15 +17,18 @@ import (
 // can let other transactions happen at that time.
 type groupHarness struct {
 	*testing.T
-	store  *Store
-	direct *pgtest.DB
-	pets   []shop.Pet // available pets in category 1
+	store    *Store
+	database string
+	direct   *pgtest.DB
+	pets     []shop.Pet // available pets in category 1
 }
 
 func newGroupHarness(t *testing.T, pets int) *groupHarness {
 	t.Helper()
 	database := newDatabase(t)
-	h := &groupHarness{T: t, store: open(t, database, Options{RetryBudget: ample}), direct: pgtest.Connect(t, database)}
+	h := &groupHarness{
+		T: t, store: open(t, database, Options{RetryBudget: ample}), database: database, direct: pgtest.Connect(t, database),
+	}
 	write(t, h.store, func(tx shop.WriteTx) (err error) {
 		if _, err := tx.EnsureCategories(1); err != nil {
 			return err
@@ -256,6 +259,33 @@ func TestPetIsLockedBeforeItsOrder(t *testing.T) {
 		t.Error("an order that was approved meanwhile was cancelled as if it were placed")
 	}
 	h.want(1, "SELECT count(*) FROM orders WHERE status = 'approved'")
+}
+
+// The connection breaks while a group is committed, before or after the server has received the pipeline with
+// the COMMIT. The group is reported as committed only if it was. A pipeline that the server receives late fails,
+// because resolveCommit has reserved the id of the commit.
+func TestLostCommitOfAGroupIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	for name, set := range pgtest.LostCommits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newGroupHarness(t, 2)
+			proxied := newFaultHarness(t, h.database)
+			proxied.setBudget(ample)
+			disconnected, release := set(proxied.proxy, pgtest.IsCommit)
+			_, err := postgresOf(proxied.store).commitGroup([]*member{h.ordering(h.pets[0], nil), h.ordering(h.pets[1], nil)})
+			pgtest.AwaitSignal(t, "a COMMIT", disconnected)
+			release()
+			h.direct.AwaitNoTransaction()
+			if name == "after" {
+				must(t, err)
+				h.want(2, "SELECT count(*) FROM orders")
+				return
+			}
+			h.wantUngrouped("the group", err)
+			h.want(0, "SELECT count(*) FROM orders")
+		})
+	}
 }
 
 // If a node stops in the middle of a group, the server releases the group's locks after some time, and the group

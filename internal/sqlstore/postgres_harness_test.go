@@ -154,15 +154,13 @@ type writers struct {
 	outcomes map[string]error
 }
 
-// startWriters starts n writers. Every other one writes in groups.
 func startWriters(n int, store *Store) *writers {
 	w := &writers{outcomes: map[string]error{}}
-	contexts := []context.Context{context.Background(), inCategoryOne}
 	for i := range n {
 		w.running.Go(func() {
 			for j := 0; !w.ended.Load(); j++ {
 				name := fmt.Sprintf("%d of writer %d", j, i)
-				err := store.Write(contexts[i%2], adding(name))
+				err := store.Write(context.Background(), adding(name))
 				if err == nil {
 					w.done.Add(1)
 				}
