@@ -28,7 +28,7 @@ func startService(ctx context.Context, program string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{dir: dir, command: exec.CommandContext(ctx, program, "serve", "--addr", "127.0.0.1:0", "--order-hold", "10s")}
+	s := &service{dir: dir, command: exec.CommandContext(ctx, program, "serve", "--addr", "127.0.0.1:0")}
 	s.command.Dir = dir
 	s.command.Env = append(os.Environ(), "ANIMALSTORE_API_KEY="+adminKey)
 	log, err := s.command.StderrPipe()

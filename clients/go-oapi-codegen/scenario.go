@@ -31,6 +31,7 @@ var (
 	// oapi-codegen generates no list of the values of an enumeration.
 	eventTypes = []animalstore.EventType{
 		animalstore.EventTypePetCreated, animalstore.EventTypePetUpdated, animalstore.EventTypePetDeleted,
+		animalstore.EventTypePetRestored,
 		animalstore.EventTypeCategoryCreated, animalstore.EventTypeCategoryUpdated, animalstore.EventTypeCategoryDeleted,
 		animalstore.EventTypeOrderPlaced, animalstore.EventTypeOrderUpdated, animalstore.EventTypeOrderApproved, animalstore.EventTypeOrderDelivered,
 		animalstore.EventTypeOrderCancelled, animalstore.EventTypeOrderExpired,
@@ -174,6 +175,9 @@ func useOrders(rex, other animalstore.Pet) {
 	found(available.JSON200, available.Body)
 	updateOrder(placeOrder(animalstore.OrderInput{PetId: other.Id}).Id, animalstore.Cancelled)
 	third := placeOrder(animalstore.OrderInput{PetId: other.Id})
+	end := time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
+	shorter := must(client.UpdateOrderWithResponse(ctx, third.Id, nil, animalstore.OrderChange{HoldExpiresAt: &end}))
+	check(found(shorter.JSON200, shorter.Body).HoldExpiresAt.Equal(end), shorter)
 	for {
 		order := must(client.GetOrderWithResponse(ctx, third.Id, nil))
 		if found(order.JSON200, order.Body).Status == animalstore.Expired {
@@ -185,6 +189,8 @@ func useOrders(rex, other animalstore.Pet) {
 
 func useTheRest(other animalstore.Pet) {
 	check(must(client.DeletePetWithResponse(ctx, other.Id, nil)).StatusCode() == 204, other)
+	restored := must(client.RestorePetWithResponse(ctx, other.Id, nil))
+	check(found(restored.JSON200, restored.Body).Name == other.Name, restored)
 	cats := createCategory("Cats")
 	kittens := must(client.PutCategoryWithResponse(ctx, cats.Id, nil, animalstore.CategoryInput{Name: "Kittens"}))
 	found(kittens.JSON200, kittens.Body)

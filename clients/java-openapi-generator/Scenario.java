@@ -144,6 +144,8 @@ public class Scenario {
     Order first = store.placeOrder(new OrderInput().petId(rex.getId()).reference("basket 4711"), null);
     check(first.getStatus() == OrderStatus.PLACED && first.getHoldExpiresAt() != null, first);
     refused(() -> store.placeOrder(new OrderInput().petId(rex.getId()), null), 409, ErrorCode.PET_NOT_AVAILABLE);
+    Order changed = store.updateOrder(first.getId(), new OrderChange().reference("basket 4712"), null);
+    check("basket 4712".equals(changed.getReference()), changed);
     for (OrderStatus status : List.of(OrderStatus.APPROVED, OrderStatus.DELIVERED)) {
       check(store.updateOrder(first.getId(), new OrderChange().status(status), null).getStatus() == status, status);
     }

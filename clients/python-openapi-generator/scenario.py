@@ -79,6 +79,7 @@ def use_orders(rex: store.Pet, other: store.Pet) -> None:
         assert False, "the same animal was ordered twice"
     except store.ApiException as refused:
         assert refused.status == 409 and code(refused) == store.ErrorCode.PET_NOT_AVAILABLE, refused
+    assert orders.update_order(first.id, store.OrderChange(reference="basket 4712")).reference == "basket 4712"
     for status in (store.OrderStatus.APPROVED, store.OrderStatus.DELIVERED):
         assert orders.update_order(first.id, store.OrderChange(status=status)).status == status
 

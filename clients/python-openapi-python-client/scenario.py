@@ -124,6 +124,7 @@ def use_orders(rex: Pet, other: Pet) -> None:
     assert first.status == OrderStatus.PLACED and isinstance(first.hold_expires_at, datetime), first
     second = place_order.sync_detailed(client=client, body=OrderInput(pet_id=rex.id))
     refused(second, HTTPStatus.CONFLICT, ErrorCode.PET_NOT_AVAILABLE)
+    assert change(first, OrderChange(reference="basket 4712")).reference == "basket 4712"
     for status in (OrderStatus.APPROVED, OrderStatus.DELIVERED):
         assert change(first, OrderChange(status=status)).status == status
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -178,9 +176,6 @@ func (o *object) seconds(name string, preset time.Duration) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// rfc3339 matches only times that RFC 3339 allows. time.Parse alone would accept more.
-var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$`)
-
 // time returns an optional member, which must be a time in RFC 3339 format, or the zero time if the member
 // is missing.
 func (o *object) time(name string) time.Time {
@@ -194,17 +189,6 @@ func (o *object) time(name string) time.Time {
 		o.problems.Add(name, invalidTime)
 	}
 	return at
-}
-
-// invalidTime is what is wrong with a text that parseTime does not accept.
-const invalidTime = "must be a time such as 2027-01-31T18:00:00Z"
-
-// parseTime parses a time in RFC 3339 format. It does not accept the zero time, which means "no time" elsewhere,
-// nor a time whose year in UTC does not have four digits, because such a time could not be sent back.
-func parseTime(text string) (time.Time, bool) {
-	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	year := at.UTC().Year()
-	return at, err == nil && rfc3339.MatchString(text) && !at.IsZero() && year >= 0 && year <= 9999
 }
 
 // scopes returns a required member, which must be an array of strings. The shop package checks whether

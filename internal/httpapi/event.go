@@ -120,7 +120,7 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 	filter.Subject = q.checkedText("subject", shop.TextProblem)
 	filter.Actor = q.checkedText("actor", shop.ActorProblem)
 	filter.Since, filter.Until = q.time("since"), q.time("until")
-	if !filter.Until.IsZero() && filter.Until.Before(filter.Since) {
+	if !filter.Since.IsZero() && !filter.Until.IsZero() && filter.Until.Before(filter.Since) {
 		q.fail("until", "must not be before since")
 	}
 	request := shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}

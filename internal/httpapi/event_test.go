@@ -101,6 +101,8 @@ func TestEventsAreFilteredByTimeAndActor(t *testing.T) {
 	for query, want := range map[string]string{
 		"actor=system": "1", "actor=configured": "2 4 6", "actor=keys/1": "3 5 7", "actor=keys/1&limit=1": "3 5 7", "actor=keys/2": "",
 		since(1, 0): "1 2 3 4 5 6 7", since(4, 0): "4 5 6 7", since(4, 1): "5 6 7", since(7, 1): "", "since=0000-01-01T00:00:00Z": "1 2 3 4 5 6 7",
+		"since=0001-01-01T00:00:00Z": "1 2 3 4 5 6 7", "until=0001-01-01T00:00:00Z": "", "until=0000-01-01T00:00:00Z": "",
+		"since=2016-12-31T23:59:60.5Z&until=9999-01-01T00:59:60%2B01:00": "1 2 3 4 5 6 7", "until=2016-12-31t15:59:60-08:00": "",
 		until(4, 0): "1 2 3", until(4, 1): "1 2 3 4", until(1, 0): "", "until=9999-12-31T23:59:59Z&limit=3": "1 2 3 4 5 6 7",
 		since(3, 0) + "&" + until(6, 0): "3 4 5", since(4, 0) + "&" + until(4, 0): "", "since=" + abroad: "5 6 7",
 		since(3, 0) + "&" + until(7, 0) + "&actor=keys/1&type=category.created&limit=1": "3 5",
@@ -118,7 +120,8 @@ func TestEventsAreFilteredByTimeAndActor(t *testing.T) {
 	}
 	for _, query := range []string{
 		"since=", "since=yesterday", "since=2030-01-02", "since=2030-01-02T03:04:05", "since=2030-01-02T03:04:05+02:00", "since=2030-02-30T00:00:00Z",
-		"until=1893553445", "until=2030-01-02T25:00:00Z", "until=0001-01-01T00:00:00Z", since(1, 0) + "&" + since(1, 0),
+		"until=1893553445", "until=2030-01-02T25:00:00Z", "until=2030-01-02T03:04:05%2B24:00", "until=2030-01-02T03:04:05-01:60",
+		"since=2030-01-02T03:59:60Z", "since=2030-01-02T23:59:61Z", "since=0000-01-01T00:00:00%2B00:01", since(1, 0) + "&" + since(1, 0),
 		until(1, 0) + "&" + since(2, 0), "actor=", "actor=keys", "actor=keys/", "actor=keys/07", "actor=keys/0", "actor=keys/-1",
 		"actor=keys/+7", "actor=keys/99999999999999999999", "actor=Keys/1", "actor=System", "actor=nobody", "actor=system&actor=system",
 	} {

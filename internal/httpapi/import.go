@@ -81,8 +81,11 @@ func decodeImportRow(text []byte) (row shop.ImportRow) {
 	if o.has("category") {
 		row.Category = o.text("category")
 	}
-	if row.ByName = o.has("category") && !o.has("categoryId"); !row.ByName {
-		row.CategoryID = o.integer("categoryId")
+	switch row.ByName = o.has("category"); {
+	case o.has("categoryId"):
+		row.ByName, row.CategoryID = false, o.integer("categoryId")
+	case !row.ByName:
+		o.problems.Add("categoryId", "or category is required")
 	}
 	if o.has("status") {
 		row.Status = shop.Status(o.checkedText("status", func(status string) string { return shop.StatusProblem(strings.ToLower(status)) }))

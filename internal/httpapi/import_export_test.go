@@ -190,7 +190,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, csvOf("Rex,1,sold", ",x,", "Mia,2,gone"),
 			two + "3: name is required, categoryId must be a 64-bit integer; line 4: " + wrongStatus + "."},
 		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
-			two + "2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
+			two + "2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId or category is required."},
 		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"), two + "2: has a quote inside an unquoted value; " +
 			"put the value in quotes and double each quote inside it; line 3: categoryId must be a 64-bit integer."},
 		{asCSV, csvOf("Mia,1,", "\"Rex,1,"), one + "3: has a quoted value that does not end correctly; double each quote inside it."},
@@ -205,7 +205,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, "\"name,categoryId\n", "The header line has a quoted value that does not end correctly; double each quote inside it."},
 		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
 		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}",
-			two + "3: name must be a string, categoryId is required; line 4: " + wrongLine + "."},
+			two + "3: name must be a string, categoryId or category is required; line 4: " + wrongLine + "."},
 		{"", "[]\n{", two + "1: " + wrongLine + "; line 2: " + wrongLine + "."},
 		{"", `{"name":"Rex","categoryId":1,"status":null}`, one + "1: " + wrongStatus + "."},
 	} {

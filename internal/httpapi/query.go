@@ -120,7 +120,7 @@ func (q *query) time(name string) time.Time {
 	if !ok {
 		q.fail(name, "%s", invalidTime)
 	}
-	return at.UTC()
+	return at
 }
 
 // boolean returns a parameter that must be true or false. The default is false.

@@ -190,7 +190,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	if category := integer(c.categoryID, "categoryId"); category != nil {
 		row.CategoryID = *category
 	} else if row.ByName = true; row.Category == "" {
-		row.Problems.Add("categoryId", "is required")
+		row.Problems.Add("categoryId", "or category is required")
 	}
 	row.ID = integer(c.id, "id")
 	return row

@@ -103,6 +103,9 @@ async fn use_orders(shop: &Shop, rex: &Pet, other: &Pet) {
     assert!(first.hold_expires_at.is_some(), "{first:?}");
     let second = store_api::place_order(api, OrderInput::new(rex.id), None).await;
     refused(second, 409, ErrorCode::PetNotAvailable);
+    let reference = OrderChange { reference: Some(Some("basket 4712".into())), ..Default::default() };
+    let changed = store_api::update_order(api, first.id, reference, None).await.unwrap();
+    assert_eq!(changed.reference.as_deref(), Some("basket 4712"));
     let status = |status| OrderChange { status: Some(status), ..Default::default() };
     for next in [OrderStatus::Approved, OrderStatus::Delivered] {
         let changed = store_api::update_order(api, first.id, status(next), None).await.unwrap();

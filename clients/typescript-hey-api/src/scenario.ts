@@ -13,6 +13,7 @@ const eventTypes: Record<EventType, true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
+  "pet.restored": true,
   "category.created": true,
   "category.updated": true,
   "category.deleted": true,
@@ -112,6 +113,9 @@ async function useOrders(rex: Pet, other: Pet): Promise<void> {
   unwrap(await store.updatePet({ path: { petId: other.id }, body: { status: "available" } }));
   await updateOrder((await placeOrder({ petId: other.id })).id, "cancelled");
   const { id: orderId } = await placeOrder({ petId: other.id });
+  const end = new Date(Date.now() + 2000);
+  const shorter = unwrap(await store.updateOrder({ path: { orderId }, body: { holdExpiresAt: end.toISOString() } }));
+  assert.deepEqual(new Date(shorter.holdExpiresAt!), end);
   while (unwrap(await store.getOrder({ path: { orderId } })).status !== "expired") {
     await sleep(100);
   }
@@ -119,6 +123,7 @@ async function useOrders(rex: Pet, other: Pet): Promise<void> {
 
 async function useTheRest(other: Pet): Promise<void> {
   unwrap(await store.deletePet({ path: { petId: other.id } }));
+  assert.equal(unwrap(await store.restorePet({ path: { petId: other.id } })).name, other.name);
   const cats = { categoryId: unwrap(await store.createCategory({ body: { name: "Cats" } })).id };
   unwrap(await store.putCategory({ path: cats, body: { name: "Kittens" } }));
   unwrap(await store.deleteCategory({ path: cats }));

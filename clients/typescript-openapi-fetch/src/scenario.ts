@@ -15,6 +15,7 @@ const eventTypes: Record<Schemas["EventType"], true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
+  "pet.restored": true,
   "category.created": true,
   "category.updated": true,
   "category.deleted": true,
@@ -115,14 +116,20 @@ async function useOrders(rex: Pet, other: Pet): Promise<void> {
 
   unwrap(await client.PATCH("/pets/{petId}", { params: { path: { petId: other.id } }, body: { status: "available" } }));
   await updateOrder((await placeOrder({ petId: other.id })).id, "cancelled");
-  const { id: orderId } = await placeOrder({ petId: other.id });
-  while (unwrap(await client.GET("/store/orders/{orderId}", { params: { path: { orderId } } })).status !== "expired") {
+  const third = { path: { orderId: (await placeOrder({ petId: other.id })).id } };
+  const end = new Date(Date.now() + 2000);
+  const hold = { holdExpiresAt: end.toISOString() };
+  const shorter = unwrap(await client.PATCH("/store/orders/{orderId}", { params: third, body: hold }));
+  assert.deepEqual(new Date(shorter.holdExpiresAt!), end);
+  while (unwrap(await client.GET("/store/orders/{orderId}", { params: third })).status !== "expired") {
     await sleep(100);
   }
 }
 
 async function useTheRest(other: Pet): Promise<void> {
-  unwrap(await client.DELETE("/pets/{petId}", { params: { path: { petId: other.id } } }));
+  const removed = { path: { petId: other.id } };
+  unwrap(await client.DELETE("/pets/{petId}", { params: removed }));
+  assert.equal(unwrap(await client.POST("/pets/{petId}/restore", { params: removed })).name, other.name);
   const cats = { path: { categoryId: unwrap(await client.POST("/categories", { body: { name: "Cats" } })).id } };
   unwrap(await client.PUT("/categories/{categoryId}", { params: cats, body: { name: "Kittens" } }));
   unwrap(await client.DELETE("/categories/{categoryId}", { params: cats }));
