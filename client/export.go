@@ -11,8 +11,8 @@ import (
 // ExportFile writes all animals to a writer, oldest first, and returns the number of bytes written. After an
 // error, the output is incomplete. The call is not retried once the export has started to arrive.
 //
-// The output can be edited and imported again, with [Upsert] to change the animals. In CSV, a name that a spreadsheet would run as a formula is prefixed with
-// an apostrophe, which an import removes.
+// The output can be edited and imported again, with [Upsert] to change the animals. In CSV, a name that a
+// spreadsheet would run as a formula is prefixed with an apostrophe, which an import removes.
 func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (int64, error) {
 	mediaType, err := format.mediaType()
 	if err != nil {

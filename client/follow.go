@@ -36,8 +36,8 @@ func (e *ResetError) Unwrap() error { return e.cause }
 // Follow iterates over every event that comes after the event with the id given in after, and then over new
 // events as they happen. It yields each event exactly once, in order and without gaps. If after is empty,
 // Follow starts with the first event since filter.Since or, without that time, with the first event that happens
-// after it has connected. If after is "0", it starts with the
-// oldest event. To continue after a restart, store the ID of the last event that was processed.
+// after it has connected. If after is "0", Follow starts with the oldest event. To continue after a restart,
+// store the ID of the last event that was processed.
 //
 // If a connection breaks or is idle for too long, Follow reconnects with increasing delays until the context
 // ends. If the first connection never succeeds, however, Follow gives up after the usual number of retries,

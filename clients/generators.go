@@ -1,11 +1,11 @@
 package main
 
-// A generator is one way to get a client. Its folder in clients holds the scenario program and whatever pins the versions
-// of the libraries that it needs.
+// generator describes how to generate a client and how to test it. The generator's folder in clients contains the
+// scenario program and the files that pin the versions of its libraries.
 //
-// The commands are shell scripts. They run in a temporary folder that has the files of the generator's folder and those
-// that install left behind. In commands, http://127.0.0.1:8080 stands for the address of the service; the scenario finds
-// the base URL in ANIMALSTORE_URL and an admin key in ANIMALSTORE_KEY. docs/clients.md shows the same commands.
+// The commands are shell scripts. They run in a temporary folder with the files of the generator's folder and the files
+// that the install commands made. In commands, http://127.0.0.1:8080 stands for the address of the service. The scenario
+// finds the base URL in ANIMALSTORE_URL and an admin key in ANIMALSTORE_KEY. docs/clients.md shows the same commands.
 type generator struct {
 	folder    string
 	generator string   // name and version

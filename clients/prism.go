@@ -79,7 +79,7 @@ func startPrism(ctx context.Context, dir, upstream, cache string) (*prism, error
 
 var violation = regexp.MustCompile(`(?i)violation|\berror\b|\bwarning\b`)
 
-// read reads the log. It tells when Prism listens, or has ended before.
+// read reads the log. It sends true to listening when Prism listens, or false if Prism ends before that.
 func (p *prism) read(output io.Reader, listening chan<- bool) {
 	violations := []string{}
 	started := false
@@ -99,7 +99,8 @@ func (p *prism) read(output io.Reader, listening chan<- bool) {
 	close(p.log)
 }
 
-// refuses fails unless Prism refuses a request that does not match the document: otherwise, it would check nothing.
+// refuses sends a request that does not match the document and fails unless Prism refuses it. A Prism that accepts such
+// a request checks nothing.
 func (p *prism) refuses(path string) error {
 	request, err := http.NewRequest(http.MethodGet, p.url+path, nil)
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *prism) stop() []string {
 	return violations
 }
 
-// freePort returns a port that nobody listens on now.
+// freePort returns a port on which no program listens.
 func freePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

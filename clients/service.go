@@ -51,7 +51,7 @@ func startService(ctx context.Context, program string) (*service, error) {
 		fmt.Println(lines.Text())
 	}
 	s.stop()
-	return nil, errors.New("it ended before it listened")
+	return nil, errors.New("the service ended before it listened")
 }
 
 // stop ends the service and removes its store.

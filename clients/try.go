@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,73 +85,4 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 		r.validated = "yes"
 	}
 	return r
-}
-
-// install runs the command unless it has run before with the same files, and links the files that it makes into dir.
-func install(ctx context.Context, command, dir, cache string) (string, error) {
-	hash := sha256.New()
-	fmt.Fprintln(hash, command)
-	given, err := os.ReadDir(dir)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range given {
-		if strings.Contains(command, entry.Name()) { // a file that pins versions
-			content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-			if err != nil {
-				return "", err
-			}
-			hash.Write(content)
-		}
-	}
-	installed := filepath.Join(cache, fmt.Sprintf("%x", hash.Sum(nil)[:8]))
-	if _, err := os.Stat(filepath.Join(installed, ".complete")); err != nil {
-		if err := os.RemoveAll(installed); err != nil {
-			return "", err
-		}
-		if err := os.MkdirAll(installed, 0o755); err != nil {
-			return "", err
-		}
-		for _, entry := range given {
-			if strings.Contains(command, entry.Name()) {
-				content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-				if err != nil {
-					return "", err
-				}
-				if err := os.WriteFile(filepath.Join(installed, entry.Name()), content, 0o644); err != nil {
-					return "", err
-				}
-			}
-		}
-		fmt.Println("installing:", command)
-		if output, err := shell(ctx, command, installed); err != nil {
-			return output, err
-		}
-		if err := os.WriteFile(filepath.Join(installed, ".complete"), nil, 0o644); err != nil {
-			return "", err
-		}
-	}
-	made, err := os.ReadDir(installed)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range made {
-		link := filepath.Join(dir, entry.Name())
-		if _, err := os.Lstat(link); err == nil || entry.Name() == ".complete" {
-			continue
-		}
-		if err := os.Symlink(filepath.Join(installed, entry.Name()), link); err != nil {
-			return "", err
-		}
-	}
-	return "", nil
-}
-
-// shell runs a command in dir with low priority and returns what it prints.
-func shell(ctx context.Context, command, dir string, variables ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "nice", "-n", "15", "sh", "-ec", command)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), variables...)
-	output, err := cmd.CombinedOutput()
-	return string(output), err
 }

@@ -202,9 +202,10 @@ func (p *petsRestore) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// errConflict is the error for a thing that no longer has the expected ETag. show is the command that shows it.
-func errConflict(thing string, id int64, show string) error {
-	return fmt.Errorf("%s %d was changed in the meantime, so it was left alone: check it with animalstore %s %d and try again", thing, id, show, id)
+// errConflict is the error for a resource that no longer has the expected ETag. show is the command that shows the
+// resource.
+func errConflict(resource string, id int64, show string) error {
+	return fmt.Errorf("%s %d was changed in the meantime, so it was left alone: check it with animalstore %s %d and try again", resource, id, show, id)
 }
 
 // ifMatchProblem checks the value of --if-match, which may be omitted. An empty value usually comes from an

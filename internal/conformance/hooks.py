@@ -61,7 +61,7 @@ def change_headers(case):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Returns False for a failure that is none."""
+    """Returns False for a failure that must not be reported."""
     # JSON Schema cannot compare a time with the current one, or with another parameter.
     times = r"\w+At must be in the future|until must not be before since"
     rejected = isinstance(failure, RejectedPositiveData) and response.status_code == 400

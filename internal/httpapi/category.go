@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 func (a *API) listCategories(x *exchange) error {
@@ -55,7 +54,7 @@ func (a *API) getCategory(x *exchange) error {
 		return err
 	}
 	body := encode(category)
-	x.sendResource(web.EntityTag(body), body)
+	x.sendResource(shop.EntityTag(body), body)
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 		x.sendFile(file)
 		return nil
 	}
-	x.sendWithETag(revalidateAny, []string{contentType}, web.EntityTag(page.Bytes()), page.Bytes())
+	x.sendWithETag(revalidateAny, []string{contentType}, shop.EntityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 

@@ -4,11 +4,10 @@ import (
 	"strings"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 // resourceTag returns the entity tag for a single resource.
-func resourceTag[T any](resource T) string { return web.EntityTag(encode(resource)) }
+func resourceTag[T any](resource T) string { return shop.EntityTag(encode(resource)) }
 
 // preconditions returns the precondition that If-Match and If-None-Match express for a resource that must
 // exist, or nil if the request has neither header.

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 // fuzzText fuzzes a check of texts, starting with the given seeds.
@@ -145,7 +144,7 @@ func FuzzImport(f *testing.F) {
 // FuzzHeader checks headers: An accepted Idempotency-Key is short, printable ASCII and the same in quotes; If-Match
 // matches only the tag or a star; and a valid Last-Event-ID has 1 to 18 digits.
 func FuzzHeader(f *testing.F) {
-	tag := web.EntityTag([]byte("an animal"))
+	tag := shop.EntityTag([]byte("an animal"))
 	fuzzText(f, func(t *testing.T, text string) {
 		if key, err := idempotencyKey([]string{text}); accepted(t, text, err, shop.InvalidParameter) {
 			odd := func(r rune) bool { return r < ' ' || r > '~' }

@@ -45,7 +45,7 @@ func (d *documents) send(x *exchange, contentType string, servers []api.Server, 
 		return
 	}
 	parts := render(servers)
-	x.sendWithETag(revalidateAny, []string{contentType}, web.EntityTag(parts[1]), parts...)
+	x.sendWithETag(revalidateAny, []string{contentType}, shop.EntityTag(parts[1]), parts...)
 }
 
 // file returns the cached document. It returns nil if the document is not cached and the cache is full.

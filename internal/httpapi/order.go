@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 func (a *API) listOrders(x *exchange) error {
@@ -54,7 +53,7 @@ func (a *API) placeOrder(x *exchange) error {
 		func(order shop.Order) shop.StoredResponse {
 			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
 			body := encode(order)
-			return shop.StoredResponse{Status: 201, Location: location, Tag: web.EntityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: location, Tag: shop.EntityTag(body), Body: body}
 		})
 }
 
@@ -80,7 +79,7 @@ func (a *API) getOrder(x *exchange) error {
 		return err
 	}
 	body := encode(order)
-	x.sendResource(web.EntityTag(body), body)
+	x.sendResource(shop.EntityTag(body), body)
 	return nil
 }
 
@@ -98,7 +97,7 @@ func (a *API) updateOrder(x *exchange) error {
 		return err
 	}
 	body := encode(order)
-	x.w.Header().Set("ETag", web.EntityTag(body))
+	x.w.Header().Set("ETag", shop.EntityTag(body))
 	x.sendJSON(200, body)
 	return nil
 }
@@ -131,6 +130,6 @@ func (a *API) getInventory(x *exchange) error {
 		return err
 	}
 	body := encode(inventory)
-	x.sendResource(web.EntityTag(body), body)
+	x.sendResource(shop.EntityTag(body), body)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 // The default and the maximum value of the limit parameter, which is the number of items on one page of a
@@ -56,7 +55,7 @@ func pageTag(body []byte, more bool, stopped *int64) string {
 	if stopped != nil {
 		body = strconv.AppendInt(body, *stopped, 10)
 	}
-	return web.EntityTag(body)
+	return shop.EntityTag(body)
 }
 
 // encodePage encodes the items on a page. The links are not part of the result.

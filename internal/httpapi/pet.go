@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 // maxIDs is how many times GET /pets accepts the id parameter in one request.
@@ -35,7 +34,7 @@ func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse,
 	}
 	response := encodePage(page)
 	if singleID && len(page.Items) == 1 {
-		response.tag = petTag(page.Items[0])
+		response.tag = page.Items[0].ETag()
 	}
 	id := func(p shop.Pet) int64 { return p.ID }
 	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, id)
@@ -83,7 +82,7 @@ func (a *API) createPet(x *exchange) error {
 	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: web.EntityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: shop.EntityTag(body), Body: body}
 		})
 }
 
@@ -123,7 +122,7 @@ func (a *API) getPet(x *exchange) error {
 	}
 	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func() (cachedResponse, error) {
 		pet, err := a.Service.Pet(x.r.Context(), id)
-		return cachedResponse{tag: petTag(pet), body: withNewline(encodePet(pet))}, err
+		return cachedResponse{tag: pet.ETag(), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {
 		return err
@@ -148,7 +147,7 @@ func (a *API) updatePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.w.Header().Set("ETag", petTag(pet))
+	x.w.Header().Set("ETag", pet.ETag())
 	x.sendJSON(200, encodePet(pet))
 	return nil
 }
@@ -191,7 +190,7 @@ func (a *API) restorePet(x *exchange) error {
 	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.RestorePet(ctx, id) },
 		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.StoredResponse{Status: 200, Tag: web.EntityTag(body), Body: body}
+			return shop.StoredResponse{Status: 200, Tag: shop.EntityTag(body), Body: body}
 		})
 }
 
@@ -203,6 +202,3 @@ func (a *API) petLocation(x *exchange, id int64) string {
 	}
 	return a.basePath + "/pets/" + strconv.FormatInt(id, 10)
 }
-
-// petTag returns the entity tag for an animal. Every response that contains only this animal has this tag.
-func petTag(pet shop.Pet) string { return pet.ETag() }

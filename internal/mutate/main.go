@@ -1,4 +1,4 @@
-// Program mutate tests the tests. It puts one fault at a time into the product and runs the test that must
+// Command mutate tests the tests. It puts one fault at a time into the product and runs the test that must
 // notice it. mutants.txt lists the faults and explains its format. The files in the repository stay as they
 // are, because the compiler reads the changed file from an overlay.
 //

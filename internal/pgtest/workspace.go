@@ -117,9 +117,10 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 // programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
 const programsVariable = "ANIMALSTORE_TEST_POSTGRES"
 
-// findPrograms returns the directory that contains PostgreSQL's server programs. If programsVariable is set,
-// this is its value. If initdb is in PATH, this is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
-// pattern folders, because Debian does not put the server programs in PATH.
+// findPrograms returns the directory that contains PostgreSQL's server programs: the value of programsVariable if
+// it is set, otherwise the directory of initdb if initdb is in PATH. Otherwise, findPrograms chooses the newest
+// version among the directories that match the pattern folders, because Debian does not put the server programs
+// in PATH.
 func findPrograms(folders string) (string, error) {
 	if bin := os.Getenv(programsVariable); bin != "" {
 		return bin, nil

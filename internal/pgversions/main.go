@@ -1,4 +1,4 @@
-// Program pgversions runs the store's tests and the real program on several versions of PostgreSQL, and the
+// Command pgversions runs the store's tests and the real program on several versions of PostgreSQL, and the
 // program behind PgBouncer, and prints a table of the results. Versions that are too old must be refused.
 //
 //	go run ./internal/pgversions [-run regexp]

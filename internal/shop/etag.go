@@ -5,12 +5,13 @@ import (
 	"encoding/hex"
 )
 
-// EntityTag returns the entity tag for a content, in quotes, as HTTP headers need it. It depends on the content
-// alone, so it is the same after a restart and on every node.
+// EntityTag derives an entity tag from a content and returns it in quotes, as HTTP headers contain it. The tag depends
+// on the content alone, so it is the same on every node and after a restart.
 func EntityTag(content []byte) string {
 	hash := sha256.Sum256(content)
 	return `"` + hex.EncodeToString(hash[:16]) + `"`
 }
 
-// ETag returns the animal's entity tag. It changes whenever the animal changes.
+// ETag returns the animal's entity tag, which changes whenever the animal changes. Every response that contains
+// only this animal has this tag.
 func (p Pet) ETag() string { return EntityTag(p.AppendJSON(make([]byte, 0, 128))) }

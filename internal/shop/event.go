@@ -44,7 +44,7 @@ func EventTypes() []EventType {
 	}
 }
 
-// IsPublic reports whether every key with the scope events:read may see events of this type. Those of keys and
+// IsPublic reports whether every key with the scope events:read may see events of this type. Events of keys and
 // webhooks are for the scope admin only, because the URL of a webhook may contain a token.
 func (t EventType) IsPublic() bool {
 	kind, _, _ := strings.Cut(string(t), ".")
@@ -110,36 +110,6 @@ func (s *Service) event(e StoredEvent) Event {
 		SpecVersion: "1.0", ID: strconv.FormatInt(e.ID, 10), Source: s.source, Type: e.Type, Subject: e.Subject, Time: e.Time,
 		DataContentType: "application/json", Actor: e.Actor, Data: e.Data, position: e.ID,
 	}
-}
-
-// EventFilter selects the events that match all of its fields. Fields with their zero value match every
-// event.
-type EventFilter struct {
-	Types   []EventType
-	Subject string
-	Actor   string
-	Since   time.Time // the earliest time
-	Until   time.Time // the event's time is before this time
-	Public  bool      // leave out the types that are not public
-	Newest  bool      // return the newest events first instead of the oldest
-}
-
-// Matches reports whether the filter selects an event.
-func (f EventFilter) Matches(e StoredEvent) bool {
-	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
-		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
-		(!f.Public || e.Type.IsPublic())
-}
-
-// UsesSummaries reports whether summaries of events help to find those that match: if the filter has an actor or a
-// time, which no index finds.
-func (f EventFilter) UsesSummaries() bool {
-	return f.Actor != "" || !f.Since.IsZero() || !f.Until.IsZero()
-}
-
-// matches is like Matches, for an event in the form that clients see.
-func (f EventFilter) matches(e Event) bool {
-	return f.Matches(StoredEvent{NewEvent: NewEvent{Type: e.Type, Subject: e.Subject, Actor: e.Actor}, Time: e.Time})
 }
 
 // ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. The work for one page

@@ -11,7 +11,7 @@ type ExportRow struct {
 	Category string // the name of the animal's category, or "" if it has none
 }
 
-// AppendJSON appends the animal's JSON to text, with its entity tag and, if it has one, the name of its category.
+// AppendJSON appends the animal's JSON to text, with its entity tag and, if the category has one, the name of its category.
 func (r ExportRow) AppendJSON(text []byte) []byte {
 	text = r.Pet.AppendJSON(text)
 	text = appendQuoted(append(text[:len(text)-1], `,"etag":`...), r.ETag())

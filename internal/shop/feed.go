@@ -202,8 +202,9 @@ func (s *Service) RecentEvents(filter EventFilter, position int64) (events []Eve
 }
 
 // EventsAfter returns the next matching events after a position, oldest first, and the position to continue
-// from. There may be more if that position is not the given one. It fails with events_expired if events after the given
-// position were removed because of their age, or if events up to it were undone by a restore.
+// from. If that position differs from the given one, more events may follow. EventsAfter fails with
+// events_expired if events after the given position were removed because of their age, or if events up to it
+// were undone by a restore.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
 	if events, reached, ok := s.RecentEvents(filter, position); ok {
 		return events, reached, nil

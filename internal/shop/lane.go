@@ -20,10 +20,10 @@ type ReadLimits struct {
 // that it does not return. All other filters are answered by an index.
 func (f PetFilter) isHeavy() bool { return f.Query != "" }
 
-// isHeavy is like that of PetFilter.
+// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search.
 func (l OrderList) isHeavy() bool { return l.Query != "" }
 
-// isHeavy is like that of PetFilter.
+// isHeavy reports whether a page must be read in the lane for heavy reads, because no index finds its events.
 func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 
 // heavyRead runs fn, which reads from the store, in the lane for heavy reads: searches, exports, counts, checks

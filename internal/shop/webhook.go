@@ -3,11 +3,7 @@ package shop
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -33,28 +29,9 @@ type NewWebhook struct {
 // events returns the filter for the events that the webhook receives.
 func (w Webhook) events() EventFilter { return EventFilter{Types: w.Types, Public: len(w.Types) == 0} }
 
-// maxURL is the maximum length of a webhook's URL.
-const maxURL = 2000
-
 // Problems validates the fields of a new webhook.
 func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
-}
-
-// webhookURL describes the URLs of webhooks, as the OpenAPI document does: a host, and optionally a port, a path and a query.
-var webhookURL = regexp.MustCompile(`^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\[[%.0-9:A-Za-z-]+\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\?[!$-;=?-~]*)?$`)
-
-// isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
-// request line.
-func isWebhookURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u)
-}
-
-// hasValidPort reports whether a URL has either no port or a port from 1 to 65535.
-func hasValidPort(u *url.URL) bool {
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
 // canonicalTypes returns the given types without duplicates and in the order of EventTypes.

@@ -26,8 +26,8 @@ const (
 type Conn struct {
 	Engine  string // SQLite or Postgres
 	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
-	// LostTimeline says which part of its history the server has lost, if a node has noticed that. Only
-	// OpenReadOnly sets it.
+	// LostTimeline is the error for a server that has lost a part of its history, if a node has noticed the loss.
+	// Only OpenReadOnly sets it.
 	LostTimeline error
 	runner       runner
 	close        func()

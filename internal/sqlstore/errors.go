@@ -41,7 +41,7 @@ var readyMessages = map[errorKind]string{
 	conflict:       "The database is busy: concurrent writes conflict.",
 	unreachable:    "The database cannot be reached.",
 	unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
-	lostHistory:    "The database server has lost a part of its history, or is another one than before, so it is not used; the log has the error.",
+	lostHistory:    "The database server has lost a part of its history or belongs to another cluster, so it is not used; the log has the error.",
 	timedOut:       "The database takes too long to respond.",
 	unknownOutcome: "The connection to the database broke during a write.",
 	otherError:     "The database refused a statement; the log has the error.",

@@ -8,26 +8,26 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keptHeader contains the headers of a stored response. It is stored as JSON.
-type keptHeader struct {
+// recordHeader contains the headers of a stored response. It is stored as JSON.
+type recordHeader struct {
 	Location string `json:",omitempty"`
 	ETag     string `json:",omitempty"`
 }
 
-func scanKept(scan Scanner) (shop.IdempotencyRecord, error) {
-	var kept shop.IdempotencyRecord
+func scanRecord(scan Scanner) (shop.IdempotencyRecord, error) {
+	var record shop.IdempotencyRecord
 	var fingerprint []byte
 	var header string
 	var at int64
-	if err := scan(&fingerprint, &kept.Status, &header, &kept.Body, &at); err != nil {
-		return kept, err
+	if err := scan(&fingerprint, &record.Status, &header, &record.Body, &at); err != nil {
+		return record, err
 	}
-	copy(kept.Fingerprint[:], fingerprint)
-	kept.At = fromMicros(at)
-	var h keptHeader
+	copy(record.Fingerprint[:], fingerprint)
+	record.At = fromMicros(at)
+	var h recordHeader
 	err := json.Unmarshal([]byte(header), &h)
-	kept.Location, kept.Tag = h.Location, h.ETag
-	return kept, err
+	record.Location, record.Tag = h.Location, h.ETag
+	return record, err
 }
 
 const selectRecord = "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2"
@@ -41,7 +41,7 @@ const recordColumns = "principal, key, fingerprint, status, header, body, kept_a
 
 // appendRecord appends the values of a record, except for its time, to args.
 func appendRecord(args []any, principal int64, key string, kept shop.IdempotencyRecord) []any {
-	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
+	header, err := json.Marshal(recordHeader{kept.Location, kept.Tag})
 	if err != nil {
 		panic(err) // two strings can always be encoded
 	}

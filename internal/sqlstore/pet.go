@@ -33,11 +33,12 @@ var (
 	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
 	restorePet    = numbered("INSERT INTO pets (id, " + petFields + ") VALUES " + placeholders(1+petFieldCount))
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
-	updatePets    = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
+	// updatePets updates the pets in a table, whose query replaces %s.
+	updatePets = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
 		"FROM (%s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
 	// petTypes are the SQL types of the values that appendPet appends.
 	petTypes = []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "TEXT"}
-	// petRow has the types, because PostgreSQL cannot infer them from an UPDATE of several rows.
+	// petRow contains the types, because PostgreSQL cannot infer them from an UPDATE of several rows.
 	petRow = "(CAST($ AS " + strings.Join(petTypes, "), CAST($ AS ") + "))"
 )
 

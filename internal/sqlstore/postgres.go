@@ -18,10 +18,9 @@ import (
 // postgresEngine stores the shop on a PostgreSQL server that any number of nodes may share.
 //
 // Frequent writes are committed in groups (see postgresGroups). All other writes are SERIALIZABLE and are
-// retried after a conflict. If the server is lost or a failover makes it
-// read-only, reads and writes look for a writable server until their retry budget is spent. A write that gets
-// no response to its COMMIT is not simply retried. Instead, resolveCommit first finds out whether the write
-// was committed.
+// retried after a conflict. If the server is lost or a failover makes it read-only, reads and writes look for a
+// writable server until their retry budget is spent. A write that gets no response to its COMMIT is not simply
+// retried. Instead, resolveCommit first finds out whether the write was committed.
 type postgresEngine struct {
 	pool        *pgxpool.Pool
 	config      *pgx.ConnConfig

@@ -27,16 +27,16 @@ import (
 // need its pets.
 type postgresGroups struct {
 	*writeQueue
-	engine *postgresEngine
-	lanes  sync.WaitGroup
+	engine  *postgresEngine
+	workers sync.WaitGroup
 }
 
 const (
-	// groupLanes is the number of groups that a node runs at the same time. One of them can run while another
+	// groupWorkers is the number of groups that a node runs at the same time. One group can run while another
 	// one waits for the disk.
-	groupLanes = 2
-	// groupTimeouts bound how long a group waits for a lock and, if this node stops, how long the server keeps
-	// the group's locks. They end with the transaction.
+	groupWorkers = 2
+	// groupTimeouts is a statement that limits how long a group waits for a lock and, if this node stops, how
+	// long the server keeps the group's locks. The limits apply until the transaction ends.
 	groupTimeouts = "SELECT set_config('lock_timeout', '1s', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)"
 )
 
@@ -45,8 +45,8 @@ var errUngrouped = errors.New("the write cannot run in a group")
 
 func startGroups(p *postgresEngine) *postgresGroups {
 	g := &postgresGroups{writeQueue: newWriteQueue(), engine: p}
-	for range groupLanes {
-		g.lanes.Go(g.loop)
+	for range groupWorkers {
+		g.workers.Go(g.loop)
 	}
 	return g
 }
@@ -54,7 +54,7 @@ func startGroups(p *postgresEngine) *postgresGroups {
 // stop refuses new writes and waits until all queued writes have finished.
 func (g *postgresGroups) stop() {
 	g.close()
-	g.lanes.Wait()
+	g.workers.Wait()
 }
 
 func (g *postgresGroups) loop() {

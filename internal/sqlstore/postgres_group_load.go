@@ -51,9 +51,10 @@ func declaredBy(members []*member) (all declared) {
 // loadGroup begins a transaction and loads the rows that the members have declared, in one round trip.
 //
 // The pets are locked by a statement of their own. In READ COMMITTED, each statement sees what was committed
-// before it began, so the statements after it see everything that the locks waited for, or were too late for.
-// A statement that locked a pet and read its order at the same time could see the order as it was before. For
-// the same reason, the time is read last: no hold that was extended meanwhile seems to be over.
+// before it began, so the statements after the locks see every change that another transaction committed
+// before it released the same locks. A statement that locked a pet and read its order at the same time could
+// see the order as it was before such a change. For the same reason, the time is read last: a hold that has
+// just been extended must not seem to be over.
 func (p *postgresEngine) loadGroup(ctx context.Context, conn *pgx.Conn, members []*member) (*postgresGroup, error) {
 	g := &postgresGroup{
 		engine: p, pets: map[int64]*shop.Pet{}, orders: map[int64]*shop.Order{}, open: map[int64]int64{},
@@ -151,7 +152,7 @@ func (g *postgresGroup) loadRecords(b *pgx.Batch, rows declared) {
 		g.records[idempotencyKey{rows.principals[i], key}] = nil
 	}
 	queue(b, func(scan Scanner) (found keyed, err error) {
-		found.IdempotencyRecord, err = scanKept(func(columns ...any) error {
+		found.IdempotencyRecord, err = scanRecord(func(columns ...any) error {
 			return scan(append(columns, &found.principal, &found.key)...)
 		})
 		return found, err

@@ -136,10 +136,9 @@ func (p *postgresEngine) hosts() string {
 	return strings.Join(slices.Compact(hosts), ", ")
 }
 
-// isUsable reports whether a connection is from the current epoch, its server is on the newest timeline and
-// still responds. It pings the
-// server only if the connection was idle for at least a second. If the ping fails, a new epoch starts. A
-// silent server therefore costs only one ping and not one ping for every connection.
+// isUsable reports whether a connection is from the current epoch, and its server is on the newest timeline and
+// still responds. It pings the server only if the connection was idle for at least a second. If the ping fails,
+// a new epoch starts. A silent server therefore costs only one ping and not one ping for every connection.
 func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	state := stateOf(conn)
 	if state.epoch != p.epoch.Load() || p.timelines.isOutdated(timelineOf(conn)) {

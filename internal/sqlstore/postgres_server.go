@@ -14,7 +14,7 @@ import (
 const oldestPostgres = 13
 
 // unsuitableError is the error for a server that cannot be used until an operator changes it. Its text says
-// what is wrong and how to mend it.
+// what is wrong and how to fix it.
 type unsuitableError struct{ problem string }
 
 func (e *unsuitableError) Error() string { return e.problem }
@@ -103,7 +103,7 @@ func isUnsupported(err error) bool {
 	return false
 }
 
-// selectText returns the first column of the first row that a query selects. It returns "" if that is NULL.
+// selectText returns the first column of the first row that a query selects. It returns "" if the value is NULL.
 func selectText(ctx context.Context, conn *pgconn.PgConn, query string) (string, error) {
 	results, err := conn.Exec(ctx, query).ReadAll()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // A database with another encoding would store bytes that are not text, or refuse most letters. It is refused
-// with one line that says how to mend it, and nothing is written to it.
+// with one line that says how to fix it, and nothing is written to it.
 func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"SQL_ASCII", "LATIN1"} {

@@ -125,6 +125,7 @@ func (g *timelineGuard) replace(last *timelineError, e timelineError) (changed b
 	return changed
 }
 
+// timelineKey is the key under which a connection's custom data contains the timeline of its server.
 const timelineKey = "timeline"
 
 // checkTimeline refuses a new connection if its server is on a lower timeline than one that this node has
@@ -156,8 +157,8 @@ func (p *postgresEngine) refuseTimeline(refusal timelineError) {
 	}
 }
 
-// recordTimeline writes the timeline that this node has seen to a server that has lost it. Only so can a node
-// that starts later notice the loss. The write does not wait for a standby, which may not exist any more.
+// recordTimeline writes the timeline that this node has seen to a server that has lost it. Without this
+// record, a node that starts later could not notice the loss. The write does not wait for a standby, which may not exist any more.
 func (p *postgresEngine) recordTimeline(ctx context.Context, conn *pgconn.PgConn, refusal timelineError) {
 	if refusal.server.System != refusal.seen.System || !p.timelines.replace(&p.timelines.recorded, refusal) {
 		return

@@ -143,7 +143,7 @@ func (w directWriter) deleteCategory(id int64) error {
 }
 
 func (w directWriter) idempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
-	return one(w.tx, scanKept, selectRecord, principal, key)
+	return one(w.tx, scanRecord, selectRecord, principal, key)
 }
 
 func (w directWriter) putIdempotencyRecord(principal int64, key string, record shop.IdempotencyRecord) error {

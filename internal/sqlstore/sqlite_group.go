@@ -6,17 +6,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxGroup is the maximum number of writes that share one commit. It limits how long the first write waits
-// for the last one.
-const maxGroup = 256
-
 // group is one transaction that is shared by several writes, which are called its members. The members run
 // one after another.
 //
-// New pets, events, idempotency records and inventory changes are queued instead of being inserted one by one. They are inserted
-// many rows at a time, before COMMIT and before any statement that could see them. The field queued contains
-// the rows from finished members, which a later member cannot undo. The field current contains the rows from
-// the running member, which are dropped if the member fails.
+// New pets, events, idempotency records and inventory changes are queued instead of being inserted one by one.
+// They are inserted many rows at a time, before COMMIT and before any statement that could see them. The field
+// queued contains the rows from finished members, which a later member cannot undo. The field current contains
+// the rows from the running member, which are dropped if the member fails.
 //
 // So a member that only adds rows needs no savepoint. When a member executes any other statement for the
 // first time, memberWriter.flush opens a savepoint. Nothing that a group has read is kept for the next group,

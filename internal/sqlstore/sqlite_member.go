@@ -115,7 +115,7 @@ func (w *memberWriter) idempotencyRecord(principal int64, key string) (shop.Idem
 			return record, true, nil
 		}
 	}
-	record, found, err := lookup(w, scanKept, selectRecord, principal, key)
+	record, found, err := lookup(w, scanRecord, selectRecord, principal, key)
 	if err != nil {
 		return record, false, w.tx.fail(err)
 	}

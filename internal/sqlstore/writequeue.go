@@ -10,11 +10,15 @@ import (
 	"animalstore/internal/shop"
 )
 
+// maxGroup is the maximum number of writes that share one commit. It limits how long the first write waits
+// for the last one.
+const maxGroup = 256
+
 // writeQueue passes writes to the goroutines that commit them in groups.
 type writeQueue struct {
 	members chan *member
 
-	mu     sync.RWMutex // read-locked while a member is being queued, so that close cannot close members
+	mu     sync.RWMutex // read-locked while a member is being queued, so that close waits until it is in the channel
 	closed bool
 }
 

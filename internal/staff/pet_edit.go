@@ -221,8 +221,8 @@ func (p *Pages) setPetStatus(x *exchange) error {
 }
 
 // confirmDeletePet asks for confirmation before an animal is removed. In the table, the removal is sent
-// automatically after a few seconds, and until then the user can cancel it. Afterwards the
-// animal can only be restored through the API.
+// automatically after a few seconds, and until then the user can cancel it. Afterwards the animal can be restored
+// only through the API or on the command line.
 func (p *Pages) confirmDeletePet(x *exchange) error {
 	pet, err := x.petFromPath()
 	if err != nil {

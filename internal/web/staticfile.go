@@ -22,7 +22,7 @@ type StaticFile struct {
 
 // NewStaticFile returns a file with this content. The caller must not change the content afterwards.
 func NewStaticFile(contentType string, content []byte) *StaticFile {
-	return &StaticFile{[]string{contentType}, content, EntityTag(content), sync.OnceValue(func() []byte { return compress(content) })}
+	return &StaticFile{[]string{contentType}, content, shop.EntityTag(content), sync.OnceValue(func() []byte { return compress(content) })}
 }
 
 // Hash returns a text that identifies the content and can be part of a URL.
@@ -67,7 +67,3 @@ func compress(content []byte) []byte {
 	w.Close()
 	return compressed.Bytes()
 }
-
-// EntityTag derives an entity tag from the content alone. The tag is therefore the same on every node and
-// after a restart.
-func EntityTag(content []byte) string { return shop.EntityTag(content) }

@@ -1,0 +1,36 @@
+package shop
+
+import (
+	"slices"
+	"time"
+)
+
+// EventFilter selects the events that match all of its fields. Fields with their zero value match every
+// event.
+type EventFilter struct {
+	Types   []EventType
+	Subject string
+	Actor   string
+	Since   time.Time // the earliest time
+	Until   time.Time // the event's time is before this time
+	Public  bool      // leave out the types that are not public
+	Newest  bool      // return the newest events first instead of the oldest
+}
+
+// Matches reports whether the filter selects an event.
+func (f EventFilter) Matches(e StoredEvent) bool {
+	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
+		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
+		(!f.Public || e.Type.IsPublic())
+}
+
+// UsesSummaries reports whether the filter has an actor or a time. No index finds these, so summaries are used to
+// skip events that cannot match.
+func (f EventFilter) UsesSummaries() bool {
+	return f.Actor != "" || !f.Since.IsZero() || !f.Until.IsZero()
+}
+
+// matches is like Matches, for an event in the form that clients see.
+func (f EventFilter) matches(e Event) bool {
+	return f.Matches(StoredEvent{NewEvent: NewEvent{Type: e.Type, Subject: e.Subject, Actor: e.Actor}, Time: e.Time})
+}
