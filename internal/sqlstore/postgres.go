@@ -91,10 +91,10 @@ func openPostgres(
 		}
 		return p.checkTimeline(ctx, conn)
 	}
-	p.groups = startGroups(p)
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
+	p.groups = startGroups(p)
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
 		p.close()
 		return nil, openError(err)
@@ -120,25 +120,32 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 }
 
 // write runs fn in a group if its context declares the rows that it needs. If it does not, or the group cannot
-// run it, write runs fn in a transaction of its own.
+// run it, write runs fn in a transaction of its own, in what is left of the retry budget.
 func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
 	}
-	if shop.WriteSetOf(ctx) != nil {
-		if err := p.groups.write(ctx, fn); !errors.Is(err, errUngrouped) {
-			return err
-		}
+	if shop.WriteSetOf(ctx) == nil {
+		return p.writeAlone(ctx, context.WithoutCancel(ctx), fn)
 	}
-	return p.writeAlone(ctx, fn)
+	deadline := time.Now().Add(p.retryBudget)
+	queued, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	if err := p.groups.write(queued, fn); !errors.Is(err, errUngrouped) {
+		return err
+	}
+	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	return p.writeAlone(ctx, left, fn)
 }
 
-// writeAlone runs fn in a SERIALIZABLE transaction. Cancelling ctx does not interrupt an attempt, because the
-// transaction may be nearly committed. It does prevent further attempts, because the client may already have
-// sent its request to another node. A delayed attempt here could overwrite what that node has written since.
-func (p *postgresEngine) writeAlone(ctx context.Context, fn func(shop.WriteTx) error) error {
+// writeAlone runs fn in a SERIALIZABLE transaction until ctx ends. The end of caller does not interrupt an
+// attempt, because the transaction may be nearly committed. It does prevent further attempts, because the
+// client may already have sent its request to another node. A delayed attempt here could overwrite what that
+// node has written since.
+func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
-	err := p.retry(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
+	err := p.retry(caller, ctx, func(ctx context.Context) error {
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
 		err := p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(t *tx, commit func() error) error {

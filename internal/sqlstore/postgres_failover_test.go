@@ -140,6 +140,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
+	h.alone = true // a group sends its rows with its COMMIT, so that resolveCommit could overtake them
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()
@@ -174,11 +175,12 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	// This write may fail, because it is the first one after the server has become silent.
 	outcomes := map[string]error{"first": h.write("first"), "second": nil, "third": nil}
 	// No connection from an earlier epoch is used again.
+	pgtest.Await(t, "an epoch to start", func() bool { return postgresOf(store).epoch.Load() > before })
+	h.works("second")
+	h.works("third")
 	if got := postgresOf(store).epoch.Load(); got != before+1 {
 		t.Errorf("%d epochs have started, want 1", got-before)
 	}
-	h.works("second")
-	h.works("third")
 	first.Heal() // delayed messages may still arrive
 	checkOutcomes(t, h.direct, outcomes)
 }

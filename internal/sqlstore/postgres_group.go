@@ -95,9 +95,7 @@ func (p *postgresEngine) commitGroup(members []*member) (changes effects, err er
 	})
 	switch {
 	case lost != nil:
-		limited, cancel := context.WithTimeout(context.Background(), p.retryBudget)
-		defer cancel()
-		err = p.resolveCommit(limited, commitID, lost)
+		err = p.resolveCommit(ctx, commitID, lost)
 	case err != nil && ctx.Err() != nil:
 		return changes, p.dialect.convertError(err) // the members have waited long enough
 	}
@@ -125,8 +123,7 @@ func rollback(conn *pgx.Conn, err error) error {
 
 // run runs one member on the rows of the group. Its changes are kept only if it succeeds.
 func (g *postgresGroup) run(m *member) {
-	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // the client gave up before this write began
+	if m.err = m.begin(); m.err != nil {
 		return
 	}
 	t := &groupTx{

@@ -300,3 +300,36 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 	h.wantUngrouped("the group", h.commit(stopped))
 	h.want(1, "SELECT count(*) FROM orders")
 }
+
+// A write that waits for a group fails when its retry budget is spent, even while the groups before it are stuck.
+// A write that a group could not run gets no second budget. Neither runs later.
+func TestGroupsKeepToTheRetryBudget(t *testing.T) {
+	t.Parallel()
+	h := newGroupHarness(t, 2)
+	begun, release := make(chan struct{}, 2*pgMaxConns), make(chan struct{}) // a write may begin again on a busy machine
+	var running sync.WaitGroup
+	for _, pet := range h.pets {
+		m := h.ordering(pet, func() {
+			begun <- struct{}{}
+			<-release
+		})
+		running.Go(func() { must(t, h.store.Write(m.ctx, m.fn)) })
+		<-begun // so that the next one needs another group
+	}
+	p := postgresOf(h.store)
+	p.retryBudget = shortBudget
+	err := h.store.Write(inCategoryOne, adding("too late"))
+	if wantUnavailable(t, "a write behind groups that are stuck", err); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a write behind groups that are stuck: %v", err)
+	}
+	close(release)
+	running.Wait()
+	runs := 0
+	wantUnavailable(t, "a slow write that a group cannot run", h.store.Write(inCategoryOne, func(tx shop.WriteTx) error {
+		if runs++; runs == 1 {
+			time.Sleep(p.retryBudget)
+		}
+		return addingTo(2, "undeclared")(tx)
+	}))
+	h.want(2, "SELECT count(*) FROM pets")
+}

@@ -23,6 +23,7 @@ type faultHarness struct {
 	store  *Store
 	proxy  *pgtest.Proxy
 	direct *pgtest.DB
+	alone  bool // whether write never uses groups
 }
 
 func newFaultHarness(t *testing.T, database string) *faultHarness {
@@ -45,6 +46,9 @@ func (h *faultHarness) setOption(option string) {
 
 // write adds an animal in a group, or in a transaction of its own if the category does not exist yet.
 func (h *faultHarness) write(name string) error {
+	if h.alone {
+		return h.store.Write(context.Background(), adding(name))
+	}
 	return h.store.Write(inCategoryOne, adding(name))
 }
 

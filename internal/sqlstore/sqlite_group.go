@@ -49,8 +49,7 @@ func (g *group) commit() error {
 // whole transaction.
 func (g *group) run(m *member) (alive bool) {
 	m.panic = nil // discards a panic from an earlier run
-	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // the client gave up before this write began
+	if m.err = m.begin(); m.err != nil {
 		return true
 	}
 	// The member runs with a context that cannot end. An interrupted statement would roll back the whole

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"animalstore/internal/shop"
 )
@@ -28,17 +29,27 @@ type member struct {
 	err   error
 	panic any
 	done  chan struct{} // closed when err and panic have their final values
+	begun bool
+	taken atomic.Bool // whether the member has begun, or write has returned without it
 }
 
 func newWriteQueue() *writeQueue { return &writeQueue{members: make(chan *member, maxGroup)} }
 
-// write queues fn and returns when its group has been committed or has failed.
+// write queues fn and returns when its group has been committed or has failed. If ctx ends before fn runs, write
+// does not wait for the group, and fn never runs.
 func (q *writeQueue) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := q.accept(m); err != nil {
-		return shop.UnavailableError(err)
+		return endedError(err)
 	}
-	<-m.done
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		if m.taken.CompareAndSwap(false, true) {
+			return endedError(ctx.Err())
+		}
+		<-m.done
+	}
 	if m.panic != nil {
 		panic(m.panic) // panic in the caller's goroutine, where the panic can be recovered
 	}
@@ -79,6 +90,16 @@ func (q *writeQueue) join(group []*member) []*member {
 	default:
 	}
 	return group
+}
+
+// begin returns an error if the member must not run because its context has ended. A member may begin again
+// after its transaction was rolled back.
+func (m *member) begin() error {
+	if m.ctx.Err() == nil && (m.begun || m.taken.CompareAndSwap(false, true)) {
+		m.begun = true
+		return nil
+	}
+	return endedError(m.ctx.Err())
 }
 
 // call runs the member's function. If the function panics, call saves the panic, and write raises it in the
