@@ -97,7 +97,7 @@ func (p *postgresEngine) commitGroup(members []*member) (changes effects, err er
 	case lost != nil:
 		err = p.resolveCommit(ctx, commitID, lost)
 	case err != nil && ctx.Err() != nil:
-		return changes, p.dialect.convertError(err) // the members have waited long enough
+		return changes, endedError(ctx.Err()) // the members have waited long enough
 	}
 	switch {
 	case err == nil:

@@ -90,6 +90,9 @@ func (t *groupTx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 	t.catalog = true
 	pets := make([]shop.Pet, len(list))
 	for i, n := range list {
+		if _, _, err := t.Category(n.CategoryID); err != nil {
+			return nil, err
+		}
 		pets[i] = n.WithID(t.group.petIDs[0])
 		t.group.petIDs = t.group.petIDs[1:]
 		t.added.addInventory(n.Status, +1)
