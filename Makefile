@@ -82,6 +82,7 @@ attack: ## Attack the service in every known way, for ATTACK (10s) each, while a
 
 .PHONY: postgres-versions
 postgres-versions: ## Run the store's tests and the program on PostgreSQL 13 to 18 and behind PgBouncer; 10 and 12 must be refused; VERSIONS selects (10 minutes).
+	@scripts/need mvn maven
 	@scripts/need xz xz-utils
 	@scripts/need pkill procps
 	@scripts/need-postgres

