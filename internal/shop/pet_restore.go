@@ -33,7 +33,8 @@ func (s *Service) RestorePet(ctx context.Context, id int64) (Pet, error) {
 }
 
 // restoreCategory creates the category of a restored animal if it does not exist. The category gets back the
-// name that it had when it was deleted, unless the events about it have expired.
+// name that it had when it was deleted. The event with this name is newer than the removal of the animal, so it
+// is known unless somebody has edited the store by hand.
 func (s *Service) restoreCategory(tx *eventTx, id int64) error {
 	_, exists, err := tx.Category(id)
 	if err != nil || exists {

@@ -42,7 +42,7 @@ func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
 	})
 }
 
-// The category of a restored animal is created again with its name, or without one if its events have expired. If
+// The category of a restored animal is created again with the name that it had, if any. If
 // only known categories are allowed, the restore is refused.
 func TestRestoredAnimalGetsItsCategoryBack(t *testing.T) {
 	t.Parallel()

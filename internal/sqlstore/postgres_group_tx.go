@@ -174,8 +174,8 @@ func (g *postgresGroup) apply(t *groupTx) {
 		g.pets[id], g.changedPets[id] = &pet, true
 	}
 	for id, order := range t.orders {
-		if !slices.Contains(t.newOrders, id) && !slices.Contains(g.newOrders, id) && g.previous[id] == nil {
-			g.previous[id] = g.orders[id]
+		if loaded := g.orders[id]; loaded != nil && g.previous[id] == nil && !slices.Contains(g.newOrders, id) {
+			g.previous[id] = loaded
 		}
 		g.orders[id] = &order
 		if order.IsOpen() {

@@ -158,7 +158,8 @@ func (p *postgresEngine) refuseTimeline(refusal timelineError) {
 }
 
 // recordTimeline writes the timeline that this node has seen to a server that has lost it. Without this
-// record, a node that starts later could not notice the loss. The write does not wait for a standby, which may not exist any more.
+// record, a node that starts later could not notice the loss. The write does not wait for a standby, which may
+// not exist any more.
 func (p *postgresEngine) recordTimeline(ctx context.Context, conn *pgconn.PgConn, refusal timelineError) {
 	if refusal.server.System != refusal.seen.System || !p.timelines.replace(&p.timelines.recorded, refusal) {
 		return
