@@ -54,7 +54,8 @@ func (m *member) config() []byte {
 			"authentication": map[string]any{
 				"superuser": map[string]any{"username": "postgres"}, "replication": map[string]any{"username": "replicator"},
 			},
-			"parameters": map[string]any{"unix_socket_directories": ".", "shared_buffers": "32MB", "dynamic_shared_memory_type": "mmap"},
+			"parameters": map[string]any{"unix_socket_directories": "..", "shared_buffers": "32MB", "dynamic_shared_memory_type": "mmap"},
+			"basebackup": []any{map[string]any{"checkpoint": "fast"}},
 			"remove_data_directory_on_diverged_timelines": true,
 		},
 		"watchdog": map[string]any{"mode": "off"},

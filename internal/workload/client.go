@@ -112,7 +112,7 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 			c.l.Acknowledged.Add(1)
 			c.acknowledged.Add(1)
 			return true
-		case responded && e.Status < 500 && e.Code != client.CodeIdempotencyKeyInUse:
+		case responded && e.Status < 500 && !isTemporary(e):
 			if first {
 				op.responded, op.result = c.l.Elapsed(), refused
 			}
@@ -120,7 +120,7 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 				c.l.Problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
 			return false
-		case responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
+		case responded && !isTemporary(e):
 			c.l.Problem("%q: got %v, want no server error but 503", op.eventKey, err)
 		}
 		sleep(ctx, 5, 50)
@@ -128,6 +128,12 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 			return false
 		}
 	}
+}
+
+// isTemporary reports whether a client may repeat a request later. A key can have only a few imports at the same time,
+// and gets a 429 for others.
+func isTemporary(e *client.Error) bool {
+	return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests || e.Code == client.CodeIdempotencyKeyInUse
 }
 
 // uniqueName returns a name that this client uses only in the current turn and that no other client uses.
