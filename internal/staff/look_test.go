@@ -18,7 +18,7 @@ func TestChosenThemeIsRendered(t *testing.T) {
 	b.post("/staff/theme", "theme", "dark", "back", "/staff/pets?status=sold").wantRedirect("/staff/pets?status=sold")
 	b.mustGet("/staff/pets").contains(`<html lang="en" data-theme="dark">`)
 	b.withHTMX().post("/staff/theme", "theme", "light").want(200, `{"theme":"light"}`)
-	b.mustGet("/staff/nowhere/../pets").contains(`data-theme="light"`)
+	b.mustGet("/staff/orders").contains(`data-theme="light"`)
 	b.post("/staff/theme", "theme", "", "back", "https://evil.example").wantRedirect("/")
 	b.mustGet("/").lacks("data-theme")
 	b.with("Cookie", "animalstore_theme=\"><script>").get("/staff/sign-in").want(200).lacks("data-theme")
