@@ -106,7 +106,7 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	go run ./clients -only '$(ONLY)'
 
 .PHONY: conformance
-conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 minutes).
+conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 to 25 minutes).
 	@scripts/need python3 python3 python3-venv
 	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
