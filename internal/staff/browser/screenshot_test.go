@@ -94,6 +94,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "keys-add", "/staff/keys", ".panel > summary")
 			take(p, "keys-revoke", "/staff/keys", "#key-2 .menu > summary", "[popovertarget=revoke-2]")
 			take(p, "not-found", "/staff/nowhere")
+			p.ConsoleErrors() // the browser logs that the page was not found
 			take(newcomer, "empty-today", "/")
 			take(newcomer, "empty-animals", "/staff/pets")
 			take(newcomer, "empty-orders", "/staff/orders")
