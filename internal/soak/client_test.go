@@ -21,9 +21,11 @@ type soakClient struct {
 	s        *soak
 	id, turn int
 	retries  bool
-	rng      *rand.Rand
-	http     *http.Client
-	api      *client.Client
+	// If mustSucceed is set, the Go client retries by itself, and a call that fails nevertheless is a problem.
+	mustSucceed bool
+	rng         *rand.Rand
+	http        *http.Client
+	api         *client.Client
 
 	ownPets []ownPet
 	orders  []client.Order // the open orders that this client has placed
@@ -109,6 +111,9 @@ func (c *soakClient) do(ctx context.Context, op *operation, collection string, s
 			if first && !slices.Contains(refusals, e.Code) {
 				c.s.problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
+			return false
+		case c.mustSucceed:
+			c.s.problem("%q failed despite retries: %v", op.eventKey, err)
 			return false
 		case responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
 			c.s.problem("%q: got %v, want no server error but 503", op.eventKey, err)
@@ -378,7 +383,7 @@ func (c *soakClient) read(ctx context.Context) {
 	case err == nil:
 		c.s.reads.Add(1)
 	// Reads must succeed even if the disk is full.
-	case responded && !(c.s.databaseFails && e.Status == http.StatusServiceUnavailable):
+	case c.mustSucceed, responded && !(c.s.databaseFails && e.Status == http.StatusServiceUnavailable):
 		c.s.problem("read: got %v, want success", err)
 	default:
 		sleep(ctx, 5, 50)

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ type soak struct {
 	rng     *rand.Rand // used to choose the faults
 	started time.Time
 	folder  *programtest.Folder
+	binary  string // the program that startNode starts
 	nodes   []*programtest.Program
 	// If databaseFails is set, the faults include an unreachable database, during which even reads fail.
 	databaseFails bool
@@ -57,9 +59,9 @@ type soak struct {
 const soakClients, soakFollowers = 16, 3
 
 // newSoak starts the nodes and creates the clients and the followers.
-func newSoak(t *testing.T, f *programtest.Folder, seed uint64, nodes int) *soak {
+func newSoak(t *testing.T, f *programtest.Folder, binary string, seed uint64, nodes int) *soak {
 	t.Helper()
-	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f,
+	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, binary: binary,
 		nodes: make([]*programtest.Program, nodes), addrs: make([]string, nodes), injected: map[string]int{}}
 	t.Cleanup(func() { // runs last because it is registered first
 		if len(s.problems) > 0 {
@@ -106,7 +108,8 @@ func (s *soak) anyNode() string {
 
 func (s *soak) startNode(i int) {
 	s.t.Helper()
-	s.nodes[i] = s.folder.Serve("--order-hold", "3s")
+	s.nodes[i] = s.folder.Launch(exec.Command(s.binary, "serve", "--addr", "127.0.0.1:0", "--order-hold", "3s", "--webhook-allow-private"))
+	s.nodes[i].AwaitReady()
 	s.nodes[i].DatabaseMayFail = true
 	s.setAddr(i, strings.TrimPrefix(s.nodes[i].URL, "http://"))
 }
@@ -144,10 +147,10 @@ func sleep(ctx context.Context, from, to int) {
 	}
 }
 
-// awaitGrowth waits until number has grown by 20 or a problem has been found.
-func (s *soak) awaitGrowth(what string, number *atomic.Int64) {
+// awaitGrowth waits until number has grown by n or a problem has been found.
+func (s *soak) awaitGrowth(what string, number *atomic.Int64, n int64) {
 	s.t.Helper()
-	enough := number.Load() + 20
+	enough := number.Load() + n
 	programtest.Await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 

@@ -1,0 +1,103 @@
+package soak
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"animalstore/internal/programtest"
+)
+
+// promises is what a node has told its clients. It must stay true after an upgrade.
+type promises struct {
+	s                    *soak
+	created              programtest.Response // the first response to addKept
+	etag                 string
+	nextPage             string // the path and query of the page that begins with the kept animal
+	key, oldKey, revoked string // a rotated key, its secret from before, and a key that was revoked
+	session              string // the cookie of a signed-in user
+}
+
+// addKept adds the animal that is expected to survive the upgrade, or repeats the request.
+func addKept(node *programtest.Program) programtest.Response {
+	node.T.Helper()
+	a := node.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Kept","categoryId":424242,"status":"pending"}`, "Idempotency-Key: kept")
+	programtest.ExpectStatus(node.T, a, http.StatusCreated)
+	return a
+}
+
+// keepPromises makes the first node issue keys, a session, a cursor, an ETag and an idempotency record.
+func (s *soak) keepPromises() *promises {
+	s.t.Helper()
+	node := s.nodes[0]
+	p := &promises{s: s, created: addKept(node)}
+	location := p.created.Header.Get("Location")
+	p.etag = node.Get(location).Header.Get("ETag")
+	newer, _ := node.Create(programtest.Pet{Name: "Newer", CategoryID: 424242})
+	for name, subject := range map[string]string{"Kept": strings.TrimPrefix(location, "/v1/"), "Newer": fmt.Sprint("pets/", newer.ID)} {
+		op := &operation{eventKey: "add " + name, subject: subject}
+		s.recordOperation(op)
+		op.responded, op.result = op.sent, done
+	}
+	link := programtest.NextPage.FindStringSubmatch(node.Get("/v1/pets?limit=1").Header.Get("Link"))
+	next, err := url.Parse(link[1])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p.nextPage = next.RequestURI()
+	type key struct {
+		ID  int64
+		Key string
+	}
+	issue := func(path string, status int) key {
+		s.t.Helper()
+		a := node.Send("POST", path, programtest.AdminKey, `{"name":"kept","scopes":["pets:read"]}`)
+		programtest.ExpectStatus(s.t, a, status)
+		return programtest.Decode[key](s.t, a.Body)
+	}
+	rotated, revoked := issue("/v1/keys", http.StatusCreated), issue("/v1/keys", http.StatusCreated)
+	p.oldKey, p.revoked = rotated.Key, revoked.Key
+	p.key = issue(fmt.Sprintf("/v1/keys/%d/rotate", rotated.ID), http.StatusOK).Key
+	programtest.ExpectStatus(s.t, node.Send("DELETE", fmt.Sprint("/v1/keys/", revoked.ID), programtest.AdminKey, ""), http.StatusNoContent)
+	p.session = s.signIn(node)
+	return p
+}
+
+// signIn signs in on the staff pages and returns the cookie.
+func (s *soak) signIn(node *programtest.Program) string {
+	s.t.Helper()
+	browser := *node.Client
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := browser.PostForm(node.URL+"/staff/sign-in", url.Values{"key": {programtest.AdminKey}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	response.Body.Close()
+	if len(response.Cookies()) != 1 {
+		s.t.Fatalf("signing in: got %s and the cookies %v, want one cookie", response.Status, response.Cookies())
+	}
+	return response.Cookies()[0].String()
+}
+
+// check reports every promise that a node does not keep.
+func (p *promises) check(node *programtest.Program) {
+	p.s.t.Helper()
+	if a := addKept(node); a.Body != p.created.Body || a.Header.Get("Idempotency-Replayed") != "true" {
+		p.s.problem("the repeated request got %v, want the first response %v", a, p.created)
+	}
+	if etag := node.Get(p.created.Header.Get("Location")).Header.Get("ETag"); etag != p.etag {
+		p.s.problem("the ETag of an unchanged animal is %s, want %s", etag, p.etag)
+	}
+	if a := node.Get(p.nextPage); !strings.Contains(a.Body, strings.TrimSpace(p.created.Body)) {
+		p.s.problem("the next page is %v, want it to contain %v", a, p.created)
+	}
+	for key, want := range map[string]int{p.key: http.StatusOK, p.oldKey: http.StatusOK, p.revoked: http.StatusUnauthorized} {
+		if a := node.Send("GET", "/v1/keys/current", key, ""); a.Status != want {
+			p.s.problem("a key got %v, want status %d", a, want)
+		}
+	}
+	if a := node.Send("GET", "/", "", "", "Cookie: "+p.session); !strings.Contains(a.Body, "Sign out") {
+		p.s.problem("the session has ended: %v", a)
+	}
+}
