@@ -69,6 +69,12 @@ soak: ## Run load, kills, full disks and broken connections together for SOAK (1
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
 
+.PHONY: upgrade-test
+upgrade-test: ## Upgrade version 1.0, built from its commit, under load: three nodes on PostgreSQL one after another, and a node on SQLite (5 minutes).
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	go test -count 1 -run '^TestUpgrade$$' -timeout 0 -v ./internal/soak -upgrade
+
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
@@ -143,12 +149,12 @@ screenshots: ## Take the screenshots of the staff pages in docs.
 	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
 
 .PHONY: bench
-bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).
+bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (an hour); ONLY selects cases by name and writes no file.
 	@scripts/need wrk wrk
 	@scripts/need nginx nginx || echo "bench: continuing without nginx" >&2
 	@scripts/need pkill procps
 	@scripts/need-postgres
-	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
+	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
 # PostgreSQL, a browser, and npm and Python for the examples in these languages.

@@ -35,8 +35,9 @@ func (s *soak) keepPromises() *promises {
 	location := p.created.Header.Get("Location")
 	p.etag = node.Get(location).Header.Get("ETag")
 	newer, _ := node.Create(programtest.Pet{Name: "Newer", CategoryID: 424242})
-	for name, subject := range map[string]string{"Kept": strings.TrimPrefix(location, "/v1/"), "Newer": fmt.Sprint("pets/", newer.ID)} {
-		op := &operation{eventKey: "add " + name, subject: subject}
+	for _, op := range []*operation{
+		{eventKey: "add Kept", subject: strings.TrimPrefix(location, "/v1/")}, {eventKey: "add Newer", subject: fmt.Sprint("pets/", newer.ID)},
+	} {
 		s.recordOperation(op)
 		op.responded, op.result = op.sent, done
 	}
@@ -77,7 +78,8 @@ func (s *soak) signIn(node *programtest.Program) string {
 	if len(response.Cookies()) != 1 {
 		s.t.Fatalf("signing in: got %s and the cookies %v, want one cookie", response.Status, response.Cookies())
 	}
-	return response.Cookies()[0].String()
+	cookie := response.Cookies()[0]
+	return cookie.Name + "=" + cookie.Value
 }
 
 // check reports every promise that a node does not keep.
