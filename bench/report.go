@@ -47,8 +47,12 @@ func (b *bench) report(ctx context.Context, scenarios []scenario) error {
 		"The load average before the run was %s.\n\n",
 		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.loadAverage)
 	text.WriteString(b.results.table(scenarios))
-	text.WriteString("\n" + startTable(b.startups))
-	text.WriteString("\n" + importTable(b.importResults))
+	if len(b.startups) > 0 {
+		text.WriteString("\n" + startTable(b.startups))
+	}
+	if len(b.importResults) > 0 {
+		text.WriteString("\n" + importTable(b.importResults))
+	}
 	for _, name := range sortedNames(b.missing) {
 		b.addNote("%s is not in the table: %s", name, b.missing[name])
 	}

@@ -73,7 +73,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	type actions []func(context.Context)
-	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder}, 4),
+	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder, c.raceOrder}, 4),
 		slices.Repeat(actions{c.changePet, c.advanceOrder, c.read}, 6), slices.Repeat(actions{c.addPet, c.placeOrder}, 9))
 	for ctx.Err() == nil {
 		c.turn++
@@ -301,6 +301,28 @@ func (c *soakClient) advanceOrder(ctx context.Context) {
 	}, client.CodeInvalidTransition) && order.Status == client.OrderApproved {
 		c.orders = append(c.orders, order)
 	}
+}
+
+// raceOrder approves and cancels one of the client's orders at the same time, perhaps on different nodes. The order
+// ends cancelled, unless its hold has expired.
+func (c *soakClient) raceOrder(ctx context.Context) {
+	order, ok := take(c.rng, &c.orders)
+	if !ok {
+		return
+	}
+	var racing sync.WaitGroup
+	for what, act := range map[client.EventType]func(context.Context, int64) (client.Order, error){
+		client.EventOrderApproved: c.api.ApproveOrder, client.EventOrderCancelled: c.api.CancelOrder,
+	} {
+		racing.Go(func() {
+			op := &operation{eventKey: fmt.Sprintf("%s store/orders/%d", what, order.ID)}
+			c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
+				_, err := act(ctx, order.ID)
+				return order.ID, err
+			}, client.CodeInvalidTransition)
+		})
+	}
+	racing.Wait()
 }
 
 // changeOrder changes the reference of one of the client's orders and extends its hold if it still has one.

@@ -36,7 +36,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 // upgradeOperations is the number of operations between two steps of an upgrade.
-const upgradeOperations = 500
+const upgradeOperations = 1000
 
 func runUpgrade(t *testing.T, previous string, f *programtest.Folder, nodes int, options ...client.Option) {
 	t.Helper()
