@@ -286,41 +286,37 @@ func (c *soakClient) advanceOrder(ctx context.Context) {
 	if !ok {
 		return
 	}
-	act, what := c.api.CancelOrder, client.EventOrderCancelled
+	to := client.OrderCancelled
 	if c.rng.IntN(4) > 0 {
-		act, what = c.api.ApproveOrder, client.EventOrderApproved
-		if order.Status == client.OrderApproved {
-			act, what = c.api.DeliverOrder, client.EventOrderDelivered
-		}
+		to = nextStatus[order.Status]
 	}
-	op := &operation{eventKey: fmt.Sprintf("%s store/orders/%d", what, order.ID)}
-	if c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
-		after, err := act(ctx, order.ID)
-		order.Status = after.Status
-		return order.ID, err
-	}, client.CodeInvalidTransition) && order.Status == client.OrderApproved {
-		c.orders = append(c.orders, order)
+	if after, ok := c.setStatus(ctx, order, to); ok && after.Status == client.OrderApproved {
+		c.orders = append(c.orders, after)
 	}
 }
 
-// raceOrder approves and cancels one of the client's orders at the same time, perhaps on different nodes. The order
-// ends cancelled, unless its hold has expired.
+// nextStatus is the status after each status that leads to a sale.
+var nextStatus = map[client.OrderStatus]client.OrderStatus{client.OrderPlaced: client.OrderApproved, client.OrderApproved: client.OrderDelivered}
+
+// setStatus changes the status of an order and reports whether the service acknowledged the change.
+func (c *soakClient) setStatus(ctx context.Context, order client.Order, to client.OrderStatus) (after client.Order, ok bool) {
+	op := &operation{eventKey: fmt.Sprintf("order.%s store/orders/%d", to, order.ID)}
+	ok = c.do(ctx, op, "store/orders", func(ctx context.Context) (_ int64, err error) {
+		after, err = c.api.UpdateOrder(ctx, order.ID, client.OrderUpdate{Status: &to})
+		return order.ID, err
+	}, client.CodeInvalidTransition)
+	return after, ok
+}
+
+// raceOrder advances and cancels one of the client's orders at the same time, perhaps on different nodes.
 func (c *soakClient) raceOrder(ctx context.Context) {
 	order, ok := take(c.rng, &c.orders)
 	if !ok {
 		return
 	}
 	var racing sync.WaitGroup
-	for what, act := range map[client.EventType]func(context.Context, int64) (client.Order, error){
-		client.EventOrderApproved: c.api.ApproveOrder, client.EventOrderCancelled: c.api.CancelOrder,
-	} {
-		racing.Go(func() {
-			op := &operation{eventKey: fmt.Sprintf("%s store/orders/%d", what, order.ID)}
-			c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
-				_, err := act(ctx, order.ID)
-				return order.ID, err
-			}, client.CodeInvalidTransition)
-		})
+	for _, to := range []client.OrderStatus{nextStatus[order.Status], client.OrderCancelled} {
+		racing.Go(func() { c.setStatus(ctx, order, to) })
 	}
 	racing.Wait()
 }
