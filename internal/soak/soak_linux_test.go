@@ -11,6 +11,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/workload"
 )
 
 // TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
@@ -35,7 +36,7 @@ func TestSoak(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t)
-		s := newSoak(t, f, programtest.Binary(t), seed, 1)
+		s := newSoak(t, f, seed, 1)
 		s.faults, s.mildFaults = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mildFaults, s.fillDisk)
 		s.run(length)
 		f.MustRun("check")
@@ -46,11 +47,11 @@ func TestSoak(t *testing.T) {
 		// The service is configured to close idle database connections quickly. Otherwise, the check for
 		// resource leaks would mistake them for a leak.
 		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
-		s := newSoak(t, f, programtest.Binary(t), seed, 2)
-		s.databaseFails = true
+		s := newSoak(t, f, seed, 2)
+		s.DatabaseFails = true
 		s.faults = append(s.faults, func() {
 			proxy.Cut()
-			time.Sleep(randomTime(0, 300))
+			time.Sleep(workload.RandomTime(0, 300))
 			proxy.Heal()
 			s.injected["database outage"]++
 		})
@@ -64,7 +65,7 @@ func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
 	s.nodes[0].LimitFileSize(math.MaxUint64)
-	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
+	s.awaitGrowth("writes to be acknowledged again", &s.Acknowledged)
 }
 
 // killOnFullDisk kills the node while its disk is full and restarts it with free disk space.
@@ -82,8 +83,8 @@ func (s *soak) exhaustDisk() {
 		s.t.Fatal(err)
 	}
 	s.nodes[0].LimitFileSize(uint64(log.Size()) + uint64(s.rng.IntN(100_000)))
-	time.Sleep(randomTime(0, 200))
+	time.Sleep(workload.RandomTime(0, 200))
 	s.nodes[0].LimitFileSize(0)
-	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
-	s.awaitGrowth("reads to succeed", &s.reads, 20)
+	s.awaitGrowth("writes to be rejected", &s.Unavailable)
+	s.awaitGrowth("reads to succeed", &s.Reads)
 }

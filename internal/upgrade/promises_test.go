@@ -1,4 +1,4 @@
-package soak
+package upgrade
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"animalstore/internal/programtest"
+	"animalstore/internal/workload"
 )
 
 // promises is what a node has told its clients. It must stay true after an upgrade.
 type promises struct {
-	s                    *soak
+	load                 *workload.Load
 	created              programtest.Response // the first response to addKept
 	etag                 string
 	nextPage             string // the path and query of the page that begins with the kept animal
@@ -27,24 +28,20 @@ func addKept(node *programtest.Program) programtest.Response {
 	return a
 }
 
-// keepPromises makes the first node issue keys, a session, a cursor, an ETag and an idempotency record.
-func (s *soak) keepPromises() *promises {
-	s.t.Helper()
-	node := s.nodes[0]
-	p := &promises{s: s, created: addKept(node)}
+// keepPromises makes a node issue keys, a session, a cursor, an ETag and an idempotency record.
+func keepPromises(l *workload.Load, node *programtest.Program) *promises {
+	t := node.T
+	t.Helper()
+	p := &promises{load: l, created: addKept(node)}
 	location := p.created.Header.Get("Location")
 	p.etag = node.Get(location).Header.Get("ETag")
 	newer, _ := node.Create(programtest.Pet{Name: "Newer", CategoryID: 424242})
-	for _, op := range []*operation{
-		{eventKey: "add Kept", subject: strings.TrimPrefix(location, "/v1/")}, {eventKey: "add Newer", subject: fmt.Sprint("pets/", newer.ID)},
-	} {
-		s.recordOperation(op)
-		op.responded, op.result = op.sent, done
-	}
+	l.RecordPet("Kept", programtest.Decode[programtest.Pet](t, p.created.Body).ID)
+	l.RecordPet("Newer", newer.ID)
 	link := programtest.NextPage.FindStringSubmatch(node.Get("/v1/pets?limit=1").Header.Get("Link"))
 	next, err := url.Parse(link[1])
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	p.nextPage = next.RequestURI()
 	type key struct {
@@ -52,31 +49,31 @@ func (s *soak) keepPromises() *promises {
 		Key string
 	}
 	issue := func(path string, status int) key {
-		s.t.Helper()
+		t.Helper()
 		a := node.Send("POST", path, programtest.AdminKey, `{"name":"kept","scopes":["pets:read"]}`)
-		programtest.ExpectStatus(s.t, a, status)
-		return programtest.Decode[key](s.t, a.Body)
+		programtest.ExpectStatus(t, a, status)
+		return programtest.Decode[key](t, a.Body)
 	}
 	rotated, revoked := issue("/v1/keys", http.StatusCreated), issue("/v1/keys", http.StatusCreated)
 	p.oldKey, p.revoked = rotated.Key, revoked.Key
 	p.key = issue(fmt.Sprintf("/v1/keys/%d/rotate", rotated.ID), http.StatusOK).Key
-	programtest.ExpectStatus(s.t, node.Send("DELETE", fmt.Sprint("/v1/keys/", revoked.ID), programtest.AdminKey, ""), http.StatusNoContent)
-	p.session = s.signIn(node)
+	programtest.ExpectStatus(t, node.Send("DELETE", fmt.Sprint("/v1/keys/", revoked.ID), programtest.AdminKey, ""), http.StatusNoContent)
+	p.session = signIn(node)
 	return p
 }
 
 // signIn signs in on the staff pages and returns the cookie.
-func (s *soak) signIn(node *programtest.Program) string {
-	s.t.Helper()
+func signIn(node *programtest.Program) string {
+	node.T.Helper()
 	browser := *node.Client
 	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	response, err := browser.PostForm(node.URL+"/staff/sign-in", url.Values{"key": {programtest.AdminKey}})
 	if err != nil {
-		s.t.Fatal(err)
+		node.T.Fatal(err)
 	}
 	response.Body.Close()
 	if len(response.Cookies()) != 1 {
-		s.t.Fatalf("signing in: got %s and the cookies %v, want one cookie", response.Status, response.Cookies())
+		node.T.Fatalf("signing in: got %s and the cookies %v, want one cookie", response.Status, response.Cookies())
 	}
 	cookie := response.Cookies()[0]
 	return cookie.Name + "=" + cookie.Value
@@ -84,22 +81,22 @@ func (s *soak) signIn(node *programtest.Program) string {
 
 // check reports every promise that a node does not keep.
 func (p *promises) check(node *programtest.Program) {
-	p.s.t.Helper()
+	node.T.Helper()
 	if a := addKept(node); a.Body != p.created.Body || a.Header.Get("Idempotency-Replayed") != "true" {
-		p.s.problem("the repeated request got %v, want the first response %v", a, p.created)
+		p.load.Problem("the repeated request got %v, want the first response %v", a, p.created)
 	}
 	if etag := node.Get(p.created.Header.Get("Location")).Header.Get("ETag"); etag != p.etag {
-		p.s.problem("the ETag of an unchanged animal is %s, want %s", etag, p.etag)
+		p.load.Problem("the ETag of an unchanged animal is %s, want %s", etag, p.etag)
 	}
 	if a := node.Get(p.nextPage); !strings.Contains(a.Body, strings.TrimSpace(p.created.Body)) {
-		p.s.problem("the next page is %v, want it to contain %v", a, p.created)
+		p.load.Problem("the next page is %v, want it to contain %v", a, p.created)
 	}
 	for key, want := range map[string]int{p.key: http.StatusOK, p.oldKey: http.StatusOK, p.revoked: http.StatusUnauthorized} {
 		if a := node.Send("GET", "/v1/keys/current", key, ""); a.Status != want {
-			p.s.problem("a key got %v, want status %d", a, want)
+			p.load.Problem("a key got %v, want status %d", a, want)
 		}
 	}
 	if a := node.Send("GET", "/", "", "", "Cookie: "+p.session); !strings.Contains(a.Body, "Sign out") {
-		p.s.problem("the session has ended: %v", a)
+		p.load.Problem("the session has ended: %v", a)
 	}
 }

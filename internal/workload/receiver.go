@@ -1,4 +1,4 @@
-package soak
+package workload
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// receiver is the endpoint of a webhook. It records the messages that it accepts.
-type receiver struct {
-	s            *soak
+// Receiver is the endpoint of a webhook. It records the messages that it accepts.
+type Receiver struct {
+	l            *Load
 	types        []client.EventType
-	refusesFirst bool // if true, refuse the first attempt to deliver each message
+	RefusesFirst bool // if true, refuse the first attempt to deliver each message
 
 	mu       sync.Mutex
 	hook     client.Webhook
@@ -30,15 +30,16 @@ type message struct {
 	event client.Event
 }
 
-// newReceiver starts a receiver and creates its webhook.
-func newReceiver(s *soak, types ...client.EventType) *receiver {
-	s.t.Helper()
-	r := &receiver{s: s, types: types, attempts: map[string]int{}}
+// NewReceiver starts a receiver and creates its webhook. It must be called before Start, because the receiver
+// expects all events of these types. The nodes must allow webhooks with private addresses.
+func (l *Load) NewReceiver(types ...client.EventType) *Receiver {
+	l.t.Helper()
+	r := &Receiver{l: l, types: types, attempts: map[string]int{}}
 	server := httptest.NewServer(r)
-	s.t.Cleanup(server.Close)
-	hook, err := r.api().CreateWebhook(s.t.Context(), client.NewWebhook{URL: server.URL, Types: types})
+	l.t.Cleanup(server.Close)
+	hook, err := r.api().CreateWebhook(l.t.Context(), client.NewWebhook{URL: server.URL, Types: types})
 	if err != nil {
-		s.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,17 +47,17 @@ func newReceiver(s *soak, types ...client.EventType) *receiver {
 	return r
 }
 
-func (r *receiver) api() *client.Client { return r.s.newClient(r.s.nodes[0].URL, r.s.nodes[0].Client) }
+func (r *Receiver) api() *client.Client { return r.l.newClient(r.l.nodes[0].URL, r.l.nodes[0].Client) }
 
-// enable enables or disables the webhook.
-func (r *receiver) enable(enabled bool) {
-	r.s.t.Helper()
-	if _, err := r.api().UpdateWebhook(r.s.t.Context(), r.hook.ID, client.WebhookUpdate{Enabled: &enabled}); err != nil {
-		r.s.t.Fatal(err)
+// Enable enables or disables the webhook.
+func (r *Receiver) Enable(enabled bool) {
+	r.l.t.Helper()
+	if _, err := r.api().UpdateWebhook(r.l.t.Context(), r.hook.ID, client.WebhookUpdate{Enabled: &enabled}); err != nil {
+		r.l.t.Fatal(err)
 	}
 }
 
-func (r *receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
 	body, err := io.ReadAll(sent.Body)
 	if err != nil {
 		return // the sender went away, so it sends the message again
@@ -65,21 +66,21 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
 	defer r.mu.Unlock()
 	event, err := client.VerifyWebhook(sent.Header, body, r.hook.Secret)
 	if err != nil {
-		r.s.problem("webhook %d received a bad message: %v", r.hook.ID, err)
+		r.l.Problem("webhook %d received a bad message: %v", r.hook.ID, err)
 	}
 	id := sent.Header.Get("Webhook-Id")
 	r.attempts[id]++
-	if r.refusesFirst && r.attempts[id] == 1 {
+	if r.RefusesFirst && r.attempts[id] == 1 {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
 	r.accepted = append(r.accepted, message{id, event})
 }
 
-// check waits until everything is delivered. It then compares what the receiver accepted and what the log of
+// Check waits until everything is delivered. It then compares what the receiver accepted and what the log of
 // deliveries says with the events in the feed.
-func (r *receiver) check() {
-	t, ctx, c := r.s.t, r.s.t.Context(), r.api()
+func (r *Receiver) Check() {
+	t, ctx, c := r.l.t, r.l.t.Context(), r.api()
 	t.Helper()
 	events := slices.DeleteFunc(collect(t, c.Events(ctx, client.EventQuery{Limit: 100})),
 		func(e client.Event) bool { return !slices.Contains(r.types, e.Type) })
@@ -96,7 +97,7 @@ func (r *receiver) check() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, problem := range checkMessages(events, r.accepted, deliveries) {
-		r.s.problem("webhook %d: %s", r.hook.ID, problem)
+		r.l.Problem("webhook %d: %s", r.hook.ID, problem)
 	}
 	t.Logf("webhook %d: %d events, %d messages accepted, %d deliveries", r.hook.ID, len(events), len(r.accepted), len(deliveries))
 }
