@@ -25,6 +25,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"b78801a3e1deb7d68d7c5604f6b65aa3e43ed97979a5e5a8d82701d82862f13f",
 			"dd2db54b1c4ae9ac4d2dfc888d692a4747ed4987db77d7fc70931670192853e6",
 			"e3ecf2059fd913a0d88df9deb2bd80096413308660457cb191d734004c0abf81",
+			"9d9d81fd60fe8f71edc3a133227e02fc79b3e6c3e743373e02922d17266bcee2",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -32,6 +33,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"6b20657e1f97822876b434c48ab520bcff26901756b5561cfcbc4ddb05510342",
 			"98073cc0f278349d480898449c03ec2c996429753f3a15cb00f91c7ab696a967",
 			"733437d1cabe5972d8ca2c8bde541b4343e9b6ff0a63389918cb9d936135c4e3",
+			"c871f7769b0861dc23d2e7df4b8f7d134fe23a909a468d2a739aaf22b52f1bda",
 		},
 	}
 	for engine, want := range known {
@@ -73,7 +75,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",
 				"an order of no such status":  "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'lost', 1, 1)",
 				"a delivery of no such status": `
-					INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+					INSERT INTO webhook_deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
 			} {
 				if err := store.Write(t.Context(), executing(insert)); err == nil {
