@@ -89,6 +89,7 @@ var onServer = map[string]damage{
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
 	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name_folded TYPE VARCHAR(100)", "schema: the table column pets.name_folded differs from the migrations"},
 	"a missing column":          {"ALTER TABLE orders DROP COLUMN updated_at", "schema: the table column orders.updated_at is missing"},
+	"a missing view":            {"DROP VIEW deliveries", "schema: the view deliveries is missing"},
 	"a trigger that is off":     {"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "schema: the trigger pet_search_insert is missing"},
 	"a constraint not enforced": {"ALTER TABLE pets DROP CONSTRAINT pets_category_id_fkey; ALTER TABLE pets ADD CONSTRAINT later FOREIGN KEY (category_id) REFERENCES categories (id) NOT VALID", "schema: the constraint later is not valid: rows may violate it"},
 }

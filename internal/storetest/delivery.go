@@ -151,7 +151,7 @@ var deliveryCases = []testCase{
 			})
 		}
 		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last one does not exist
-		enqueue("evt_1", `{"changed":true}`, ids[2])                       // the stored message counts
+		enqueue("evt_1", `{"changed":true}`, ids[2])                      // the stored message counts
 		enqueue("evt_2", `{}`, ids[0])
 		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
 		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {

@@ -15,6 +15,7 @@ INSERT INTO fanout_turn (one) VALUES (1);
 
 -- Nodes of version 1.0 read a body in each delivery, and find one in the view that has the old name.
 ALTER TABLE deliveries RENAME TO webhook_deliveries;
+ALTER SEQUENCE deliveries_id_seq RENAME TO webhook_deliveries_id_seq;
 ALTER TABLE webhook_deliveries SET (fillfactor = 80);
 
 CREATE VIEW deliveries AS
