@@ -49,6 +49,19 @@ func TestSlashGoesToTheSearch(t *testing.T) {
 	}
 }
 
+func TestReserveInTheListGoesToTheCustomer(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(phone)
+	p.open("/staff/pets")
+	p.click("#pet-1 .actions a.button")
+	p.waitFor(`document.activeElement.id === "reserve-reference"`)
+	p.Run(chromedp.KeyEvent("Mrs Novák" + kb.Enter))
+	p.waitText("#order-1", "Mrs Novák")
+	p.accessible("a reserved animal")
+}
+
 func TestPageSaysThatItIsOffline(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
