@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // Once a change is confirmed, every response includes it, even if many clients read at the same time.
@@ -50,15 +53,43 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
 	for _, want := range []string{"before the change", "after the change"} {
-		got, err := cache.get(t.Context(), 0, "GET /pets", func() (cachedResponse, error) {
-			loaded := cachedResponse{body: []byte(want)}
+		got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
+			_, err := s.Inventory(ctx)
 			s.AddPet(t, "Rex", 1, shop.Available)
-			return loaded, nil
+			return cachedResponse{body: []byte(want)}, err
 		})
 		if err != nil || string(got.body) != want {
 			t.Errorf("got the response from %s (%v), want the one from %s", got.body, err, want)
 		}
 	}
+}
+
+// A request that waits for a load which began before the request does not get the response if the catalogue has
+// changed since then.
+func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := shoptest.Open(t, shoptest.Options{})
+		cache, gate := newResponseCache(s.Service), make(chan struct{})
+		var running sync.WaitGroup
+		get := func(want int64) {
+			got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
+				inventory, err := s.Inventory(ctx)
+				<-gate
+				return cachedResponse{body: fmt.Append(nil, inventory.Available)}, err
+			})
+			if err != nil || string(got.body) != fmt.Sprint(want) {
+				t.Errorf("got %s animals (%v), want %d", got.body, err, want)
+			}
+		}
+		running.Go(func() { get(0) })
+		synctest.Wait()
+		s.AddPet(t, "Rex", 1, shop.Available)
+		running.Go(func() { get(1) })
+		synctest.Wait() // the second request waits for the first one
+		close(gate)
+		running.Wait()
+	})
 }
 
 // A cached response expires as soon as a hold expires. Errors are not cached.

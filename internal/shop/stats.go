@@ -16,7 +16,7 @@ type Inventory struct {
 
 // Inventory returns the number of animals with each status.
 func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
+	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
 // Total returns the number of animals with any status.
@@ -84,26 +84,19 @@ type countedCategories struct {
 // LargestCategories counts the animals in the categories that have the most animals. It reads every animal, but
 // concurrent calls share one count. In a large shop, the counts may be a few seconds old.
 func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, error) {
-	valid := func(c countedCategories) bool {
-		version, ok := s.CatalogVersion()
-		return time.Now().Before(c.until) || ok && c.validity.Valid(version)
-	}
+	valid := func(c countedCategories) bool { return time.Now().Before(c.until) || s.IsValid(ctx, c.validity) }
 	counted, err := s.stats.largest.get(ctx, valid, s.countLargestCategories)
 	return counted.LargestCategories, err
 }
 
 func (s *Service) countLargestCategories(ctx context.Context) (counted countedCategories, err error) {
-	ctx = WithRetryBudget(ctx, countBudget)
-	if version, ok := s.CatalogVersion(); ok {
-		if counted.validity, err = s.ValidityFrom(ctx, version); err != nil {
-			return counted, err
-		}
-	}
+	ctx, validity := WithValidity(WithRetryBudget(ctx, countBudget))
+	defer func() { counted.validity = *validity }()
 	var took time.Duration
 	counted.LargestCategories, err = heavyRead(ctx, s, func() (LargestCategories, error) {
 		start := time.Now()
 		defer func() { took = time.Since(start) }()
-		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
+		return readCurrent(ctx, s, func(tx ReadTx) (LargestCategories, error) {
 			counts, err := tx.LargestCategories(largestCategories)
 			if err != nil {
 				return LargestCategories{}, err

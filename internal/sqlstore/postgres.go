@@ -55,6 +55,8 @@ const (
 	maxConstraintViolations = 10
 	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
 	pgConnectTimeout = 2 * time.Second
+	// pgIdleTime is how long a connection may be idle until its server may be lost.
+	pgIdleTime = time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
 	// pgCancelTimeout is the value of cancelTimeout.
@@ -108,15 +110,6 @@ func (p *postgresEngine) close() error {
 	p.closed.Store(true)
 	p.pool.Close()
 	return nil
-}
-
-func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.retry(ctx, ctx, func(ctx context.Context) error {
-		snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return p.transaction(ctx, snapshot, func(t *tx, _ func() error) error {
-			return t.run(func() error { return fn(t) })
-		})
-	})
 }
 
 // write runs fn in a group if its context declares the rows that it needs. If it does not, or the group cannot
