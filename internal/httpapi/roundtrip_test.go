@@ -3,8 +3,6 @@ package httpapi
 import (
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -25,10 +23,7 @@ func TestReadsTakeOneRoundTrip(t *testing.T) {
 		return proxy.RoundTrips() - before
 	}
 	get("/v1/pets", s.Key(t, shop.Admin).Secret)
-	pgtest.Await(t, "the response cache", func() bool {
-		get("/v1/pets", shoptest.AdminKey)
-		return cacheIsUsable(t, s)
-	})
+	s.awaitCache()
 	for _, path := range []string{
 		"/v1/pets", "/v1/pets?status=pending&categoryId=1", "/v1/pets?status=sold", "/v1/pets?id=1&id=2", "/v1/pets/1",
 		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/categories", "/v1/categories/1",
@@ -41,18 +36,4 @@ func TestReadsTakeOneRoundTrip(t *testing.T) {
 			t.Errorf("GET %s with a key that is not cached took %d round trips, want 2", path, n)
 		}
 	}
-}
-
-// cacheIsUsable returns the metric that says whether the store can confirm cached responses.
-func cacheIsUsable(t *testing.T, s *testShop) bool {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(s.Store.SQL.Collectors()...)
-	for _, family := range shoptest.Must(registry.Gather())(t) {
-		if family.GetName() == "animalstore_postgres_response_cache_usable" {
-			return family.GetMetric()[0].GetGauge().GetValue() == 1
-		}
-	}
-	t.Fatal("the metric is missing")
-	return false
 }
