@@ -172,6 +172,7 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 		},
 	} {
 		ctx, _ := shop.WithValidity(t.Context())
+		generation := w.session.Load().generation
 		state, err := h.store.ReadCatalog(ctx, func(tx shop.ReadTx) error {
 			err := listing(tx)
 			during()
@@ -179,8 +180,8 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 		})
 		must(t, err)
 		versionOf(t, h.store)
-		if state.Version == (shop.CatalogVersion{}) || isCurrent(t, h.store, state.Version) {
-			t.Errorf("after a %s, the version %+v is current", name, state.Version)
+		if state.Version.Changes != generation || isCurrent(t, h.store, state.Version) {
+			t.Errorf("after a %s, the version %+v is current; the session before the read was %d", name, state.Version, generation)
 		}
 	}
 }
