@@ -23,6 +23,7 @@ func TestReadsTakeOneRoundTrip(t *testing.T) {
 		return proxy.RoundTrips() - before
 	}
 	get("/v1/pets", s.Key(t, shop.Admin).Secret)
+	s.awaitCache()
 	for _, path := range []string{
 		"/v1/pets", "/v1/pets?status=pending&categoryId=1", "/v1/pets?status=sold", "/v1/pets?id=1&id=2", "/v1/pets/1",
 		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/categories", "/v1/categories/1",

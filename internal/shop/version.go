@@ -71,6 +71,9 @@ func WithValidity(ctx context.Context) (context.Context, *Validity) {
 	return context.WithValue(ctx, validityKey{}, v), v
 }
 
+// WantsValidity reports whether the context comes from WithValidity.
+func WantsValidity(ctx context.Context) bool { return ctx.Value(validityKey{}) != nil }
+
 func setValidity(ctx context.Context, state CatalogState) {
 	if v, ok := ctx.Value(validityKey{}).(*Validity); ok {
 		*v = state.validity()

@@ -34,6 +34,7 @@ type postgresEngine struct {
 	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
 	groups    *postgresGroups
+	witness   *witness
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
 	// again, because it leads to a server that was lost.
 	epoch atomic.Int64
@@ -96,7 +97,7 @@ func openPostgres(
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
-	p.groups = startGroups(p)
+	p.groups, p.witness = startGroups(p), newWitness(p)
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
 		p.close()
 		return nil, openError(err)
@@ -108,6 +109,7 @@ func openPostgres(
 func (p *postgresEngine) close() error {
 	p.groups.stop()
 	p.closed.Store(true)
+	p.witness.close()
 	p.pool.Close()
 	return nil
 }

@@ -118,13 +118,18 @@ func (p *postgresEngine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Con
 		if err != nil {
 			return nil, false, p.acquireError(ctx, time.Since(start), err)
 		}
-		state := stateOf(conn.Conn())
-		if state.epoch == p.epoch.Load() && !p.timelines.isOutdated(timelineOf(conn.Conn())) {
+		if p.isCurrent(conn.Conn()) {
+			state := stateOf(conn.Conn())
 			state.committing.Store(false)
 			return conn, time.Since(state.lastUsed) >= pgIdleTime, nil
 		}
 		discard(conn)
 	}
+}
+
+// isCurrent reports whether a connection is from the current epoch and its server is on the newest timeline.
+func (p *postgresEngine) isCurrent(conn *pgx.Conn) bool {
+	return stateOf(conn).epoch == p.epoch.Load() && !p.timelines.isOutdated(timelineOf(conn))
 }
 
 // errNoConnection marks a request that timed out while the pool was still connecting to a server.

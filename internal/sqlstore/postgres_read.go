@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +15,7 @@ import (
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		if shop.IsSingleQuery(ctx) {
-			_, err := p.readSingle(ctx, "", fn)
+			_, err := p.readSingle(ctx, stateQuery{}, fn)
 			if !errors.Is(err, errSecondQuery) {
 				return err
 			}
@@ -28,9 +27,9 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 // readCatalog is like read, and also reads the state of the catalogue in the same snapshot.
 func (p *postgresEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
 	err = p.retry(ctx, ctx, func(ctx context.Context) (err error) {
-		columns := p.stateColumns()
+		query := p.newStateQuery(ctx)
 		if shop.IsSingleQuery(ctx) {
-			if state, err = p.readSingle(ctx, columns, fn); !errors.Is(err, errSecondQuery) {
+			if state, err = p.readSingle(ctx, query, fn); !errors.Is(err, errSecondQuery) {
 				return err
 			}
 		}
@@ -38,8 +37,8 @@ func (p *postgresEngine) readCatalog(ctx context.Context, fn func(*tx) error) (s
 			if err := fn(t); err != nil {
 				return err
 			}
-			read, _, err := one(t, scanState, "SELECT "+columns)
-			state = p.catalogState(read)
+			row, _, err := one(t, scanState, "SELECT "+query.columns)
+			state = p.catalogState(row, t.runner.(pgxRunner).conn, query.session)
 			return err
 		})
 	})
@@ -54,13 +53,13 @@ func (p *postgresEngine) snapshot(ctx context.Context, fn func(*tx) error) error
 	})
 }
 
-// readSingle runs fn, which may execute at most one query, without a transaction. If columns is not empty, it
-// also reads the state of the catalogue, in the same statement and therefore in the same snapshot. It fails with
+// readSingle runs fn, which may execute at most one query, without a transaction. Unless query is
+// empty, it also reads the state of the catalogue, in the same statement and therefore in the same snapshot. It fails with
 // errSecondQuery if fn needs a transaction.
 //
 // A connection that was idle is not pinged: the query itself shows whether the server is lost. It has as long as
 // a ping would have. If the server then confirms that it has cancelled the query, it was only slow.
-func (p *postgresEngine) readSingle(ctx context.Context, columns string, fn func(*tx) error) (state shop.CatalogState, err error) {
+func (p *postgresEngine) readSingle(ctx context.Context, query stateQuery, fn func(*tx) error) (state shop.CatalogState, err error) {
 	conn, idle, err := p.acquireUnpinged(ctx)
 	if err != nil {
 		return state, p.dialect.convertError(err)
@@ -68,60 +67,32 @@ func (p *postgresEngine) readSingle(ctx context.Context, columns string, fn func
 	defer func() { p.release(ctx, conn, err) }()
 	if idle {
 		limited, cancel := context.WithTimeout(ctx, pgPingTimeout)
-		state, err = p.querySingle(limited, conn.Conn(), columns, fn)
+		state, err = p.querySingle(limited, conn.Conn(), query, fn)
 		cancel()
 		if pgCode(err) != pgQueryCanceled || ctx.Err() != nil {
 			return state, err
 		}
 	}
-	return p.querySingle(ctx, conn.Conn(), columns, fn)
+	return p.querySingle(ctx, conn.Conn(), query, fn)
 }
 
-func (p *postgresEngine) querySingle(ctx context.Context, conn *pgx.Conn, columns string, fn func(*tx) error) (state shop.CatalogState, err error) {
-	single := &singleRunner{pgxRunner: pgxRunner{conn}, columns: columns}
+func (p *postgresEngine) querySingle(
+	ctx context.Context, conn *pgx.Conn, query stateQuery, fn func(*tx) error,
+) (state shop.CatalogState, err error) {
+	single := &singleRunner{pgxRunner: pgxRunner{conn}, columns: query.columns}
 	t := &tx{ctx: ctx, runner: single, dialect: p.dialect}
 	err = t.run(func() error {
-		if err := fn(t); err != nil || single.used || columns == "" {
+		if err := fn(t); err != nil || single.used || query.columns == "" {
 			return err
 		}
 		single.columns = ""
-		single.state, _, err = one(t, scanState, "SELECT "+columns)
+		single.state, _, err = one(t, scanState, "SELECT "+query.columns)
 		return err
 	})
-	if err != nil || columns == "" {
+	if err != nil || query.columns == "" {
 		return state, err
 	}
-	return p.catalogState(single.state), nil
-}
-
-// stateRow is the state of the catalogue as the server returns it.
-type stateRow struct {
-	now  sql.Null[int64] // in microseconds; NULL if the server's clock is not used
-	hold sql.Null[int64] // when the next hold expires, in microseconds
-}
-
-func (r *stateRow) columns() []any { return []any{&r.now, &r.hold} }
-
-func scanState(scan Scanner) (r stateRow, err error) {
-	err = scan(r.columns()...)
-	return r, err
-}
-
-// stateColumns returns SQL expressions for the columns of a stateRow.
-func (p *postgresEngine) stateColumns() string {
-	now := p.dialect.time
-	if now == "" {
-		now = "CAST(NULL AS BIGINT)"
-	}
-	return now + " AS now, (" + nextHold + ") AS hold"
-}
-
-func (p *postgresEngine) catalogState(r stateRow) shop.CatalogState {
-	state := shop.CatalogState{Time: fromMicros(r.now.V), NextHold: fromMicros(r.hold.V)}
-	if !r.now.Valid {
-		state.Time, _ = p.dialect.now(nil) // a clock for tests, which cannot fail
-	}
-	return state
+	return p.catalogState(single.state, conn, query.session), nil
 }
 
 // errSecondQuery marks a read that must run in a transaction, because it executes more than one query.
@@ -187,7 +158,3 @@ func (r *stateRows) Scan(columns ...any) error {
 }
 
 func (r *stateRows) Err() error { return errors.Join(r.err, r.Rows.Err()) }
-
-func (p *postgresEngine) currentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
-	return shop.CatalogVersion{}, time.Time{}
-}
