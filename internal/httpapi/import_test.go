@@ -183,7 +183,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"), two + "2: has a quote inside an unquoted value; " +
 			"put the value in quotes and double each quote inside it; line 3: categoryId must be a 64-bit integer."},
 		{asCSV, csvOf("Mia,1,", "\"Rex,1,"), one + "3: has a quoted value that does not end correctly; double each quote inside it."},
-		{asCSV, csvOf("Rex,1,sold,5"), one + "2: has a value in column 4, which the header line does not name."},
+		{asCSV, csvOf("Rex,1,sold,5"), one + "2: has a value in column 4, which the header line does not name; remove the value or name the column."},
 		{asCSV, csvOf("R\xe9x,1,"), one + "2: name must be valid UTF-8."},
 		{asCSV, csvOf(strings.Repeat("Rex,1,gone\n", 25)),
 			because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},

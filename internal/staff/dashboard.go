@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"time"
 
 	"animalstore/internal/shop"
 )
@@ -20,8 +19,8 @@ type dashboardPage struct {
 	Holds      *shop.OrderPage // nil if the user lacks the scope orders:read
 }
 
-// chart holds three parallel lists with one element per day: the Unix time and the numbers of arrivals and
-// sales.
+// chart holds three parallel lists with one element per day: the Unix time of midnight in UTC, whatever the shop's time
+// zone is, and the numbers of arrivals and sales.
 type chart struct{ Times, Arrivals, Sales []int64 }
 
 func (p *Pages) dashboard(x *exchange) error {
@@ -32,7 +31,7 @@ func (p *Pages) dashboard(x *exchange) error {
 		}
 	}
 	if x.May(shop.OrdersRead) {
-		holds, err := p.Service.ListExpiringHolds(x.r.Context(), 24*time.Hour)
+		holds, err := p.Service.ListHoldsEndingToday(x.r.Context())
 		if err != nil {
 			return err
 		}
@@ -69,7 +68,7 @@ func (x *exchange) loadPetStats(page *dashboardPage) (err error) {
 		return err
 	}
 	for _, day := range page.Days {
-		page.Chart.Times = append(page.Chart.Times, day.Day.Unix())
+		page.Chart.Times = append(page.Chart.Times, day.Day.UTC().Unix())
 		page.Chart.Arrivals = append(page.Chart.Arrivals, day.Arrivals)
 		page.Chart.Sales = append(page.Chart.Sales, day.Sales)
 	}

@@ -52,6 +52,7 @@ func routes() []route {
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
+		{"GET", "/staff/import/template.csv", "import-template", shop.PetsRead, (*Pages).importTemplate},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},

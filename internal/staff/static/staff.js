@@ -1,4 +1,4 @@
-// What the pages need beyond htmx: live updates, flash messages, local times, the chart and keyboard shortcuts.
+// What the pages need beyond htmx: live updates, flash messages, times left, the chart and keyboard shortcuts.
 "use strict";
 
 (() => {
@@ -132,9 +132,8 @@
     }
   });
 
-  // The server renders times in UTC; show them in the local time zone.
+  // Count down to the end of holds.
   const serverAhead = Date.parse(body.dataset.now) - Date.now();
-  const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   function timeLeft(ms) {
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
     if (ms <= 0) return "Expired";
@@ -144,17 +143,10 @@
     return Math.floor(h / 24) + " days " + (h % 24) + " h";
   }
   function refreshTimes(root) {
-    for (const time of root.querySelectorAll("time[datetime]")) {
-      const at = Date.parse(time.dateTime);
-      if (time.classList.contains("time-left")) {
-        const remaining = at - Date.now() - serverAhead;
-        time.textContent = timeLeft(remaining);
-        time.classList.toggle("soon", remaining < 3600000);
-      } else if (!time.dataset.local) {
-        time.dataset.local = "yes";
-        time.title = time.textContent;
-        time.textContent = localTime.format(at);
-      }
+    for (const time of root.querySelectorAll("time.time-left")) {
+      const remaining = Date.parse(time.dateTime) - Date.now() - serverAhead;
+      time.textContent = timeLeft(remaining);
+      time.classList.toggle("soon", remaining < 3600000);
     }
   }
   setInterval(() => refreshTimes(document), 1000);
@@ -170,7 +162,8 @@
     const data = JSON.parse(figure.dataset.chart);
     const colour = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
     const axis = { stroke: colour("--pico-muted-color"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
-    const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+    const day = new Intl.DateTimeFormat([...navigator.languages], { day: "numeric", month: "short", timeZone: "UTC" });
+    const last = data.Times.length - 1;
     const bars = uPlot.paths.bars({ size: [0.42, 22], align: 1 });
     const barsLeft = uPlot.paths.bars({ size: [0.42, 22], align: -1 });
     const size = () => ({ width: figure.clientWidth, height: 220 });
@@ -179,6 +172,8 @@
       ...size(),
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
       cursor: { y: false, drag: { x: false, y: false } },
+      // Without a pointer over the chart, the legend shows the last day.
+      hooks: { ready: [(u) => u.setLegend({ idx: last })], setCursor: [(u) => u.cursor.idx == null && u.setLegend({ idx: last })] },
       scales: { x: { range: (_, min, max) => [min - 43200, max + 43200] }, y: { range: (_, min, max) => [0, Math.max(max * 1.1, 4)] } },
       axes: [{ ...axis, values: (_, times) => times.map((t) => day.format(t * 1000)) }, { ...axis, values: (_, ns) => ns.map((n) => (Number.isInteger(n) ? n : "")), size: 45 }],
       series: [
@@ -207,20 +202,6 @@
     getSelection().selectAllChildren(secret);
     navigator.clipboard?.writeText(secret.textContent).then(() => flash("Copied.", "info"), () => {});
   });
-
-  // Selecting another file clears the preview of the last one. The bar shows the upload.
-  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("import-result").replaceChildren());
-  const bar = document.getElementById("upload-progress");
-  if (bar) {
-    const form = document.getElementById("import");
-    form.addEventListener("htmx:beforeRequest", () => { bar.value = 0; bar.hidden = false; });
-    form.addEventListener("htmx:xhr:progress", (event) => {
-      const { loaded, total } = event.detail;
-      if (loaded < total) bar.value = (100 * loaded) / total;
-      else bar.removeAttribute("value"); // uploaded; the server is still working
-    });
-    form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
-  }
 
   // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
