@@ -190,7 +190,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 			return nil
 		}
 		if !ok {
-			row.Problems.Add(name, "must be a whole number such as 1234, without separators or an exponent, not "+quoteValue(text))
+			row.Problems.Add(name, "must be a whole number without separators, such as 1234, not "+quoteValue(text))
 		}
 		return &n
 	}

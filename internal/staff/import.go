@@ -168,13 +168,12 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 	x.w.BodyRead()
 	x.r.PostForm = x.r.MultipartForm.Value
 	file, header, err := x.r.FormFile("file")
-	if held := x.field("held"); err != nil && held != "" {
-		if content, err = base64.StdEncoding.DecodeString(held); err == nil {
-			return x.field("held-name"), content, nil
+	if err != nil || header.Filename == "" { // without a file, browsers send an empty one that has no name
+		content, err := base64.StdEncoding.DecodeString(x.field("held"))
+		if err != nil || len(content) == 0 {
+			return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
 		}
-	}
-	if err != nil {
-		return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
+		return x.field("held-name"), content, nil
 	}
 	defer file.Close()
 	content, err = io.ReadAll(file)

@@ -98,7 +98,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale through an order
 	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // a sale without an order
 	page := b.mustGet("/", "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
-	day := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
+	day := regexp.MustCompile(`<tr><th scope="row"><time datetime="[\d-]{10}">\d[^<]*</time></th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
 	rows := day.FindAllStringSubmatch(page.body, -1)
 	if len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
 		t.Errorf("the table of days has %v, want 30 rows ending in 3 arrivals and 2 sales", rows)
