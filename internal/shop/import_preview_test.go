@@ -12,7 +12,9 @@ import (
 // previewed returns a preview as lines such as "update 3 Rex 1 Dogs available -> Rex 2 Cats available".
 func previewed(preview shop.ImportPreview) string {
 	var lines []string
-	pet := func(p shop.PreviewPet) string { return fmt.Sprint(p.Name, " ", p.CategoryID, " ", p.Category.Name, " ", p.Status) }
+	pet := func(p shop.PreviewPet) string {
+		return fmt.Sprint(p.Name, " ", p.CategoryID, " ", p.Category.Name, " ", p.Status)
+	}
 	for _, rows := range [][]shop.PreviewRow{preview.Problems, preview.Updates, preview.Creates, preview.Keeps} {
 		for _, row := range rows {
 			line := fmt.Sprint(row.Action, " ", row.Line, " ")

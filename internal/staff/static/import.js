@@ -7,13 +7,30 @@
   const bar = document.getElementById("upload-progress");
   if (!form) return;
 
-  // The buttons of an old preview must not import a file that was chosen later.
+  function problem(text) {
+    const message = document.createElement("p");
+    message.className = "problem";
+    message.setAttribute("role", "alert");
+    message.textContent = text;
+    document.getElementById("import-result").replaceChildren(message);
+    file.focus();
+  }
+
+  // The button of an old preview must not import a file that was chosen later.
   form.addEventListener("change", () => document.getElementById("import-result").replaceChildren());
-  form.addEventListener("htmx:beforeRequest", (event) => {
-    if (file.files.length === 0) {
-      event.preventDefault();
-      return;
+  // Browsers refuse to send a file that was saved again after it was chosen.
+  form.addEventListener("htmx:confirm", async (event) => {
+    event.preventDefault();
+    if (file.files.length === 0) return problem("Choose a file.");
+    try {
+      await file.files[0].slice(0, 1).arrayBuffer();
+    } catch {
+      file.value = "";
+      return problem("The file was changed after you chose it. Choose it again to see what it does now.");
     }
+    event.detail.issueRequest(true);
+  });
+  form.addEventListener("htmx:beforeRequest", () => {
     bar.value = 0;
     bar.hidden = false;
     form.setAttribute("aria-busy", "true");
@@ -26,23 +43,5 @@
   form.addEventListener("htmx:afterRequest", () => {
     bar.hidden = true;
     form.removeAttribute("aria-busy");
-  });
-
-  // Browsers refuse to send a file that was saved again after it was chosen.
-  form.addEventListener("htmx:sendError", async (event) => {
-    event.stopPropagation();
-    let text = "Can’t reach the server. Nothing was imported; try again.";
-    try {
-      await file.files[0].slice(0, 1).arrayBuffer();
-    } catch {
-      file.value = "";
-      file.focus();
-      text = "The file was changed after you chose it. Choose it again to see what it does now.";
-    }
-    const problem = document.createElement("p");
-    problem.className = "problem";
-    problem.setAttribute("role", "alert");
-    problem.textContent = text;
-    document.getElementById("import-result").replaceChildren(problem);
   });
 })();
