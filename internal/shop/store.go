@@ -72,6 +72,7 @@ type Mutations interface {
 // secrets, deliveries, sessions and the events themselves.
 type Bookkeeping interface {
 	SettingsBookkeeping
+	PetBookkeeping
 	CategoryBookkeeping
 	EventBookkeeping
 	WebhookBookkeeping
