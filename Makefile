@@ -146,9 +146,9 @@ examples: ## Run the examples in TypeScript, Python and Java against the service
 	go test -count=1 -run Example -timeout 20m ./internal/httpapi/docs -java
 
 .PHONY: screenshots
-screenshots: ## Take the screenshots of the staff pages in docs.
+screenshots: ## Take the screenshots of the staff pages in docs, and of every page into dist/screenshots.
 	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
-	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
+	go test -count=1 -timeout 30m -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs -gallery $(CURDIR)/dist/screenshots
 
 .PHONY: bench
 bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).

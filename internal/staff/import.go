@@ -51,7 +51,7 @@ type importPreview struct {
 }
 
 func (p *Pages) importPage(x *exchange) error {
-	return x.show(http.StatusOK, "import", "Import and export", importPage{})
+	return x.show(http.StatusOK, "import", "Files", importPage{})
 }
 
 // importTemplate sends a file that users can fill in.
@@ -148,7 +148,7 @@ func (x *exchange) showImport(page importPage, err error) error {
 	if x.partial() {
 		return x.showFragment("import-result", page)
 	}
-	return x.show(status, "import", "Import and export", page)
+	return x.show(status, "import", "Files", page)
 }
 
 // readFile reads the uploaded file and the other fields in the form.

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// choose selects a file with the given content on the import page, which shows its preview.
-func (p *user) choose(content string) (path string) {
+// chooseFile selects a file with the given content on the import page, which shows its preview.
+func (p *user) chooseFile(content string) (path string) {
 	p.t.Helper()
 	path = filepath.Join(p.t.TempDir(), "animals.csv")
 	p.save(path, content)
@@ -35,14 +35,14 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 	p := s.clerk(phone)
 	p.open("/staff/import")
 	p.accessible("importing")
-	p.choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
+	p.chooseFile("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
 	p.waitText("#import-result", "1 row with a problem")
 	p.waitText("#import-result", "Must be one of available, pending, sold.")
 	p.accessible("a file with an invalid row")
 	if p.text("#import-now") != "" {
 		t.Error("a file with an invalid row can be imported")
 	}
-	p.choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
+	p.chooseFile("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
 	p.waitText("#import-now", "Add 9,000 animals")
 	p.accessible("a good file")
 	p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).
@@ -72,7 +72,7 @@ func TestExportIsEditedAndImported(t *testing.T) {
 	export := browsertest.Eval[string](p.Page, `fetch(document.querySelector("a[download]").href).then(r => r.text())`)
 	export = strings.Replace(export, "Zoë,1,available", "Zoë II,1,Sold", 1)
 	export = strings.ReplaceAll(export, ",", ";") + ";Tom;;AVAILABLE;;Cats\r\n"
-	p.choose("\ufeff" + export)
+	p.chooseFile("\ufeff" + export)
 	p.waitText("#import-now", "Add 1 and change 1")
 	p.waitText("#import-result", "New category: Cats")
 	p.waitFor(`document.querySelector(".change").textContent.includes("Zoë II")`)
@@ -83,14 +83,14 @@ func TestExportIsEditedAndImported(t *testing.T) {
 		t.Errorf("the inventory is %+v (%v), want four animals", got, err)
 	}
 
-	path := p.choose("\ufeff" + export) // the same file once more
+	path := p.chooseFile("\ufeff" + export) // the same file once more
 	p.waitText("#import-result", "Is out of date, because animal 2 has changed since")
 	p.waitText("#import-result", "In the shop it is now “Zoë II”")
 	p.accessible("a file that is out of date")
 	p.save(path, "name,category\nLeo,Dogs\n")
 	p.click("#preview-file")
 	p.waitText("#import-result", "The file was changed after you chose it")
-	p.choose("name,category\nLeo,Dogs\n")
+	p.chooseFile("name,category\nLeo,Dogs\n")
 	p.waitText("#import-now", "Add 1 animal")
 	p.click("[name=mode]") // another choice is previewed at once, and the file stays chosen
 	p.waitFor(`document.querySelector("[name=mode]").checked && document.querySelector("#import-now")?.textContent.includes("Add 1 animal")`)
@@ -105,7 +105,7 @@ func TestImportWorksWithoutScripts(t *testing.T) {
 	p := s.clerk(phone)
 	p.Run(emulation.SetScriptExecutionDisabled(true))
 	p.open("/staff/import", "#file")
-	p.choose("name;category\r\nZoë;Dogs\r\n")
+	p.chooseFile("name;category\r\nZoë;Dogs\r\n")
 	p.click("#preview-file")
 	p.click("#import-now")
 	p.waitText("#import-result", "1 animal added")

@@ -17,11 +17,13 @@
   const time = new Intl.DateTimeFormat(languages, { ...day, ...clock, ...name, timeZone: zone });
   const exact = new Intl.DateTimeFormat(languages, { dateStyle: "full", timeStyle: "long", timeZone: zone });
   const date = new Intl.DateTimeFormat(languages, { ...day, timeZone: "UTC" });
+  const shortDate = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", timeZone: "UTC" });
   const number = new Intl.NumberFormat(languages);
 
   function text(element) {
     if (element.localName === "data") return number.format(element.value);
     const at = new Date(element.dateTime);
+    if (element.dataset.form === "short") return shortDate.format(at);
     if (element.dateTime.length === 10) return date.format(at);
     element.title = exact.format(at);
     return time.format(at);
