@@ -58,16 +58,16 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	s, b := signIn(t)
 	b.mustGet("/staff/import", "up to 10,000 animals")
 	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(200,
-		"2 rows with problems 1 to add 0 to change 0 unchanged Nothing was imported", "3 name Is required.",
+		"2 Rows with problems 1 To add 0 To change 0 Unchanged Nothing was imported", "3 name Is required.",
 		`4 Max categoryId Must be a whole number without separators, such as 1234, not "x".`, "4 Max status Must be one of available, pending, sold.")
 	s.wantPetCount(0)
 	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
 	previewed := b.upload("/staff/import", file).
-		want(200, "2 to add 0 to change 0 unchanged Add 2 animals Nothing has been saved yet", "2 <b>Rex</b> Category 1 No status", "New categories: Category 1 , Category 2")
+		want(200, "2 To add 0 To change 0 Unchanged Add 2 animals Nothing has been saved yet", "2 <b>Rex</b> Category 1 No status", "New categories: Category 1 , Category 2")
 	s.wantPetCount(0)
 	sum, once := previewed.importFields()
 	// A different file gets its own preview first.
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(200, "3 to add")
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(200, "3 To add")
 	s.wantPetCount(0)
 	for range 2 { // sending the form twice imports the animals only once
 		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(200, "2 animals added")
@@ -85,14 +85,14 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	b.upload("/staff/import", strings.Repeat("x", maxImportBytes+maxFormBytes)).want(413, "8 MiB")
 	b.post("/staff/import", "sum", "x").want(422, "could not be read")
 	b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).
-		want(200, "500 rows with problems", "The first 100 of 500 are shown").lacks("<html")
+		want(200, "500 Rows with problems", "The first 100 of 500 are shown").lacks("<html")
 }
 
 // A page without scripts holds a small file itself, so that the user need not choose the file again.
 func TestFileIsHeldWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	previewed := b.upload("/staff/import", "name,category\r\nZoë,Dogs\r\n").want(200, "1 to add")
+	previewed := b.upload("/staff/import", "name,category\r\nZoë,Dogs\r\n").want(200, "1 To add")
 	sum, once := previewed.importFields()
 	held := regexp.MustCompile(`name="held" value="([^"]+)"`).FindStringSubmatch(previewed.body)
 	if held == nil {
@@ -101,9 +101,9 @@ func TestFileIsHeldWithoutScripts(t *testing.T) {
 	b.uploadAs("", "/staff/import", "", "held", "no base64", "sum", sum, "once", once).want(422, "Choose a file")
 	b.uploadAs("", "/staff/import", "", "held", held[1], "held-name", "animals.csv", "sum", sum, "once", once).want(200, "1 animal added")
 	s.wantPetCount(1)
-	b.upload("/staff/import", "name,category\n"+strings.Repeat("Zoë,Dogs\n", 5000)).want(200, "5 000 to add").contains(`name="held"`)
+	b.upload("/staff/import", "name,category\n"+strings.Repeat("Zoë,Dogs\n", 5000)).want(200, "5 000 To add").contains(`name="held"`)
 	b.upload("/staff/import", "name,category\n"+strings.Repeat("Zoë,"+strings.Repeat("D", 100)+"\n", 5000)).want(200, "Choose the same file again").lacks(`name="held"`)
-	b.withHTMX().upload("/staff/import", "name,category\nZoë,Dogs\n").want(200, "1 to add").lacks(`name="held"`)
+	b.withHTMX().upload("/staff/import", "name,category\nZoë,Dogs\n").want(200, "1 To add").lacks(`name="held"`)
 }
 
 // An exported file that was edited changes the animals, and adds those without an id. The preview says so row by row. If
@@ -116,10 +116,10 @@ func TestEditedExportChangesAnimals(t *testing.T) {
 	s.AddPet(t, "Mia", 1, "")
 	file := b.mustGet("/staff/export/animals.csv").body
 	file = strings.Replace(file, "Rex,1,available", "Max,1,SOLD", 1) + ",Tom,,Sold,,Cats\n"
-	ignored := b.upload("/staff/import", file, "mode", "create").want(200, "3 to add", "The ids in this file are ignored")
+	ignored := b.upload("/staff/import", file, "mode", "create").want(200, "3 To add", "The ids in this file are ignored")
 	sum, once := ignored.importFields()
 	// The button belongs to the mode that was previewed.
-	previewed := b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "1 to add 1 to change 1 unchanged Add 1 and change 1",
+	previewed := b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "1 To add 1 To change 1 Unchanged Add 1 and change 1",
 		"2 1 Rex name Rex → Max status available → sold", "4 Tom Cats Sold", "New category: Cats", "3 Mia Dogs No status")
 	s.wantPetCount(2)
 	sum, once = previewed.importFields()
@@ -130,7 +130,7 @@ func TestEditedExportChangesAnimals(t *testing.T) {
 	if pet, err := s.Pet(t.Context(), 1); err != nil || pet != (shop.Pet{ID: 1, Name: "Max", CategoryID: 1, Status: shop.Sold}) {
 		t.Errorf("the animal is %+v (%v), want it as in the file", pet, err)
 	}
-	b.upload("/staff/import", file).want(200, "1 row with a problem 1 to add 0 to change 1 unchanged",
+	b.upload("/staff/import", file).want(200, "1 Row with a problem 1 To add 0 To change 1 Unchanged",
 		"2 Max etag Is out of date, because animal 1 has changed since; export it again. In the shop it is now “Max”, Dogs, Sold")
 }
 
@@ -143,7 +143,7 @@ func TestImportAfterAChangeIsPreviewedAgain(t *testing.T) {
 	sum, once := b.upload("/staff/import", file).want(200, "Change 1 animal").importFields()
 	shoptest.Must(s.UpdatePet(t.Context(), rex.ID, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
 	b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(200, "The shop has changed since the preview, so nothing was imported",
-		"1 row with a problem", "In the shop it is now “Rex”, Category 1, Sold")
+		"1 Row with a problem", "In the shop it is now “Rex”, Category 1, Sold")
 	if pet, err := s.Pet(t.Context(), rex.ID); err != nil || pet.Name != "Rex" {
 		t.Errorf("the animal is %+v (%v), want its old name", pet, err)
 	}
@@ -206,7 +206,7 @@ func TestTemplateCanBeImported(t *testing.T) {
 	if got := template.header.Get("Content-Disposition"); got != `attachment; filename="animals-template.csv"` {
 		t.Errorf("got the Content-Disposition %s", got)
 	}
-	b.upload("/staff/import", template.body).want(200, "2 to add", "2 Rex Dogs Available 3 Mia Cats No status", "New categories: Dogs , Cats")
+	b.upload("/staff/import", template.body).want(200, "2 To add", "2 Rex Dogs Available 3 Mia Cats No status", "New categories: Dogs , Cats")
 }
 
 func TestExportContainsEveryPet(t *testing.T) {

@@ -36,7 +36,7 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 	p.open("/staff/import")
 	p.accessible("importing")
 	p.chooseFile("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
-	p.waitText("#import-result", "1 row with a problem")
+	p.waitText("#import-result", "1 Row with a problem")
 	p.waitText("#import-result", "Must be one of available, pending, sold.")
 	p.accessible("a file with an invalid row")
 	if p.text("#import-now") != "" {
