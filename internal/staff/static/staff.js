@@ -239,6 +239,10 @@
     navigator.clipboard?.writeText(secret.textContent).then(() => flash({ text: "Copied." }, "info"), () => {});
   });
 
+  // A link that ends in #print opens the page and its print dialog.
+  body.addEventListener("click", (event) => event.target.closest("[data-print]") && print());
+  if (location.hash === "#print") addEventListener("load", () => print());
+
   // Filters apply at once, and those that are not set are left out of the address.
   body.addEventListener("change", (event) => event.target.closest("form.filters:not([hx-get])")?.requestSubmit());
   body.addEventListener("htmx:configRequest", ({ detail: { elt, formData } }) => {
