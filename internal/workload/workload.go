@@ -30,7 +30,10 @@ type Load struct {
 	// If Pinned is set, each client uses only one node, and nothing cuts its connections. Otherwise, clients reach
 	// the nodes through a proxy that cuts connections at random.
 	Pinned bool
-	Pause  time.Duration // the average time that a client waits after each operation
+	// If Retries is not 0, nothing cuts connections, and the Go client retries each call by itself, up to this many
+	// times. A call that fails nevertheless is a problem, unless a retry could apply the change twice.
+	Retries int
+	Pause   time.Duration // the average time that a client waits after each operation
 
 	// The number of requests without a response, of writes that got a 503, of acknowledged operations, of
 	// successful reads, and of connections that were cut.
@@ -117,7 +120,10 @@ func (l *Load) Start() (stop func()) {
 		for range followers {
 			l.followers = append(l.followers, newFollower(l))
 		}
-		if l.Pinned {
+		if l.Retries > 0 {
+			l.clientProxy.meanBytes.Store(0)
+		}
+		if l.Pinned || l.Retries > 0 {
 			l.streamProxy.meanBytes.Store(0)
 		}
 	}
@@ -186,6 +192,13 @@ func (l *Load) recordOperation(op *operation) {
 	defer l.mu.Unlock()
 	op.sent, op.result = l.Elapsed(), lost
 	l.operations = append(l.operations, op)
+}
+
+// RecordPet records that the test itself has added an animal with a unique name.
+func (l *Load) RecordPet(name string, id int64) {
+	op := &operation{eventKey: "add " + name, subject: fmt.Sprint("pets/", id)}
+	l.recordOperation(op)
+	op.responded, op.result = op.sent, done
 }
 
 // offerForSale allows all clients to order the animal.
