@@ -71,7 +71,7 @@ func TestPagesArePrinted(t *testing.T) {
 		if document, sheets := p.pdf(); sheets < 1 || sheets < c.sheets-2 || sheets > c.sheets+2 {
 			t.Errorf("%s needs %d sheets, want %d (%d bytes)", c.path, sheets, c.sheets, len(document))
 		}
-		p.Run(emulation.SetEmulatedMedia().WithMedia("print"))
+		p.Run(emulation.SetEmulatedMedia().WithMedia("print"), emulation.SetDeviceMetricsOverride(680, 1000, 1, false)) // A4 without its margins
 		visible := browsertest.Eval[string](p.Page, `[...document.querySelectorAll("nav, button, form, .button, #flashes, .sidebar")]
 			.filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 80)).join("\n")`)
 		if visible != "" {
@@ -80,5 +80,6 @@ func TestPagesArePrinted(t *testing.T) {
 		if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			t.Errorf("%s is %d pixels wider than the paper", c.path, wide)
 		}
+		p.resize(desktop)
 	}
 }
