@@ -50,6 +50,7 @@ type Service struct {
 	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry of a hold is first read from the store
 	keyCache        *keyCache
 	lastUsed        *lastUsed
+	lastSeen        *lastSeen
 	inFlight        *inFlight
 	stats           statsCache
 	heavy           *lane // where heavy reads run
@@ -64,7 +65,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, onIndexing: o.OnIndexing,
-		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
+		keyCache: newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {

@@ -54,6 +54,7 @@ type ReadTx interface {
 	DeliveryReader
 	KeyReader
 	SessionReader
+	SignInLinkReader
 	IdempotencyReader
 	SearchReader
 }
@@ -78,6 +79,7 @@ type Bookkeeping interface {
 	DeliveryBookkeeping
 	KeyBookkeeping
 	SessionBookkeeping
+	SignInLinkBookkeeping
 	IdempotencyBookkeeping
 	SearchBookkeeping
 }

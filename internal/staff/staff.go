@@ -45,6 +45,8 @@ type Pages struct {
 	log       *web.AccessLog
 	slots     chan struct{} // a semaphore that limits requests in progress
 	streams   *web.KeyLimit
+	// linkAttempts limits how often somebody may try sign-in links that do not work.
+	linkAttempts *failureLimit
 	running   context.Context // a context that ends when the node starts to shut down
 	stop      context.CancelFunc
 }
@@ -79,7 +81,8 @@ func New(c Config) (*Pages, error) {
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
-		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
+		linkAttempts: newFailureLimit(),
+		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
 			Help:    "Time to respond to a request for a staff page, by page and status.",

@@ -129,6 +129,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"json":          func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
 		"dict":          dict,
 		"scopes":        shop.Scopes,
+		"roles":         roleChoices,
+		"roleLabel":     roleLabel,
 		"eventTypes":    shop.EventTypes,
 		"statuses":      shop.Statuses,
 		"orderStatuses": shop.OrderStatuses,
