@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"time"
 )
 
@@ -145,6 +146,7 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 		s.lastSeen.apply(&session)
 		valid = append(valid, session)
 	}
+	slices.SortStableFunc(valid, func(a, b Session) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
 	return valid, err
 }
 

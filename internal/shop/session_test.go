@@ -74,12 +74,13 @@ func TestSessionOfARemovedSecretEnds(t *testing.T) {
 }
 
 // devices returns the devices of all sessions that a principal sees.
-func devices(t *testing.T, s *shop.Service, p shop.Principal) (found []string) {
+func devices(t *testing.T, s *shop.Service, p shop.Principal) string {
 	t.Helper()
+	var found []string
 	for _, session := range must(s.ListSessions(t.Context(), p))(t) {
 		found = append(found, session.KeyName+" "+session.Device)
 	}
-	return found
+	return strings.Join(found, ", ")
 }
 
 func TestSessionsAreListedAndEndedByTheirOwnerOrAnAdmin(t *testing.T) {
@@ -102,8 +103,8 @@ func TestSessionsAreListedAndEndedByTheirOwnerOrAnAdmin(t *testing.T) {
 			equal(t, "the listed device", sessions[i].Device, device)
 			return sessions[i].IDText()
 		}
-		equal(t, "what Anna sees", devices(t, s.Service, principal("phone")), []string{"Anna phone"})
-		all := []string{"configured desk", "Ben till", "Anna phone"}
+		equal(t, "what Anna sees", devices(t, s.Service, principal("phone")), "Anna phone")
+		const all = "configured desk, Ben till, Anna phone"
 		equal(t, "what the admin sees", devices(t, s.Service, principal("desk")), all)
 		till, phone := idOf("till"), idOf("phone")
 		for _, id := range []string{till, "", "zz", phone + "00", strings.Repeat("0", 64)} {
@@ -115,7 +116,7 @@ func TestSessionsAreListedAndEndedByTheirOwnerOrAnAdmin(t *testing.T) {
 		wantNoSession(t, s.Service, "after Anna ended it", tokens["phone"])
 		equal(t, "the ended device", must(s.EndSession(ctx, principal("desk"), till))(t).Device, "till")
 		wantNoSession(t, s.Service, "after the admin ended it", tokens["till"])
-		equal(t, "what is left", devices(t, s.Service, principal("desk")), all[:1])
+		equal(t, "what is left", devices(t, s.Service, principal("desk")), "configured desk")
 	})
 }
 
@@ -129,7 +130,7 @@ func TestLastUseOfASessionIsSaved(t *testing.T) {
 		time.Sleep(time.Minute)
 		admin := must(s.SessionPrincipal(ctx, first))(t)
 		want := s.Now().UTC().Truncate(time.Microsecond)
-		equal(t, "the last use on this node", must(s.ListSessions(ctx, admin))(t)[1].LastSeenAt, want)
+		equal(t, "the last use on this node", must(s.ListSessions(ctx, admin))(t)[0].LastSeenAt, want)
 		check(t, s.SaveLastSeen(ctx))
 		other := must(s.Node(ctx, shop.Options{}))(t)
 		got := must(other.ListSessions(ctx, admin))(t)[0]

@@ -25,7 +25,9 @@ type deviceRow struct {
 }
 
 // SeenNow reports whether the device was used just now. Times of the last use are exact to a minute.
-func (r deviceRow) SeenNow(now time.Time) bool { return r.Current || now.Sub(r.LastSeenAt) < 2*time.Minute }
+func (r deviceRow) SeenNow(now time.Time) bool {
+	return r.Current || now.Sub(r.LastSeenAt) < 2*time.Minute
+}
 
 func (p *Pages) devices(x *exchange) error { return x.showDevices(http.StatusOK, devicesPage{}) }
 

@@ -93,14 +93,14 @@ func TestDeviceNames(t *testing.T) {
 	const webKit, chrome = "AppleWebKit/537.36 (KHTML, like Gecko) ", "Chrome/140.0.0.0 "
 	for userAgent, want := range map[string]string{
 		"": "Unknown device", "curl/8.0": "Unknown device",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) " + webKit + chrome + "Safari/537.36":                                        "Chrome on Windows",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) " + webKit + chrome + "Safari/537.36 Edg/140.0.0.0":                          "Edge on Windows",
-		"Mozilla/5.0 (X11; Linux x86_64) " + webKit + chrome + "Safari/537.36 OPR/120.0.0.0":                                    "Opera on Linux",
-		"Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) " + webKit + chrome + "Safari/537.36":                                         "Chrome on ChromeOS",
-		"Mozilla/5.0 (Linux; Android 10; K) " + webKit + "SamsungBrowser/28.0 " + chrome + "Mobile Safari/537.36":               "Samsung Internet on Android",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15": "Safari on Mac",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) " + webKit + chrome + "Safari/537.36":                                         "Chrome on Windows",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) " + webKit + chrome + "Safari/537.36 Edg/140.0.0.0":                           "Edge on Windows",
+		"Mozilla/5.0 (X11; Linux x86_64) " + webKit + chrome + "Safari/537.36 OPR/120.0.0.0":                                     "Opera on Linux",
+		"Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) " + webKit + chrome + "Safari/537.36":                                          "Chrome on ChromeOS",
+		"Mozilla/5.0 (Linux; Android 10; K) " + webKit + "SamsungBrowser/28.0 " + chrome + "Mobile Safari/537.36":                "Samsung Internet on Android",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15":  "Safari on Mac",
 		"Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0 Mobile Safari/604.1": "Chrome on iPad",
-		"Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0":                                                  "Firefox on Android",
+		"Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0":                                                   "Firefox on Android",
 		"NewBrowser/1.0 (Linux)": "Browser on Linux",
 	} {
 		if got := deviceName(userAgent); got != want {

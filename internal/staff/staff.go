@@ -47,8 +47,8 @@ type Pages struct {
 	streams   *web.KeyLimit
 	// linkAttempts limits how often somebody may try sign-in links that do not work.
 	linkAttempts *failureLimit
-	running   context.Context // a context that ends when the node starts to shut down
-	stop      context.CancelFunc
+	running      context.Context // a context that ends when the node starts to shut down
+	stop         context.CancelFunc
 }
 
 const (
