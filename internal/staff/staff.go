@@ -128,7 +128,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) { // elsewhere browsers ignore it, and report an error
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	h.Set("Cache-Control", "no-store")
 	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {
