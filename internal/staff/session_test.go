@@ -186,6 +186,15 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			t.Errorf("%s: got the headers %v, want DENY, nosniff and no-store", page, h)
 		}
 	}
+	// Over HTTP, browsers accept this header only from their own computer.
+	for host, want := range map[string]string{"127.0.0.1:8080": "same-origin", "localhost": "same-origin", "shop.example:8080": ""} {
+		r := httptest.NewRequest("GET", "http://"+host+"/staff/sign-in", nil)
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if got := w.Header().Get("Cross-Origin-Opener-Policy"); got != want {
+			t.Errorf("%s: got the opener policy %q, want %q", host, got, want)
+		}
+	}
 	b.get("/staff/nowhere").want(404, "There is no page at this address")
 	b.get("/staff").wantRedirect("/")
 	b.get("/staff/").wantRedirect("/")
