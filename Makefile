@@ -10,10 +10,11 @@ BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
 SEEDS ?= 1 2 3
+ROUNDS ?= 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate|pgversions))$$
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|workload|hatest|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
@@ -89,6 +90,13 @@ postgres-versions: ## Run the store's tests and the program on PostgreSQL 13 to 
 	@test -x /usr/sbin/pgbouncer || scripts/need pgbouncer pgbouncer
 	go run ./internal/pgversions -run '$(VERSIONS)'
 
+.PHONY: ha-test
+ha-test: ## Kill and freeze the leader of a PostgreSQL cluster with Patroni (from PyPI) and etcd, ROUNDS (3) times each, under load (8 minutes).
+	@scripts/need python3 python3 python3-venv
+	@scripts/need etcd etcd-server
+	@scripts/need-postgres
+	tool=$$(scripts/pypi-tool patroni internal/hatest/requirements.txt) && go test -count 1 -run '^TestHighAvailability$$' -timeout 30m -v ./internal/hatest -patroni "$$tool" -rounds $(ROUNDS)
+
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	@scripts/need npx npm
@@ -106,9 +114,9 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 	go run ./clients -only '$(ONLY)'
 
 .PHONY: conformance
-conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 minutes).
+conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 to 25 minutes).
 	@scripts/need python3 python3 python3-venv
-	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
+	tool=$$(scripts/pypi-tool schemathesis internal/conformance/requirements.txt) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
@@ -138,9 +146,9 @@ examples: ## Run the examples in TypeScript, Python and Java against the service
 	go test -count=1 -run Example -timeout 20m ./internal/httpapi/docs -java
 
 .PHONY: screenshots
-screenshots: ## Take the screenshots of the staff pages in docs.
+screenshots: ## Take the screenshots of the staff pages in docs, and of every page into dist/screenshots.
 	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
-	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
+	go test -count=1 -timeout 30m -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs -gallery $(CURDIR)/dist/screenshots
 
 .PHONY: bench
 bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).

@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"internal/pgtest":      {},
 	"internal/shoptest":    {"internal/storetest", "internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/programtest": {},
+	"internal/workload":    {"internal/programtest", "client"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 }

@@ -14,6 +14,7 @@ type generator struct {
 	compile   string
 	run       string // must exit with 0
 	prism     bool   // whether the scenario, which knows PRISM=1, also runs through Prism
+	example   string // the file of an example that the scenario uses, too, and that is copied into src
 }
 
 const openAPIGenerator = "mvn --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.25.0 -DoutputDirectory=."
@@ -79,6 +80,7 @@ var generators = []generator{
 		generate:  "node generate.mjs http://127.0.0.1:8080/v1/openapi.yaml",
 		compile:   "node_modules/.bin/tsc",
 		run:       "node dist/scenario.js",
+		example:   "examples/typescript/src/exact.ts",
 	},
 	{
 		folder:    "typescript-hey-api",

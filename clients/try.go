@@ -39,6 +39,11 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("clients", g.folder))); err != nil {
 		return fail("copy", "", err)
 	}
+	if g.example != "" {
+		if err := copyFile(filepath.Join(dir, "src", filepath.Base(g.example)), g.example); err != nil {
+			return fail("copy", "", err)
+		}
+	}
 	service, err := startService(ctx, program)
 	if err != nil {
 		return fail("start the service", "", err)
@@ -85,4 +90,12 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 		r.validated = "yes"
 	}
 	return r
+}
+
+func copyFile(to, from string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
 }

@@ -30,6 +30,8 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{10 * time.Second, nil, 0, s.CheckClock},
 		{2 * time.Second, nil, 0, s.IndexSearch}, // fewer, larger batches write fewer pages
 		{2 * time.Second, nil, 0, s.SummarizeEvents},
+		{2 * time.Second, nil, 0, s.FoldCounts},
+		{time.Minute, nil, 0, s.FoldAllCounts},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(job.every)

@@ -259,12 +259,22 @@ type PetReader interface {
 	HasPets() (bool, error)
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
-	// LargestCategories counts the animals in the n categories that have the most animals, largest first.
-	// To do so, it reads every animal.
+	// LargestCategories returns the exact number of animals in the n categories that have the most animals,
+	// largest first. It needs the events about animals, which must have been stored with every change.
 	LargestCategories(n int) ([]CategoryCount, error)
-	// CountCategories counts the animals in the categories with the given ids, in no particular order. To do
-	// so, it reads every animal in these categories. It leaves out categories without animals.
+	// CountCategories returns the exact number of animals in the categories with the given ids, in no
+	// particular order. It leaves out categories without animals.
 	CountCategories(ids []int64) ([]CategoryCount, error)
+	// CountChanges adds up the changes of the oldest events that FoldCounts has not added yet, at most max of
+	// them. It returns the zero value if there are fewer than min.
+	CountChanges(min, max int64) (CountChanges, error)
+}
+
+// PetBookkeeping contains the methods of Bookkeeping that maintain the counts of animals.
+type PetBookkeeping interface {
+	// FoldCounts adds the changes of events to the stored counts. It does nothing if these events have been
+	// added before, maybe by another node.
+	FoldCounts(CountChanges) error
 }
 
 // PetMutations contains the methods of Mutations that change animals.

@@ -22,18 +22,6 @@ func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
 // Total returns the number of animals with any status.
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.Unspecified }
 
-// CategoryCount is the number of animals in one category, by status.
-type CategoryCount struct {
-	CategoryID int64
-	Inventory
-}
-
-// LargestCategories contains the categories with the most animals.
-type LargestCategories struct {
-	Counts []CategoryCount // sorted by descending number of animals
-	Others int64           // the number of animals in all other categories
-}
-
 // DayStats is the number of animals added and the number of animals sold on one day in UTC.
 type DayStats struct {
 	Day      time.Time
@@ -50,94 +38,18 @@ const (
 	// statsMaxEvents is the maximum number of events that one call of DailyStats counts. It keeps
 	// DailyStats fast in a store with many events.
 	statsMaxEvents = 2_000_000
-	// recountFactor determines how long a count of all animals is reused. If counting took a time t, the
-	// result is reused for recountFactor * t. This limits counting to a twentieth of the time.
-	recountFactor = 20
-	// exactCountLimit is the largest number of animals for which recountFactor does not apply.
-	exactCountLimit = 50_000
-	// countBudget is how long a count may take. It is longer than usual because all callers share one count.
-	countBudget = 30 * time.Second
-	// largestCategories is the number of categories that LargestCategories returns.
-	largestCategories = 12
 )
 
 // statsCache caches results that take a long time to compute.
 type statsCache struct {
-	largest *shared[countedCategories]
-	days    *shared[[]DayStats]
+	days *shared[[]DayStats]
 	// The following fields are used only while days is being computed.
 	daily     map[time.Time]DayStats
 	lastDaily int64 // all events up to this position have been counted; 0 before the first count
 }
 
 func newStatsCache() statsCache {
-	return statsCache{largest: newShared[countedCategories](), days: newShared[[]DayStats]()}
-}
-
-// countedCategories is a count, together with the time and the versions of the catalogue for which it is valid.
-type countedCategories struct {
-	LargestCategories
-	until    time.Time
-	validity Validity
-}
-
-// LargestCategories counts the animals in the categories that have the most animals. It reads every animal, but
-// concurrent calls share one count. In a large shop, the counts may be a few seconds old.
-func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, error) {
-	valid := func(c countedCategories) bool {
-		version, ok := s.CatalogVersion()
-		return time.Now().Before(c.until) || ok && c.validity.Valid(version)
-	}
-	counted, err := s.stats.largest.get(ctx, valid, s.countLargestCategories)
-	return counted.LargestCategories, err
-}
-
-func (s *Service) countLargestCategories(ctx context.Context) (counted countedCategories, err error) {
-	ctx = WithRetryBudget(ctx, countBudget)
-	if version, ok := s.CatalogVersion(); ok {
-		if counted.validity, err = s.ValidityFrom(ctx, version); err != nil {
-			return counted, err
-		}
-	}
-	var took time.Duration
-	counted.LargestCategories, err = heavyRead(ctx, s, func() (LargestCategories, error) {
-		start := time.Now()
-		defer func() { took = time.Since(start) }()
-		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
-			counts, err := tx.LargestCategories(largestCategories)
-			if err != nil {
-				return LargestCategories{}, err
-			}
-			all, err := tx.Inventory()
-			others := all.Total()
-			for _, count := range counts {
-				others -= count.Total()
-			}
-			return LargestCategories{counts, others}, err
-		})
-	})
-	total := counted.Others
-	for _, count := range counted.Counts {
-		total += count.Total()
-	}
-	if total > exactCountLimit {
-		counted.until = time.Now().Add(recountFactor * took)
-	}
-	return counted, err
-}
-
-// CountCategories counts the animals in the given categories. It leaves out categories without animals.
-func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]Inventory, error) {
-	return heavyRead(ctx, s, func() (map[int64]Inventory, error) {
-		return read(ctx, s, func(tx ReadTx) (map[int64]Inventory, error) {
-			counts, err := tx.CountCategories(ids)
-			byID := map[int64]Inventory{}
-			for _, count := range counts {
-				byID[count.CategoryID] = count.Inventory
-			}
-			return byID, err
-		})
-	})
+	return statsCache{days: newShared[[]DayStats]()}
 }
 
 // DailyStats returns the number of arrivals and sales on each of the last statsDays days, including today,

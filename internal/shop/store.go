@@ -73,6 +73,7 @@ type Mutations interface {
 // secrets, deliveries, sessions and the events themselves.
 type Bookkeeping interface {
 	SettingsBookkeeping
+	PetBookkeeping
 	CategoryBookkeeping
 	EventBookkeeping
 	WebhookBookkeeping

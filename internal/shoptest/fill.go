@@ -35,7 +35,16 @@ func Fill(ctx context.Context, database string, animals int, animal func(id int6
 			return err
 		}
 	}
-	return errors.Join(IndexSearch(ctx, store), SummarizeEvents(ctx, store))
+	return errors.Join(IndexSearch(ctx, store), SummarizeEvents(ctx, store), foldCounts(ctx, store))
+}
+
+// foldCounts adds all events to the counts of animals, as the service does in the background.
+func foldCounts(ctx context.Context, store shop.Store) error {
+	service, err := shop.Open(ctx, store, shop.Options{})
+	if err != nil {
+		return err
+	}
+	return service.FoldAllCounts(ctx)
 }
 
 // SummarizeEvents summarizes all events, as the service does in the background.

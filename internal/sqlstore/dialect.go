@@ -31,6 +31,9 @@ type dialect struct {
 	statusIn string
 	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
+	// removeEvents is the maximum number of events that RemoveEvents removes at once. In SQLite, other writes wait
+	// for it. In PostgreSQL, every call leaves an old version of the event horizon behind.
+	removeEvents int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, before time.Time) (more bool, err error)
@@ -67,6 +70,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inventory:    SQLiteInventory,
 		inbox:        "events",
 		statusIn:     "data ->> '$.%s.status'",
+		removeEvents: 1000,
 		convertError: sqliteError,
 	}
 }
@@ -85,6 +89,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		inventory:    PostgresInventory,
 		inbox:        "event_inbox",
 		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
+		removeEvents: 10_000,
 		time:         serverMicros,
 		maintain:     maintainPostgres,
 		convertError: postgresError,

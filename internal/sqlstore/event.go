@@ -167,39 +167,71 @@ func (t *tx) EventHorizon() (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// removeAtOnce is the maximum number of rows that one call of a method such as RemoveEvents removes.
+// removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.
 const removeAtOnce = 1000
 
 // RemoveEvents removes old events in the order of their positions. An old event that follows a newer one is
-// not removed before the newer one is.
+// not removed before the newer one is. Every query begins after the events that were removed before: as long as
+// any snapshot on a PostgreSQL server can see removed rows, a query would read all of them again.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
-	removed, err := t.removeOldest("events", "at", before, now)
-	if err != nil || len(removed) == 0 {
+	horizon, err := t.EventHorizon()
+	if err != nil {
 		return false, err
 	}
-	horizon := slices.Max(removed)
-	if err := t.exec("DELETE FROM event_blocks WHERE last_id <= $1", horizon); err != nil {
+	limit := t.dialect.removeEvents
+	oldest, err := all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
+		horizon, micros(now.Add(time.Minute)), limit)
+	if err != nil {
 		return false, err
 	}
-	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(horizon, 10))
+	n := countOlder(oldest, before)
+	if n == 0 {
+		return false, nil
+	}
+	removed, err := all(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3", horizon, oldest[n-1].id, limit)
+	if err != nil {
+		return false, err
+	}
+	last := removed[len(removed)-1]
+	if err := t.foldCountsUpTo(last); err != nil {
+		return false, err
+	}
+	for _, statement := range []string{
+		"DELETE FROM events WHERE id > $1 AND id <= $2", "DELETE FROM event_blocks WHERE last_id > $1 AND last_id <= $2",
+	} {
+		if err := t.exec(statement, horizon, last); err != nil {
+			return false, err
+		}
+	}
+	return len(removed) == limit, t.set("event_horizon", strconv.FormatInt(last, 10))
+}
+
+// agedRow is the id of a row and its time in microseconds since 1970.
+type agedRow struct{ id, at int64 }
+
+func scanAge(scan Scanner) (row agedRow, err error) {
+	err = scan(&row.id, &row.at)
+	return row, err
+}
+
+// countOlder returns how many rows there are before the first one that is not older than the given time.
+func countOlder(rows []agedRow, before time.Time) int {
+	n := slices.IndexFunc(rows, func(r agedRow) bool { return r.at >= micros(before) })
+	if n < 0 {
+		return len(rows)
+	}
+	return n
 }
 
 // removeOldest removes rows that are older than the given time. It proceeds in the order of the ids and stops
 // at the first row that is too new. Rows with a time in the future were written with a wrong clock. Their
 // times are ignored, because they must be older than the rows that follow them.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
-	type row struct{ id, at int64 }
-	oldest, err := all(t, func(scan Scanner) (r row, err error) {
-		err = scan(&r.id, &r.at)
-		return r, err
-	}, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
+	oldest, err := all(t, scanAge, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
 	if err != nil {
 		return nil, err
 	}
-	n := 0
-	for n < len(oldest) && oldest[n].at < micros(before) {
-		n++
-	}
+	n := countOlder(oldest, before)
 	if n == 0 {
 		return nil, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
 )
 
 // A released migration must never change. Every change to the schema needs a new migration.
@@ -25,6 +27,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"b78801a3e1deb7d68d7c5604f6b65aa3e43ed97979a5e5a8d82701d82862f13f",
 			"dd2db54b1c4ae9ac4d2dfc888d692a4747ed4987db77d7fc70931670192853e6",
 			"e3ecf2059fd913a0d88df9deb2bd80096413308660457cb191d734004c0abf81",
+			"9f77ff115a9e70360b8e66b2f1b3413abc3500968ff3f104008f816f8a0a523b",
 			"5146fd1c9fabedfbb2d44e9ea3384f275ef1bf998ac02a4e5a0aa08b6d82675c",
 		},
 		"postgres": {
@@ -33,6 +36,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"6b20657e1f97822876b434c48ab520bcff26901756b5561cfcbc4ddb05510342",
 			"98073cc0f278349d480898449c03ec2c996429753f3a15cb00f91c7ab696a967",
 			"733437d1cabe5972d8ca2c8bde541b4343e9b6ff0a63389918cb9d936135c4e3",
+			"a7d92698037c2f2fd0f3862ada1975e9416b9d5e6348d906df293d886c8643fc",
 			"30ea9c9198ed770dc41f19bb16a45a0e9667d02b373004038d0659297d0c3d6a",
 		},
 	}
@@ -70,6 +74,13 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				t.Errorf("found %q, want Tom Mia Rex", got)
 			}
 			wantSearched(t, store, "rex", "Rex")
+			read(t, store, func(tx shop.ReadTx) error {
+				counts, err := tx.LargestCategories(3)
+				if got := fmt.Sprint(counts); got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
+					t.Errorf("counted %s", got)
+				}
+				return err
+			})
 			for what, insert := range map[string]string{
 				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",

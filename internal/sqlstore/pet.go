@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -110,33 +109,6 @@ func statusIs(status shop.Status) string {
 	default:
 		return "FALSE" // no pet has any other status
 	}
-}
-
-// countCategories counts pets, to be grouped by category. That is the first column of an index on category and
-// status, so that SQLite reads only this index and needs no memory for the groups. largestCategories sorts the
-// groups and keeps only as many as its limit says.
-const (
-	countCategories = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
-		"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END) FROM pets"
-	largestCategories = countCategories + " GROUP BY category_id ORDER BY count(*) DESC, category_id LIMIT "
-)
-
-func scanCategoryCount(scan Scanner) (count shop.CategoryCount, err error) {
-	err = scan(&count.CategoryID, &count.Available, &count.Pending, &count.Sold, &count.Unspecified)
-	return count, err
-}
-
-func (t *tx) LargestCategories(n int) ([]shop.CategoryCount, error) {
-	return all(t, scanCategoryCount, largestCategories+strconv.Itoa(n))
-}
-
-func (t *tx) CountCategories(ids []int64) ([]shop.CategoryCount, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var c conditions
-	addIn(&c, "category_id", ids)
-	return all(t, scanCategoryCount, countCategories+" WHERE "+c.texts[0]+" GROUP BY category_id", c.args...)
 }
 
 func (t *tx) PetsByID(ids []int64) ([]shop.Pet, error) {

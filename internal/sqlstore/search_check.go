@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// DerivedTables are the summaries of events and the tables of the search index, except for the one with its
-// progress. They can be made again from the events and the texts, so a copy of a store does not have to contain
-// them.
-var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks"}
+// DerivedTables are the summaries of events, the counts of pets, and the tables of the search index, except for
+// the one with its progress. They can be made again from the events, the pets and the texts, so they are not
+// copied with a store.
+var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks",
+	"pet_counts", "pet_count_progress"}
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
 const SearchProgressTable = "search_progress"

@@ -29,6 +29,8 @@ func routes() []route {
 		{"POST", "/staff/sign-in/link", "sign-in-link", anyone, (*Pages).useSignInLink},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},
 		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).staticFile},
+		{"GET", "/staff/manifest.json", "manifest", anyone, (*Pages).manifest},
+		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
 
 		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},

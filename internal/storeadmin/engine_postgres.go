@@ -33,12 +33,12 @@ var postgres = engine{
 	// A rollback undoes setval only if the same transaction has restarted the sequence.
 	continueAfter: []string{"ALTER SEQUENCE %[1]s_id_seq RESTART", "SELECT setval('%[1]s_id_seq', %[2]d) WHERE %[2]d > 0"},
 	// The query planner has no statistics about the new rows until they are analyzed.
-	filled: []string{
+	filled: append([]string{
 		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
 		"ANALYZE categories, pets, orders, kept_answers, events, deliveries",
-	},
+	}, sqlstore.CountPets...),
 
 	feed:   "(SELECT 0 AS waits, id, type, subject, data FROM events UNION ALL SELECT 1, id, type, subject, data FROM event_inbox)",
 	newest: "e.waits DESC, e.id DESC",

@@ -17,6 +17,7 @@ var sqlite = engine{
 		"DELETE FROM sqlite_sequence WHERE name = '%[1]s'",
 		"INSERT INTO sqlite_sequence (name, seq) SELECT '%[1]s', %[2]d WHERE %[2]d > 0",
 	},
+	filled: sqlstore.CountPets,
 
 	feed:      "events",
 	newest:    "e.id DESC",

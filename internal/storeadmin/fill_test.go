@@ -57,6 +57,7 @@ func fillShop(t *testing.T, database string) {
 	}
 	must(s.TestWebhook(ctx, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
+	noError(t, s.FoldAllCounts(ctx))
 	noError(t, s.RevokeKey(ctx, 2)) // the last event is not published yet
 }
 

@@ -13,35 +13,6 @@ import (
 
 // staffCases test the queries for the staff pages.
 var staffCases = []testCase{
-	{name: "the largest categories are counted by status", run: func(t *testing.T, store shop.Store) {
-		for _, pet := range []shop.NewPet{
-			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1},
-			{Name: "d", CategoryID: -2, Status: shop.Available}, {Name: "e", CategoryID: 3, Status: shop.Pending},
-		} {
-			addPet(t, store, pet)
-		}
-		ensureCategory(t, store, 4)
-		first := shop.CategoryCount{CategoryID: 1, Inventory: shop.Inventory{Sold: 2, Unspecified: 1}}
-		second := shop.CategoryCount{CategoryID: -2, Inventory: shop.Inventory{Available: 1}}
-		third := shop.CategoryCount{CategoryID: 3, Inventory: shop.Inventory{Pending: 1}}
-		read(t, store, func(tx shop.ReadTx) error {
-			got, err := tx.LargestCategories(2)
-			if diff := diff.Diff([]shop.CategoryCount{first, second}, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got)\n%s", err, diff)
-			}
-			got, err = tx.CountCategories([]int64{3, 4, 1, 5})
-			slices.SortFunc(got, func(a, b shop.CategoryCount) int { return cmp.Compare(a.CategoryID, b.CategoryID) })
-			if diff := diff.Diff([]shop.CategoryCount{first, third}, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got)\n%s", err, diff)
-			}
-			none, err := tx.CountCategories(nil)
-			if len(none) > 0 {
-				t.Errorf("%v", none)
-			}
-			return err
-		})
-	}},
-
 	{name: "several categories and open orders are read at once", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		ensureCategory(t, store, 3)

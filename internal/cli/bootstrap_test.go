@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
+)
+
+var shownKey = regexp.MustCompile(`\bask_(?:live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
+
+// awaitKey waits for the key and the curl command that the first start prints, and runs the command.
+func (b *background) awaitKey(screen *programtest.Transcript) (key, output string) {
+	b.T.Helper()
+	awaitText(b.T, screen, "/v1/pets\r\n")
+	text := screen.String()
+	key = shownKey.FindString(text)
+	_, line, _ := strings.Cut(text, "    curl ")
+	line, _, _ = strings.Cut(line, "\r\n")
+	shown, err := exec.Command("sh", "-c", "curl --silent --show-error --noproxy '*' "+line).CombinedOutput()
+	if err != nil || strings.Count(text, key) != 2 {
+		b.T.Fatalf("curl %s: got %s, %v, want success, and the key and the command once in\n%s", line, shown, err, text)
+	}
+	b.expect(200, "GET", "/metrics", key, "") // requires the scope admin
+	return key, string(shown)
+}
+
+func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
+	for environment, prefix := range map[string]string{"production": "ask_live_", "staging": "ask_test_"} {
+		t.Run(environment, func(t *testing.T) {
+			newFolder(t)
+			s, screen := serveOnTerminal(t, "--environment", environment)
+			key, output := s.awaitKey(screen)
+			if !strings.HasPrefix(key, prefix) || output != "[]\n" {
+				t.Errorf("got the key %s and the animals %s, want the prefix %s and none", key, output, prefix)
+			}
+			s.stop()
+			second, screen := serveOnTerminal(t, "--environment", environment)
+			second.expect(200, "GET", "/v1/pets", key, "")
+			second.stop()
+			if output := screen.String() + second.Output.String(); strings.Contains(output, "ask_") || strings.Contains(output, "curl") {
+				t.Errorf("second start: got %s, want neither a key nor a curl command", output)
+			}
+		})
+	}
+}
+
+// A key must not end up in a log file. The log only says how to create one.
+func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
+	newFolder(t)
+	for keys, hints := range []int{1, 0} { // the second start finds a key
+		s := serve(t)
+		s.stop()
+		log, list := s.Output.String(), succeed(t, "keys", "list").Stdout
+		n := strings.Count(log, "animalstore keys create --name admin --database ")
+		if n != hints || strings.Contains(log, "ask_") || strings.Count(list, " admin ") != keys {
+			t.Errorf("got %d hints, want %d, %d keys in the list and none in the log:\n%s%s", n, hints, keys, list, log)
+		}
+		createKey(t, "--name", "n")
+	}
+}
+
+func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
+	newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
+	s, screen := serveOnTerminal(t)
+	s.Get("/v1/pets")
+	s.stop()
+	output := screen.String() + s.Output.String() + succeed(t, "keys", "list").Stdout
+	if strings.Contains(output, "ask_") || strings.Contains(output, "keys create") || strings.Contains(output, " admin ") {
+		t.Errorf("got %s, want neither a key nor how to create one", output)
+	}
+}
+
+// A process that is stopped while it starts still prints the key that it has created, and what a demo is.
+func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	screen, output := openTerminal(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	command, log := &serveCommand{Database: s.Database}, slog.New(slog.DiscardHandler)
+	shoptest.OK(t, command.bootstrapKey(stopped, s.Service, terminal{out: output}, log, "http://127.0.0.1:1", 7))
+	awaitText(t, screen, "This is a demo: a shop with 7 animals")
+	awaitText(t, screen, "/v1/pets\r\n")
+	if _, err := s.Authenticate(t.Context(), shownKey.FindString(screen.String())); err != nil {
+		t.Errorf("the key in %q is refused: %v", screen, err)
+	}
+}
+
+// The demo starts filled, and a restart changes nothing. The keys in the demo data are made up: until somebody has
+// seen a real one, every start shows one on a terminal or says in the log how to create it, even if an earlier start
+// failed after it had filled the store.
+func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
+	newFolder(t)
+	if r := animalstore(t, "serve", "--demo", "--addr", programtest.TakenAddr(t)); r.Code != 1 {
+		t.Errorf("serve on a port in use: got %v, want exit code 1", r)
+	}
+	s := serve(t, "--demo")
+	s.stop()
+	if log := s.Output.String(); strings.Contains(log, "ask_") || !strings.Contains(log, "animalstore keys create") {
+		t.Errorf("got %s, want no key in the log but how to create one", log)
+	}
+	s, screen := serveOnTerminal(t, "--demo")
+	key, output := s.awaitKey(screen)
+	if n := strings.Count(output, `"name":`); n != 20 {
+		t.Errorf("got %d animals, want a page of 20", n)
+	}
+	before := s.expect(200, "GET", "/v1/store/inventory", key, "")
+	s.stop()
+	s, screen = serveOnTerminal(t, "--demo")
+	if got := s.expect(200, "GET", "/v1/store/inventory", key, ""); got != before {
+		t.Errorf("inventory after a restart: got %s, want %s", got, before)
+	}
+	s.stop()
+	if strings.Contains(screen.String(), "ask_") || !strings.Contains(s.Output.String(), "animals_added=0") {
+		t.Errorf("restart: got %s%s, want no key and animals_added=0", screen, s.Output)
+	}
+}

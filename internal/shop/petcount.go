@@ -1,0 +1,87 @@
+package shop
+
+import "context"
+
+// CategoryCount is the number of animals in one category, by status.
+type CategoryCount struct {
+	CategoryID int64
+	Inventory
+}
+
+// LargestCategories contains the categories with the most animals.
+type LargestCategories struct {
+	Counts []CategoryCount // sorted by descending number of animals
+	Others int64           // the number of animals in all other categories
+}
+
+// largestCategories is the number of categories that LargestCategories returns.
+const largestCategories = 12
+
+// LargestCategories counts the animals in the categories that have the most animals.
+func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, error) {
+	return heavyRead(ctx, s, func() (LargestCategories, error) {
+		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
+			counts, err := tx.LargestCategories(largestCategories)
+			if err != nil {
+				return LargestCategories{}, err
+			}
+			all, err := tx.Inventory()
+			others := all.Total()
+			for _, count := range counts {
+				others -= count.Total()
+			}
+			return LargestCategories{counts, others}, err
+		})
+	})
+}
+
+// CountCategories counts the animals in the given categories. It leaves out categories without animals.
+func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]Inventory, error) {
+	return heavyRead(ctx, s, func() (map[int64]Inventory, error) {
+		return read(ctx, s, func(tx ReadTx) (map[int64]Inventory, error) {
+			counts, err := tx.CountCategories(ids)
+			byID := map[int64]Inventory{}
+			for _, count := range counts {
+				byID[count.CategoryID] = count.Inventory
+			}
+			return byID, err
+		})
+	})
+}
+
+// CountChanges is how the events with the positions from < position <= to change the number of animals in each
+// category.
+type CountChanges struct {
+	From, To int64
+	Changes  []CategoryCount // sorted by category
+}
+
+const (
+	// countBatch is the maximum number of events whose changes are added to the counts at once.
+	countBatch = 4096
+	// countBacklog is the number of events that are left for readers of the counts to add. With fewer
+	// additions, a category that changes often leaves fewer old versions of its row behind.
+	countBacklog = 2048
+)
+
+// FoldCounts adds the changes of events to the counts of all categories, if there are many. Until then, whoever
+// reads the counts adds them up. Writes do not touch the counts, because every create would pay for it.
+func (s *Service) FoldCounts(ctx context.Context) error { return s.foldCounts(ctx, countBacklog) }
+
+// FoldAllCounts is like FoldCounts, but for any number of events. Nodes of version 1.0 remove old events without
+// adding them to the counts, so no event may stay behind for long.
+func (s *Service) FoldAllCounts(ctx context.Context) error { return s.foldCounts(ctx, 1) }
+
+// foldCounts reads the events in a transaction of its own, so that other writes do not wait for it.
+func (s *Service) foldCounts(ctx context.Context, atLeast int64) error {
+	for {
+		changes, err := read(ctx, s, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })
+		if err != nil || changes.From == changes.To {
+			return err
+		}
+		err = s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.FoldCounts(changes) })
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package sqlstore
+
+import (
+	"slices"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A store of an earlier version is counted by the migration, while nodes of that version write to it. The change
+// of an event that has not been published is counted once: with the animals, or with the event.
+func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	database := pgtest.Shared(t).NewDatabase(t)
+	must(t, migrateBy(t, t.Context(), database, steps[:5]))
+	direct := pgtest.Connect(t, database)
+	insert := func(table, kind, data string) {
+		direct.Do("INSERT INTO " + table + " (at, type, subject, actor, data) VALUES (1, '" + kind + "', 'x', 'system', '" + data + "')")
+	}
+	const two, three = `{"id":2,"name":"b","categoryId":-7,"status":"sold"}`, `{"id":3,"name":"c","categoryId":8}`
+	direct.Do("INSERT INTO categories (id) VALUES (-7), (8)",
+		`INSERT INTO pets (name, name_folded, category_id, status)
+		VALUES ('a', 'A', -7, 'available'), ('b', 'B', -7, 'sold'), ('c', 'C', 8, NULL)`)
+	insert("events", "pet.created", `{"current":{"id":1,"name":"a","categoryId":-7,"status":"available"},"previous":null}`)
+	insert("event_inbox", "pet.created", `{"current":{"id":2,"name":"b","categoryId":8,"status":"pending"},"previous":null}`)
+	insert("event_inbox", "pet.updated", `{"current":`+two+`,"previous":{"id":2,"name":"b","categoryId":8,"status":"pending"}}`)
+	insert("event_inbox", "pet.created", `{"current":`+three+`,"previous":null}`)
+	insert("event_inbox", "category.created", `{"current":{"id":8},"previous":null}`)
+
+	store := open(t, database, Options{})
+	want := func(when string, counts ...shop.CategoryCount) {
+		t.Helper()
+		read(t, store, func(tx shop.ReadTx) error {
+			got, err := tx.LargestCategories(10)
+			if !slices.Equal(got, counts) {
+				t.Errorf("%s: counted %v, want %v", when, got, counts)
+			}
+			return err
+		})
+	}
+	seven := shop.CategoryCount{CategoryID: -7, Inventory: shop.Inventory{Available: 1, Sold: 1}}
+	eight := shop.CategoryCount{CategoryID: 8, Inventory: shop.Inventory{Unspecified: 1}}
+	want("after the migration", seven, eight)
+	must(t, store.Publish(t.Context()))
+	want("after the events were published", seven, eight)
+	direct.Do("DELETE FROM pets WHERE id = 3") // by a node of the earlier version
+	insert("event_inbox", "pet.deleted", `{"current":null,"previous":`+three+`}`)
+	want("after a write of an old node", seven)
+}
