@@ -107,7 +107,7 @@ func TestKeyIsCreatedByRole(t *testing.T) {
 	admin.waitVisible(`[name="scope"]`)
 	admin.accessible("a new key")
 	admin.click(`[name="role"][value="partner-order"]`)
-	admin.fill(`[name="name"]`, "website")
+	admin.fill(`[action="/staff/keys"] [name="name"]`, "website")
 	admin.click(`[action="/staff/keys"] button.primary`)
 	admin.waitText(".secret", "website was created")
 	admin.waitText("#key-2", "Partner, orders")
