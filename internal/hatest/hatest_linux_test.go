@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -52,7 +53,9 @@ func TestHighAvailability(t *testing.T) {
 		h.inject("leader killed", true, h.killLeader)
 		h.inject("leader frozen", true, h.freezeLeader)
 	}
-	h.inject("PostgreSQL killed", false, h.killPostgres)
+	h.inject("leader frozen, continues early", true, h.freezeLeaderBriefly)
+	h.inject("PostgreSQL killed", true, h.killPostgres)
+	h.inject("process of PostgreSQL killed", true, h.killCheckpointer)
 	h.inject("etcd frozen", false, h.freezeEtcd)
 	h.inject("old state brought back", false, func(*member) { h.bringBack(old) })
 	stop()
@@ -71,7 +74,7 @@ func TestHighAvailability(t *testing.T) {
 		node.Stop()
 	}
 	fmt.Print(table(h.outages))
-	fmt.Printf("The longest request took %.1f seconds.\n", h.load.LongestRequest().Seconds())
+	fmt.Println(h.load.LongestRequests())
 }
 
 // newHarness starts the cluster and three nodes, and creates the load.
@@ -140,20 +143,49 @@ func (h *harness) freezeLeader(leader *member) {
 	thaw(leader.dir)
 }
 
+// freezeLeaderBriefly is like freezeLeader, but the leader continues as soon as another member has taken over, before
+// the nodes have noticed that.
+func (h *harness) freezeLeaderBriefly(leader *member) {
+	h.t.Helper()
+	freeze(h.t, leader.dir)
+	h.awaitLeader(leader)
+	thaw(leader.dir)
+}
+
 // awaitFailover waits until another member is the leader and every node uses it.
 func (h *harness) awaitFailover(from *member) {
+	h.t.Helper()
+	h.awaitLeader(from)
+	h.awaitService()
+}
+
+func (h *harness) awaitLeader(from *member) {
 	h.t.Helper()
 	h.cluster.await("another leader", func() bool {
 		leader, _ := h.cluster.leader()
 		return leader != nil && leader != from
 	})
-	h.awaitService()
 }
 
-// killPostgres kills only the leader's PostgreSQL. Patroni may start it again or let another member take over.
+// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again: that would show
+// readers what no standby has, and what a second fault would undo.
 func (h *harness) killPostgres(leader *member) {
 	h.t.Helper()
 	kill(h.t, filepath.Join(leader.dir, "data"))
+}
+
+// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the same
+// reason.
+func (h *harness) killCheckpointer(leader *member) {
+	h.t.Helper()
+	for _, id := range processes(filepath.Join(leader.dir, "data")) {
+		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id)) // the process may have exited
+		if strings.Contains(string(title), "checkpointer") {
+			must(h.t, syscall.Kill(id, syscall.SIGKILL))
+			return
+		}
+	}
+	h.t.Fatal("PostgreSQL has no checkpointer")
 }
 
 // freezeEtcd freezes etcd until the leader's key has expired. With failsafe_mode, the leader stays the leader.

@@ -118,6 +118,9 @@ type SettingsBookkeeping interface {
 	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
 	// Internal rows from before the given time are no longer needed.
 	Maintain(before time.Time) (more bool, err error)
+	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
+	// seconds, so that the rows that a frozen node has locked do not stay locked.
+	EndWhenIdle() error
 	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
 	// them back into the allowed range.
 	ClampFutureTimes(now time.Time, lead MaxLead) error
