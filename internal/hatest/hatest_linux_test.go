@@ -126,9 +126,15 @@ func (h *harness) awaitService() {
 	}
 }
 
-// killLeader kills everything on the leader's machine. When another member has taken over, the machine starts again.
+// killLeader kills everything on the leader's machine. Before that, it stops the leader's WAL senders, so that the
+// leader has commits that no standby has. None of them may have been acknowledged. When another member has taken
+// over, the machine starts again.
 func (h *harness) killLeader(leader *member) {
 	h.t.Helper()
+	for _, id := range h.postgresProcesses(leader, "walsender") {
+		must(h.t, syscall.Kill(id, syscall.SIGSTOP))
+	}
+	time.Sleep(time.Second) // time for commits; the test does not depend on there being any
 	kill(h.t, leader.dir)
 	h.awaitFailover(leader)
 	h.cluster.startMember(leader)
@@ -178,14 +184,25 @@ func (h *harness) killPostgres(leader *member) {
 // reason.
 func (h *harness) killCheckpointer(leader *member) {
 	h.t.Helper()
-	for _, id := range processes(filepath.Join(leader.dir, "data")) {
+	for _, id := range h.postgresProcesses(leader, "checkpointer") {
+		must(h.t, syscall.Kill(id, syscall.SIGKILL))
+	}
+}
+
+// postgresProcesses returns the ids of the processes of a member's PostgreSQL that have the given kind. It fails the
+// test if there are none.
+func (h *harness) postgresProcesses(m *member, kind string) (ids []int) {
+	h.t.Helper()
+	for _, id := range processes(filepath.Join(m.dir, "data")) {
 		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id)) // the process may have exited
-		if strings.Contains(string(title), "checkpointer") {
-			must(h.t, syscall.Kill(id, syscall.SIGKILL))
-			return
+		if strings.Contains(string(title), kind) {
+			ids = append(ids, id)
 		}
 	}
-	h.t.Fatal("PostgreSQL has no checkpointer")
+	if len(ids) == 0 {
+		h.t.Fatalf("the PostgreSQL of %s has no %s", m.name, kind)
+	}
+	return ids
 }
 
 // freezeEtcd freezes etcd until the leader's key has expired. With failsafe_mode, the leader stays the leader.
