@@ -28,6 +28,9 @@ type dialect struct {
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
 	// are spread evenly, but the newest pets are hardly ever sold.
 	byRow bool
+	// byHold follows the table orders in queries for holds. Without it, SQLite reads all placed orders and sorts
+	// them.
+	byHold string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
 	// addInventory is the statement that adds $1 to the number of pets with the status $2.
@@ -99,6 +102,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
 		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		byRow:          true,
+		byHold:         " INDEXED BY orders_hold",
 		now:            serverTime,
 		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
 		inventory:      PostgresInventory,
