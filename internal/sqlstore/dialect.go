@@ -85,6 +85,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inbox:        "events",
 		statusIn:     "data ->> '$.%s.status'",
 		removeEvents: 1000,
+		byHold:       " INDEXED BY orders_hold",
 		convertError: sqliteError,
 	}
 }
@@ -102,7 +103,6 @@ func postgresDialect(clock func() time.Time) *dialect {
 		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
 		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		byRow:          true,
-		byHold:         " INDEXED BY orders_hold",
 		now:            serverTime,
 		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
 		inventory:      PostgresInventory,
