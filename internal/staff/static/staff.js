@@ -93,12 +93,30 @@
     userRequests.add(xhr);
     showBusy(true);
     const form = requestConfig.verb === "post" && elt.closest("form");
-    if (form) setSending(form, true);
+    if (form) {
+      setSending(form, true);
+      sent.set(xhr, [...form.elements].filter((field) => field.id && "value" in field).map(({ id, value }) => ({ id, value })));
+    }
     xhr.addEventListener("loadend", () => {
       userRequests.delete(xhr);
       showBusy(userRequests.size > 0);
       if (form) setSending(form, false);
     });
+  });
+  // Text that the user types while a form is being sent survives the response, which replaces the form.
+  const sent = new WeakMap(); // the fields of the forms that were sent, by request
+  body.addEventListener("htmx:beforeSwap", ({ detail: { xhr } }) => {
+    for (const field of sent.get(xhr) ?? []) {
+      const now = document.getElementById(field.id)?.value;
+      field.typed = now !== field.value ? now : undefined;
+    }
+  });
+  body.addEventListener("htmx:afterSettle", ({ detail: { xhr } }) => {
+    for (const { id, typed } of sent.get(xhr) ?? []) {
+      const field = document.getElementById(id);
+      if (field && typed !== undefined) field.value = typed;
+    }
+    sent.delete(xhr);
   });
   let pointerMovedAt = 0;
   addEventListener("pointerdown", () => (pointerDown = true), true);
