@@ -4,7 +4,6 @@ package shop
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -50,7 +49,6 @@ type Service struct {
 	clock           func() time.Time
 	location        *time.Location
 	feed            *feed
-	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry of a hold is first read from the store
 	keyCache        *keyCache
 	lastUsed        *lastUsed
 	inFlight        *inFlight

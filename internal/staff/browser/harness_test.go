@@ -134,6 +134,9 @@ func (p *user) accessible(what string) {
 		if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			p.t.Errorf("%s is %d pixels wider than a screen of %d", what, wide, width)
 		}
+		if cut := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll(".card > table")].filter(e => e.scrollWidth > e.parentElement.clientWidth).map(e => e.className)`); len(cut) > 0 {
+			p.t.Errorf("%s at %d pixels has tables that are wider than their cards: %q", what, width, cut)
+		}
 	}
 	p.resize(p.width)
 }
