@@ -133,6 +133,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"count":         countHTML,
 		"dict":          dict,
 		"scopes":        shop.Scopes,
+		"roles":         roleChoices,
+		"roleLabel":     roleLabel,
 		"eventTypes":    shop.EventTypes,
 		"statuses":      shop.Statuses,
 		"orderStatuses": shop.OrderStatuses,
