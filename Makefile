@@ -14,7 +14,7 @@ ROUNDS ?= 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|workload|hatest|dist|mutate|pgversions))$$
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|upgrade|workload|hatest|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
@@ -69,6 +69,12 @@ bare-test: ## Run make test in a minimal Debian that has only Go, git and make (
 soak: ## Run load, kills, full disks and broken connections together for SOAK (10m), then check the store.
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
+
+.PHONY: upgrade-test
+upgrade-test: ## Upgrade version 1.0, built from its commit, under load: three nodes on PostgreSQL one after another, and a node on SQLite (5 minutes).
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	go test -count 1 -run '^TestUpgrade$$' -timeout 0 -v ./internal/upgrade -upgrade
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
@@ -151,12 +157,12 @@ screenshots: ## Take the screenshots of the staff pages in docs, and of every pa
 	go test -count=1 -timeout 30m -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs -gallery $(CURDIR)/dist/screenshots
 
 .PHONY: bench
-bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).
+bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (an hour); ONLY selects cases by name and writes no file.
 	@scripts/need wrk wrk
 	@scripts/need nginx nginx || echo "bench: continuing without nginx" >&2
 	@scripts/need pkill procps
 	@scripts/need-postgres
-	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
+	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
 # PostgreSQL, a browser, and npm and Python for the examples in these languages.

@@ -28,9 +28,14 @@ type Store interface {
 	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
 	ReadLimits() ReadLimits
 
-	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
-	// change the catalogue without this store noticing.
-	CatalogVersion() (version CatalogVersion, ok bool)
+	// ReadCatalog is like Read, and describes the snapshot that fn has read. It fails with the same errors.
+	// The version is zero if the store could not notice a later change.
+	ReadCatalog(ctx context.Context, fn func(ReadTx) error) (CatalogState, error)
+	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of
+	// the store's clock at that moment or shortly after it. The caller wants to know whether the catalogue
+	// still has the version seen. If it certainly has another one, or if that is in doubt, the result may be
+	// the zero version.
+	CurrentVersion(ctx context.Context, seen CatalogVersion) (CatalogVersion, time.Time)
 
 	// Publish assigns positions to the events of all committed writes, which makes these events readable.
 	// It fails with the same errors as Write.
@@ -118,6 +123,9 @@ type SettingsBookkeeping interface {
 	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
 	// Internal rows from before the given time are no longer needed.
 	Maintain(before time.Time) (more bool, err error)
+	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
+	// seconds, so that the rows that a frozen node has locked do not stay locked.
+	EndWhenIdle() error
 	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
 	// them back into the allowed range.
 	ClampFutureTimes(now time.Time, lead MaxLead) error

@@ -20,9 +20,9 @@ func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 		{"UPDATE sessions SET last_seen_at = $1 WHERE last_seen_at > $2", now, now},
 		{"UPDATE sessions SET ends_at = $1 WHERE ends_at > $2", now.Add(most.Session), now.Add(most.Session)},
 		{"UPDATE sign_in_links SET ends_at = $1 WHERE ends_at > $2", now, now.Add(most.Link)},
-		{"UPDATE deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
-		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
-		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},
+		{"UPDATE webhook_deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
+		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
+		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},
 	} {
 		if err := t.exec(mend.statement, micros(mend.to), micros(mend.over.Add(most.Jump))); err != nil {
 			return err

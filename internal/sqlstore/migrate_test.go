@@ -28,6 +28,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"dd2db54b1c4ae9ac4d2dfc888d692a4747ed4987db77d7fc70931670192853e6",
 			"e3ecf2059fd913a0d88df9deb2bd80096413308660457cb191d734004c0abf81",
 			"9f77ff115a9e70360b8e66b2f1b3413abc3500968ff3f104008f816f8a0a523b",
+			"9d9d81fd60fe8f71edc3a133227e02fc79b3e6c3e743373e02922d17266bcee2",
 			"5146fd1c9fabedfbb2d44e9ea3384f275ef1bf998ac02a4e5a0aa08b6d82675c",
 		},
 		"postgres": {
@@ -37,6 +38,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"98073cc0f278349d480898449c03ec2c996429753f3a15cb00f91c7ab696a967",
 			"733437d1cabe5972d8ca2c8bde541b4343e9b6ff0a63389918cb9d936135c4e3",
 			"a7d92698037c2f2fd0f3862ada1975e9416b9d5e6348d906df293d886c8643fc",
+			"762751ac09ffb9408f45dd5bbf2225237dacccaab02ae64b4a9a6a92cd279932",
 			"30ea9c9198ed770dc41f19bb16a45a0e9667d02b373004038d0659297d0c3d6a",
 		},
 	}
@@ -63,12 +65,15 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			execFile(t, path, strings.Join(steps[:version], ";\n")+fmt.Sprintf(`;
+			// From the tenth migration on, the rows would need events to be counted.
+			filled := min(version, 9)
+			execFile(t, path, strings.Join(steps[:filled], ";\n")+`;
 				INSERT INTO categories (id) VALUES (7), (8);
 				INSERT INTO pets (name, name_folded, category_id, status)
 				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');
-				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';
-				PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, version))
+				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';`+
+				strings.Join(steps[filled:version], ";\n")+
+				fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
 			if got := names(t, store); got != "Tom Mia Rex" {
 				t.Errorf("found %q, want Tom Mia Rex", got)
@@ -86,7 +91,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",
 				"an order of no such status":  "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'lost', 1, 1)",
 				"a delivery of no such status": `
-					INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+					INSERT INTO webhook_deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
 			} {
 				if err := store.Write(t.Context(), executing(insert)); err == nil {

@@ -39,9 +39,9 @@ type ownPet struct {
 }
 
 func newRandomClient(l *Load, id int) *randomClient {
-	c := &randomClient{l: l, id: id, retries: id%2 == 0, rng: rand.New(rand.NewPCG(l.Seed, uint64(id)))}
+	c := &randomClient{l: l, id: id, retries: id%2 == 0 || l.Retries > 0, rng: rand.New(rand.NewPCG(l.Seed, uint64(id)))}
 	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, l}, Timeout: programtest.WaitTimeout}
-	c.api = l.newClient(l.clientURL(id), c.http, client.WithRetries(0))
+	c.api = l.newClient(l.clientURL(id), c.http, client.WithRetries(l.Retries))
 	return c
 }
 
@@ -59,7 +59,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.GetBody = nil
 	start := time.Now()
 	response, err := c.Transport.RoundTrip(r)
-	c.l.recordDuration(time.Since(start))
+	c.l.recordDuration(r, time.Since(start))
 	switch {
 	case err != nil:
 		c.l.Unanswered.Add(1)
@@ -76,7 +76,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *randomClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	type actions []func(context.Context)
-	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder}, 4),
+	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder, c.raceOrder}, 4),
 		slices.Repeat(actions{c.changePet, c.advanceOrder, c.read}, 6), slices.Repeat(actions{c.addPet, c.placeOrder}, 9))
 	for ctx.Err() == nil {
 		c.turn++
@@ -119,6 +119,9 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 			if first && !slices.Contains(refusals, e.Code) {
 				c.l.Problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
+			return false
+		case c.l.Retries > 0 && !op.noRetry:
+			c.l.Problem("%q failed despite retries: %v", op.eventKey, err)
 			return false
 		case responded && !isTemporary(e):
 			c.l.Problem("%q: got %v, want no server error but 503", op.eventKey, err)
@@ -214,8 +217,9 @@ func (c *randomClient) changePet(ctx context.Context) {
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
 	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be
-	// retried. With If-Match, a delayed attempt fails instead.
-	op := &operation{eventKey: "rename " + name, noRetry: !c.retries}
+	// retried. With If-Match, a delayed attempt fails instead. If an animal is for sale, an order may change it
+	// between two attempts, so that nobody can tell which attempt has failed.
+	op := &operation{eventKey: "rename " + name, noRetry: !c.retries || pet.forSale}
 	var conditions []client.Condition
 	if c.retries {
 		conditions = []client.Condition{client.IfMatch(pet.ETag)}
@@ -297,21 +301,39 @@ func (c *randomClient) advanceOrder(ctx context.Context) {
 	if !ok {
 		return
 	}
-	act, what := c.api.CancelOrder, client.EventOrderCancelled
+	to := client.OrderCancelled
 	if c.rng.IntN(4) > 0 {
-		act, what = c.api.ApproveOrder, client.EventOrderApproved
-		if order.Status == client.OrderApproved {
-			act, what = c.api.DeliverOrder, client.EventOrderDelivered
-		}
+		to = nextStatus[order.Status]
 	}
-	op := &operation{eventKey: fmt.Sprintf("%s store/orders/%d", what, order.ID)}
-	if c.do(ctx, op, "store/orders", func(ctx context.Context) (int64, error) {
-		after, err := act(ctx, order.ID)
-		order.Status = after.Status
+	if after, ok := c.setStatus(ctx, order, to); ok && after.Status == client.OrderApproved {
+		c.orders = append(c.orders, after)
+	}
+}
+
+// nextStatus is the status after each status that leads to a sale.
+var nextStatus = map[client.OrderStatus]client.OrderStatus{client.OrderPlaced: client.OrderApproved, client.OrderApproved: client.OrderDelivered}
+
+// setStatus changes the status of an order and reports whether the service acknowledged the change.
+func (c *randomClient) setStatus(ctx context.Context, order client.Order, to client.OrderStatus) (after client.Order, ok bool) {
+	op := &operation{eventKey: fmt.Sprintf("order.%s store/orders/%d", to, order.ID)}
+	ok = c.do(ctx, op, "store/orders", func(ctx context.Context) (_ int64, err error) {
+		after, err = c.api.UpdateOrder(ctx, order.ID, client.OrderUpdate{Status: &to})
 		return order.ID, err
-	}, client.CodeInvalidTransition) && order.Status == client.OrderApproved {
-		c.orders = append(c.orders, order)
+	}, client.CodeInvalidTransition)
+	return after, ok
+}
+
+// raceOrder advances and cancels one of the client's orders at the same time, perhaps on different nodes.
+func (c *randomClient) raceOrder(ctx context.Context) {
+	order, ok := take(c.rng, &c.orders)
+	if !ok {
+		return
 	}
+	var racing sync.WaitGroup
+	for _, to := range []client.OrderStatus{nextStatus[order.Status], client.OrderCancelled} {
+		racing.Go(func() { c.setStatus(ctx, order, to) })
+	}
+	racing.Wait()
 }
 
 // changeOrder changes the reference of one of the client's orders and extends its hold if it still has one.
@@ -394,7 +416,7 @@ func (c *randomClient) read(ctx context.Context) {
 	case err == nil:
 		c.l.Reads.Add(1)
 	// Reads must succeed even if the disk is full.
-	case responded && !(c.l.DatabaseFails && e.Status == http.StatusServiceUnavailable):
+	case c.l.Retries > 0, responded && !(c.l.DatabaseFails && e.Status == http.StatusServiceUnavailable):
 		c.l.Problem("read: got %v, want success", err)
 	default:
 		sleep(ctx, 5, 50)

@@ -30,7 +30,10 @@ type Load struct {
 	// If Pinned is set, each client uses only one node, and nothing cuts its connections. Otherwise, clients reach
 	// the nodes through a proxy that cuts connections at random.
 	Pinned bool
-	Pause  time.Duration // the average time that a client waits after each operation
+	// If Retries is not 0, nothing cuts connections, and the Go client retries each call by itself, up to this many
+	// times. A call that fails nevertheless is a problem, unless a retry could apply the change twice.
+	Retries int
+	Pause   time.Duration // the average time that a client waits after each operation
 
 	// The number of requests without a response, of writes that got a 503, of acknowledged operations, of
 	// successful reads, and of connections that were cut.
@@ -46,15 +49,16 @@ type Load struct {
 	mu         sync.Mutex
 	nodes      []*programtest.Program // nil while a node is down
 	operations []*operation
-	forSale    []int64 // the IDs of the animals that were most recently offered for sale
-	longest    time.Duration
+	forSale    []int64                  // the IDs of the animals that were most recently offered for sale
+	longest    map[string]time.Duration // see LongestRequests
 	problems   []string
 }
 
 // New returns a load for the given number of nodes. When the test ends, it reports the problems that were found.
 func New(t *testing.T, seed uint64, nodes int) *Load {
 	t.Helper()
-	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes)}
+	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes),
+		longest: map[string]time.Duration{}}
 	t.Cleanup(func() { // runs last because it is registered first
 		if len(l.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(l.problems), firstProblems(l.problems))
@@ -117,7 +121,10 @@ func (l *Load) Start() (stop func()) {
 		for range followers {
 			l.followers = append(l.followers, newFollower(l))
 		}
-		if l.Pinned {
+		if l.Retries > 0 {
+			l.clientProxy.meanBytes.Store(0)
+		}
+		if l.Pinned || l.Retries > 0 {
 			l.streamProxy.meanBytes.Store(0)
 		}
 	}
@@ -186,6 +193,13 @@ func (l *Load) recordOperation(op *operation) {
 	defer l.mu.Unlock()
 	op.sent, op.result = l.Elapsed(), lost
 	l.operations = append(l.operations, op)
+}
+
+// RecordPet records that the test itself has added an animal with a unique name.
+func (l *Load) RecordPet(name string, id int64) {
+	op := &operation{eventKey: "add " + name, subject: fmt.Sprint("pets/", id)}
+	l.recordOperation(op)
+	op.responded, op.result = op.sent, done
 }
 
 // offerForSale allows all clients to order the animal.
