@@ -113,9 +113,9 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
-	// Internal rows from before the given time are no longer needed.
-	Maintain(before time.Time) (more bool, err error)
+	// Maintain does some of the store's internal maintenance and reports whether there may be more to do. cutoff
+	// returns the time before which internal rows are older than the given age.
+	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
 	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
 	// them back into the allowed range.
 	ClampFutureTimes(now time.Time, lead MaxLead) error

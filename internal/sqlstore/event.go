@@ -115,7 +115,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 
 // NewestEvent looks into the inbox first, because its events are newer than those in the feed.
 func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
-	for _, table := range slices.Compact([]string{t.dialect.inbox, "events"}) {
+	for _, table := range slices.Compact([]string{t.dialect.queue(t.dialect.inbox), "events"}) {
 		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
 		if err != nil || found {
 			return event.NewEvent, found, err

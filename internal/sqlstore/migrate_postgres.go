@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -31,6 +32,13 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 			return ErrNoStore
 		case err == nil:
 			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateOnce(ctx, waitCtx, conn, steps) })
+		}
+		if pgCode(err) == pgLockNotAvailable { // give the writes that have waited behind this node some time
+			attempt = 0
+			if err = errTableLocked(err); !pause(waitCtx, lockPause) {
+				return err
+			}
+			continue
 		}
 		if err == nil || !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waitCtx, attempt) {
 			return err
@@ -64,7 +72,27 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 // ErrNoStore means that the database exists but does not contain a store.
 var ErrNoStore = errors.New("there is no store in it")
 
-const pgDuplicateTable = "42P07"
+const (
+	pgDuplicateTable   = "42P07"
+	pgLockNotAvailable = "55P03"
+)
+
+// lockPause is the time between two attempts to lock a table for a migration.
+const lockPause = 2 * time.Second
+
+func errTableLocked(err error) error {
+	return fmt.Errorf("the schema cannot be migrated while another transaction, such as a backup, uses a table: %w", err)
+}
+
+// pause waits for a time. It returns false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {

@@ -36,6 +36,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"98073cc0f278349d480898449c03ec2c996429753f3a15cb00f91c7ab696a967",
 			"733437d1cabe5972d8ca2c8bde541b4343e9b6ff0a63389918cb9d936135c4e3",
 			"a7d92698037c2f2fd0f3862ada1975e9416b9d5e6348d906df293d886c8643fc",
+			"c2ba49286571e5867ce34085b15d79477a7edc54d6a64f62ae9fb86a1ca9c9f8",
 		},
 	}
 	for engine, want := range known {
