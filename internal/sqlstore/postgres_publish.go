@@ -39,8 +39,9 @@ var publishSQL = `
 var lookSQL = "BEGIN READ ONLY; " + useIndexes + "; SELECT id FROM event_inbox WHERE " + fromMark("event_inbox") + " LIMIT 1; COMMIT"
 
 // useIndexes keeps the planner from scanning the inbox. It takes the inbox for empty, because it nearly always
-// is, but deleted events may fill thousands of pages.
-const useIndexes = "SET LOCAL enable_seqscan = off"
+// is, but deleted events may fill thousands of pages. To the planner, a scan that cannot be avoided then seems so
+// expensive that the server would compile the statement, which takes half a second.
+const useIndexes = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
 
 // publish moves the events of all committed transactions to the feed, in as many batches as necessary.
 func (p *postgresEngine) publish(ctx context.Context) error {

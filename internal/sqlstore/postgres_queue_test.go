@@ -68,11 +68,11 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 			t.Errorf("%s has only %d pages, so the test proves nothing", table, pages)
 		}
 	}
-	direct.Do(useIndexesInSession)
+	direct.Do(strings.ReplaceAll(useIndexes, "LOCAL ", ""))
 	sweeps := postgresOf(store).dialect.sweeps
 	now := time.Now().UnixMicro()
 	for name, query := range map[string]pageQuery{
-		"a look for events":       {strings.Split(lookSQL, ";")[2], nil},
+		"a look for events":       {strings.Split(lookSQL, ";")[3], nil},
 		"the inventory":           {PostgresInventory, nil},
 		"unindexed animals":       {"SELECT id FROM " + waitingRows(petNames.changes) + " LIMIT 1", nil},
 		"changes during a search": {"SELECT DISTINCT id FROM " + waitingRows(petNames.changes) + " WHERE id >= 1 ORDER BY id DESC LIMIT 200", nil},
@@ -91,9 +91,6 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		t.Errorf("%+v, %v", inventory, err)
 	}
 }
-
-// useIndexesInSession is like useIndexes for a whole session.
-var useIndexesInSession = strings.Replace(useIndexes, "LOCAL ", "", 1)
 
 // A dump was restored on another server, where transaction ids are lower. Events are published there, too.
 func TestMarksOfAnotherServerAreDropped(t *testing.T) {
