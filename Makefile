@@ -11,10 +11,11 @@ BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
 SEEDS ?= 1 2 3
+ROUNDS ?= 3
 
 # The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
 # whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|dist|mutate|pgversions))$$
+WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|upgrade|workload|hatest|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
@@ -70,6 +71,12 @@ soak: ## Run load, kills, full disks and broken connections together for SOAK (1
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
 
+.PHONY: upgrade-test
+upgrade-test: ## Upgrade version 1.0, built from its commit, under load: three nodes on PostgreSQL one after another, and a node on SQLite (5 minutes).
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	go test -count 1 -run '^TestUpgrade$$' -timeout 0 -v ./internal/upgrade -upgrade
+
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
@@ -95,6 +102,13 @@ postgres-versions: ## Run the store's tests and the program on PostgreSQL 13 to 
 	@test -x /usr/sbin/pgbouncer || scripts/need pgbouncer pgbouncer
 	go run ./internal/pgversions -run '$(VERSIONS)'
 
+.PHONY: ha-test
+ha-test: ## Kill and freeze the leader of a PostgreSQL cluster with Patroni (from PyPI) and etcd, ROUNDS (3) times each, under load (8 minutes).
+	@scripts/need python3 python3 python3-venv
+	@scripts/need etcd etcd-server
+	@scripts/need-postgres
+	tool=$$(scripts/pypi-tool patroni internal/hatest/requirements.txt) && go test -count 1 -run '^TestHighAvailability$$' -timeout 30m -v ./internal/hatest -patroni "$$tool" -rounds $(ROUNDS)
+
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	@scripts/need npx npm
@@ -114,7 +128,7 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 .PHONY: conformance
 conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 to 25 minutes).
 	@scripts/need python3 python3 python3-venv
-	tool=$$(scripts/schemathesis) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
+	tool=$$(scripts/pypi-tool schemathesis internal/conformance/requirements.txt) && go test -count 1 -run '^TestConformance$$' -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
@@ -144,17 +158,17 @@ examples: ## Run the examples in TypeScript, Python and Java against the service
 	go test -count=1 -run Example -timeout 20m ./internal/httpapi/docs -java
 
 .PHONY: screenshots
-screenshots: ## Take the screenshots of the staff pages in docs.
+screenshots: ## Take the screenshots of the staff pages in docs, and of every page into dist/screenshots.
 	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
-	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
+	go test -count=1 -timeout 30m -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs -gallery $(CURDIR)/dist/screenshots
 
 .PHONY: bench
-bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).
+bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (an hour); ONLY selects cases by name and writes no file.
 	@scripts/need wrk wrk
 	@scripts/need nginx nginx || echo "bench: continuing without nginx" >&2
 	@scripts/need pkill procps
 	@scripts/need-postgres
-	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
+	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
 # PostgreSQL, a browser, and npm and Python for the examples in these languages.

@@ -25,7 +25,7 @@ import (
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/storeadmin", "internal/sqlstore",
-		"internal/web", "internal/demo", "internal/petcsv", "internal/shop", "client"},
+		"internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "client"},
 	"internal/server":     {},
 	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "api"},
 	"internal/staff":      {"internal/web", "internal/shop", "internal/petcsv"},
@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 	"internal/storeadmin": {"internal/sqlstore", "internal/shop"},
 	"internal/sqlstore":   {"internal/shop"},
 	"internal/shop":       {},
-	"internal/dist":       {},
+	"internal/version":    {},
+	"internal/dist":       {"internal/version"},
 	"internal/mutate":     {},
 	"internal/pgversions": {},
 	"clients":             {},
@@ -49,6 +50,7 @@ var mayImport = map[string][]string{
 	"internal/pgtest":      {},
 	"internal/shoptest":    {"internal/storetest", "internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/programtest": {},
+	"internal/workload":    {"internal/programtest", "client"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 }

@@ -5,14 +5,29 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+
+	"animalstore/internal/programtest"
 )
 
-// build compiles the programs to be measured, with the same flags as `make build`.
+// previousProgram is the name of the previous version's binary.
+const previousProgram = "animalstore-previous"
+
+// build compiles the service with the same flags as `make build`, and the same service of the previous version.
 func (b *bench) build(ctx context.Context) error {
-	for name, dir := range map[string]string{"animalstore": "cmd/animalstore", "bare": "bench/bare"} {
-		if err := b.buildOne(ctx, name, dir); err != nil {
-			return err
-		}
+	if err := b.buildOne(ctx, "animalstore", "cmd/animalstore"); err != nil {
+		return err
+	}
+	if err := programtest.BuildPrevious(ctx, b.root, b.program(previousProgram)); err != nil {
+		b.missing[previous] = err.Error()
+		b.progress("%v", err)
+	}
+	return ctx.Err()
+}
+
+// buildOthers compiles the programs with which the service is compared on SQLite.
+func (b *bench) buildOthers(ctx context.Context) error {
+	if err := b.buildOne(ctx, "bare", "bench/bare"); err != nil {
+		return err
 	}
 	if err := b.buildOne(ctx, "pocketbase", "bench/pocketbase"); err != nil {
 		b.missing[pocketbase] = "building it failed"

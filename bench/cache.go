@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"animalstore/internal/programtest"
 )
 
 // cache keeps filled stores between benchmark runs, because filling a store takes longer than measuring it.
@@ -81,6 +83,21 @@ const databaseName = "animalstore.db"
 func (c cache) store(ctx context.Context, animals int) (string, error) {
 	return c.folder(fmt.Sprintf("indexed-animals-%d", animals), func(dir string) error {
 		return fill(ctx, filepath.Join(dir, databaseName), animals)
+	})
+}
+
+// storeOf returns the path of a folder that contains a store with the given number of animals, written by a binary
+// of the service.
+func (b *bench) storeOf(ctx context.Context, program string, animals int) (string, error) {
+	if program != previousProgram {
+		return b.cache.store(ctx, animals)
+	}
+	return b.cache.folder(fmt.Sprintf("%s-animals-%d", programtest.PreviousVersion, animals), func(dir string) error {
+		e := engine{program: program, start: func(ctx context.Context, dir string, _ int) (*process, string, error) {
+			return b.startOn(ctx, program, dir, filepath.Join(dir, databaseName))
+		}}
+		_, err := b.importFile(ctx, e, dir, animals)
+		return err
 	})
 }
 

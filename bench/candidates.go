@@ -25,7 +25,7 @@ func (b *bench) serviceOn(e engine, animals int, r request, creates int) candida
 		if err != nil {
 			return nil, err
 		}
-		return b.prepare(ctx, &httpTarget{process: p, dir: dir, base: base, request: r, concurrent: concurrentCreateRequest(creates)}, "/v1/pets?limit=1")
+		return b.prepare(ctx, &httpTarget{process: p, database: e.database(), dir: dir, base: base, request: r, concurrent: concurrentCreateRequest(creates)}, "/v1/pets?limit=1")
 	}}
 }
 

@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -23,7 +23,7 @@ type bench struct {
 	cache         cache
 	seconds       int
 	rounds        int
-	only          string
+	only          *regexp.Regexp
 	responses     map[string]recordedResponse
 	missing       map[string]string // the reason why a subject is unavailable, keyed by subject
 	results       results
@@ -39,9 +39,10 @@ func main() {
 	b := &bench{responses: map[string]recordedResponse{}, missing: map[string]string{}, startups: map[startupKey][]startup{}, importResults: map[importKey][]importResult{}}
 	flag.IntVar(&b.seconds, "seconds", 3, "number of one-second turns of each subject in a round")
 	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; medians are reported")
-	flag.StringVar(&b.only, "only", "", "measure only the cases whose name contains this, and write no file")
+	only := flag.String("only", "", "measure only the cases whose name matches this regular expression, such as '^PostgreSQL: place', and write no file")
 	flag.StringVar(&b.root, "root", "..", "root folder of the repository")
 	flag.Parse()
+	b.only = regexp.MustCompile(*only)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := b.run(ctx); err != nil {
@@ -69,6 +70,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	scenarios := b.wanted(b.sqliteScenarios())
+	if len(scenarios) > 0 {
+		if err := b.buildOthers(ctx); err != nil {
+			return err
+		}
+	}
 	if err := b.runRounds(ctx, b.sqliteEngine(), scenarios); err != nil {
 		return err
 	}
@@ -82,12 +88,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.report(ctx, append(scenarios, inPostgres...))
 }
 
-// wanted returns the scenarios whose name contains the value of the flag -only.
+// wanted returns the scenarios whose name matches the flag -only.
 func (b *bench) wanted(scenarios []scenario) []scenario {
 	return slices.DeleteFunc(scenarios, func(t scenario) bool { return !b.wants(t.name) })
 }
 
-func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
+func (b *bench) wants(name string) bool { return b.only.MatchString(name) }
 
 // runRounds runs all rounds on one engine. Each round consists of the scenarios, the starts and the imports.
 func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) error {

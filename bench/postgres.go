@@ -15,40 +15,29 @@ import (
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
-	"animalstore/internal/storeadmin"
 )
 
 // inPostgres is the prefix for the names of the PostgreSQL cases.
 const inPostgres = "PostgreSQL: "
 
-// postgresCase compares one node of the service on PostgreSQL with a plain loop that sends the same queries.
-type postgresCase struct {
-	name              string
-	animals           int
-	request           request
-	operation         operation
-	concurrentCreates int // number of concurrent creates per second
-	thresholds        []threshold
-}
-
-func postgresCases() []postgresCase {
-	half := []threshold{atLeast(0.5, pgxLoop)}
-	return []postgresCase{
-		{"list, first page", small, listRequest(), listFirst, 0, half},
-		{"list, random cursors, a million animals", large, listFrom(randomCursors(large)), listRandom, 0, nil},
-		{"list beside 100 creates a second", small, listRequest(), listFirst, 100, nil},
-		{"list beside 1,000 creates a second", small, listRequest(), listFirst, 1000, nil},
-		{"get, one animal", small, getRequest(), getOne, 0, nil},
-		{"get, random animals", small, getAnyRequest(), getAny, 0, nil},
-		{"create", small, createRequest(), create, 0, half},
-		{"place orders", large, orderRequest(large), placeOrder, 0, nil},
+// scenarios returns all cases in which the service uses PostgreSQL. Each compares one node of the service
+// with one node of the previous version.
+func (p *postgres) scenarios() []scenario {
+	compare := func(name string, animals int, r request, creates int, thresholds ...threshold) scenario {
+		return scenario{inPostgres + name, []candidate{
+			p.bench.serviceOn(p.engine(), animals, r, creates), p.bench.serviceOn(p.previousEngine(), animals, r, creates).named(previous),
+		}, thresholds, true}
 	}
-}
-
-func (p *postgres) scenario(d postgresCase) scenario {
-	return scenario{inPostgres + d.name, []candidate{
-		p.bench.serviceOn(p.engine(), d.animals, d.request, d.concurrentCreates), p.loopCandidate(d),
-	}, d.thresholds}
+	return []scenario{
+		compare("list, first page", small, listRequest(), 0, atLeast(4, previous)),
+		compare("list, random cursors, a million animals", large, listFrom(randomCursors(large)), 0),
+		compare("list beside 100 creates a second", small, listRequest(), 100, atLeast(2, previous)),
+		compare("list beside 1,000 creates a second", small, listRequest(), 1000),
+		compare("get, one animal", small, getRequest(), 0, atLeast(4, previous)),
+		compare("get, random animals", small, getAnyRequest(), 0),
+		compare("create", small, createRequest(), 0, atLeast(1.5, previous), atLeast(2.5, previous).with(256)),
+		compare("place orders", large, orderRequest(large), 0, atLeast(4, previous), atLeast(8, previous).with(256)),
+	}
 }
 
 // fakeTB is a testing.TB that makes it possible to use pgtest outside of tests.
@@ -77,19 +66,17 @@ func (h *fakeTB) stop() error {
 	return h.failed
 }
 
-// postgres is the PostgreSQL server for all cases. It has one template database for each number of animals.
+// postgres is the PostgreSQL server for all cases. It has template databases for each version and number of animals.
 type postgres struct {
 	fakeTB
-	bench            *bench
-	url              string
-	filled           map[int]bool // the numbers of animals for which a template database exists
-	logStatements    bool         // if true, new databases log all statements
-	idleTransactions [][]string   // transactions that the service sends when it receives no requests
+	bench  *bench
+	url    string
+	pid    int             // the process id of the server
+	filled map[string]bool // the template databases that are complete
 }
 
-// startPostgres starts a PostgreSQL server with durable commits.
-func (b *bench) startPostgres() (p *postgres, err error) {
-	p = &postgres{bench: b, filled: map[int]bool{}}
+// startServer starts the PostgreSQL server, with durable commits.
+func (p *postgres) startServer(ctx context.Context) (err error) {
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -101,7 +88,14 @@ func (b *bench) startPostgres() (p *postgres, err error) {
 	}()
 	server := pgtest.Start(p, append([]string{"shared_buffers=128MB", "max_wal_size=4GB"}, pgtest.Durable...)...)
 	p.url = server.URL()
-	return p, nil
+	conn, err := pgx.Connect(ctx, p.url)
+	if err != nil {
+		return errors.Join(err, p.stop())
+	}
+	defer conn.Close(ctx)
+	p.pid, err = parentOf(int(conn.PgConn().PID()))
+	p.bench.postgresVersion = conn.PgConn().ParameterStatus("server_version")
+	return err
 }
 
 // urlOf returns the URL of the database with the given name.
@@ -109,25 +103,20 @@ func (p *postgres) urlOf(database string) string {
 	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
 }
 
-// The names of the service's database, the loop's database and the template databases.
-const served, looped, original = "served", "looped", "animals_%d"
-
-// newDatabase creates a database from the template with the given number of animals and returns its URL. An
-// existing database with the same name is dropped.
-func (p *postgres) newDatabase(ctx context.Context, name string, animals int) (string, error) {
-	if err := p.fill(ctx, animals); err != nil {
+// newDatabase creates a database for a binary of the service, with the given number of animals, and returns its
+// URL. An existing database is dropped.
+func (p *postgres) newDatabase(ctx context.Context, program string, animals int) (string, error) {
+	template, err := p.fill(ctx, program, animals)
+	if err != nil {
 		return "", err
 	}
-	statements := []string{
-		dropStatement(name),
-		fmt.Sprintf("CREATE DATABASE %s TEMPLATE "+original+" STRATEGY FILE_COPY", name, animals),
-		"CHECKPOINT",
-	}
-	if p.logStatements {
-		statements = append(statements, "ALTER DATABASE "+name+" SET log_statement = 'all'", "ALTER DATABASE "+name+" SET log_parameter_max_length = 0")
-	}
-	return p.urlOf(name), p.execute(ctx, "animalstore", statements...)
+	name := nameOf(program)
+	return p.urlOf(name), p.execute(ctx, "animalstore", dropStatement(name),
+		fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template), "CHECKPOINT")
 }
+
+// nameOf returns the name of the database that a binary of the service uses.
+func nameOf(program string) string { return "served_by_" + strings.ReplaceAll(program, "-", "_") }
 
 func dropStatement(database string) string {
 	return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)"
@@ -136,76 +125,68 @@ func dropStatement(database string) string {
 // clear drops the databases used for earlier measurements, because autovacuum would work on them during the
 // next measurement.
 func (p *postgres) clear(ctx context.Context) error {
-	return p.execute(ctx, "animalstore", dropStatement(served), dropStatement(looped))
+	return p.execute(ctx, "animalstore", dropStatement(nameOf("animalstore")), dropStatement(nameOf(previousProgram)))
 }
 
-// fill creates the template database with the given number of animals if it does not exist yet.
-func (p *postgres) fill(ctx context.Context, animals int) error {
-	if p.filled[animals] {
-		return nil
+// fill creates the template database for a binary of the service and a number of animals, if it does not exist
+// yet, and returns its name.
+func (p *postgres) fill(ctx context.Context, program string, animals int) (template string, err error) {
+	template = fmt.Sprintf("%s_%d", nameOf(program), animals)
+	if p.filled[template] {
+		return template, nil
 	}
-	p.bench.progress("copying %d animals to PostgreSQL (only once)", animals)
-	name := fmt.Sprintf(original, animals)
-	store, err := p.bench.cache.store(ctx, animals)
+	p.bench.progress("copying %d animals to PostgreSQL for %s (only once)", animals, program)
+	if err := p.execute(ctx, "animalstore", dropStatement(template), "CREATE DATABASE "+template); err != nil {
+		return "", err
+	}
+	if animals > none {
+		if err := p.copyStore(ctx, program, animals, template); err != nil {
+			return "", err
+		}
+	}
+	p.filled[template] = true
+	return template, nil
+}
+
+// copyStore copies a store to a database and does the work that would otherwise disturb the measurement: it
+// completes the search index and vacuums the database.
+func (p *postgres) copyStore(ctx context.Context, program string, animals int, database string) error {
+	store, err := p.bench.storeOf(ctx, program, animals)
 	if err != nil {
 		return err
 	}
-	if err := p.execute(ctx, "animalstore", "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name); err != nil {
+	if err := run(ctx, "", p.bench.program(program), "copy", "--database", filepath.Join(store, databaseName), "--to", p.urlOf(database)); err != nil {
 		return err
 	}
-	if _, err := storeadmin.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(storeadmin.CopyProgress) {}); err != nil {
-		return err
+	if program != previousProgram { // it has no search index
+		if err := p.indexSearch(ctx, database); err != nil {
+			return err
+		}
 	}
-	target, err := sqlstore.Open(ctx, p.urlOf(name), sqlstore.Options{})
+	return p.execute(ctx, database, "VACUUM ANALYZE")
+}
+
+// indexSearch completes the search index of a database.
+func (p *postgres) indexSearch(ctx context.Context, database string) error {
+	store, err := sqlstore.Open(ctx, p.urlOf(database), sqlstore.Options{})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(shoptest.IndexSearch(ctx, target), target.Close()); err != nil {
-		return err
-	}
-	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise, autovacuum would do this during the measurement
-	p.filled[animals] = err == nil
-	return err
+	return errors.Join(shoptest.IndexSearch(ctx, store), store.Close())
 }
 
 // runPostgres runs all rounds on PostgreSQL. The PostgreSQL server is running only during these rounds.
 func (b *bench) runPostgres(ctx context.Context) (scenarios []scenario, err error) {
-	wanted := slices.DeleteFunc(postgresCases(), func(d postgresCase) bool { return !b.wants(inPostgres + d.name) })
-	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
+	server := &postgres{bench: b, filled: map[string]bool{}}
+	scenarios = b.wanted(server.scenarios())
+	if len(scenarios) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
 		return nil, nil
 	}
-	server, err := b.startPostgres()
-	if err != nil {
+	if err := server.startServer(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	if b.postgresVersion, err = server.version(ctx); err != nil {
-		return nil, err
-	}
-	for _, d := range wanted {
-		if err := server.checkQueries(ctx, d); err != nil {
-			b.results.fail(inPostgres+d.name, pgxLoop, err)
-			continue
-		}
-		scenarios = append(scenarios, server.scenario(d))
-	}
-	e := server.engine()
-	if b.wants(inPostgres + imports) {
-		if err := server.checkImportQueries(ctx); err != nil {
-			e.insert = func(context.Context, string, int) (time.Duration, error) { return 0, err }
-		}
-	}
-	return scenarios, b.runRounds(ctx, e, scenarios)
-}
-
-func (p *postgres) version(ctx context.Context) (version string, err error) {
-	conn, err := pgx.Connect(ctx, p.url)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(ctx)
-	err = conn.QueryRow(ctx, "SHOW server_version").Scan(&version)
-	return version, err
+	return scenarios, b.runRounds(ctx, server.engine(), scenarios)
 }
 
 func (p *postgres) execute(ctx context.Context, database string, statements ...string) error {
@@ -222,15 +203,27 @@ func (p *postgres) execute(ctx context.Context, database string, statements ...s
 	return nil
 }
 
+// engine returns the engine for the service on PostgreSQL. The baseline for its imports is the previous version.
 func (p *postgres) engine() engine {
-	return engine{inPostgres, p.startService, p.insertAll, pgxLoop, p.clear}
+	e := p.engineFor("animalstore")
+	e.baseline = previous
+	e.insert = func(ctx context.Context, dir string, animals int) (time.Duration, error) {
+		result, err := p.bench.importFile(ctx, p.previousEngine(), dir, animals)
+		return result.took, err
+	}
+	return e
 }
 
-// startService starts one node of the service on a new database.
-func (p *postgres) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
-	url, err := p.newDatabase(ctx, served, animals)
-	if err != nil {
-		return nil, "", err
-	}
-	return p.bench.startOn(ctx, dir, url)
+// previousEngine returns the engine for the previous version of the service on PostgreSQL.
+func (p *postgres) previousEngine() engine { return p.engineFor(previousProgram) }
+
+func (p *postgres) engineFor(program string) engine {
+	return engine{prefix: inPostgres, program: program, database: func() int { return p.pid }, clear: p.clear,
+		start: func(ctx context.Context, dir string, animals int) (*process, string, error) {
+			url, err := p.newDatabase(ctx, program, animals)
+			if err != nil {
+				return nil, "", err
+			}
+			return p.bench.startOn(ctx, program, dir, url)
+		}}
 }

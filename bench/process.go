@@ -110,6 +110,20 @@ func (p *process) resident() (int64, error) {
 	return 0, fmt.Errorf("cannot read the memory of %s", p.cmd.Path)
 }
 
+// parentOf returns the process id of a process's parent.
+func parentOf(pid int) (parent int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "PPid:"); found {
+			return strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return 0, fmt.Errorf("cannot read the parent of process %d", pid)
+}
+
 // freeAddress returns a local address with a free port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

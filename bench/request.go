@@ -127,7 +127,10 @@ func (a recordedResponse) items() int {
 // sample is the result of one measurement.
 type sample struct {
 	turn      int // samples with the same turn in the same case were measured one right after the other
+	requests  int64
 	perSecond float64
 	p50, p99  time.Duration
 	creates   float64 // concurrent creates per second
+	// The processor time per request of the program and of its database server, or 0 if it was not measured.
+	cpu, databaseCPU time.Duration
 }

@@ -13,6 +13,7 @@ type scenario struct {
 	name       string
 	candidates []candidate
 	thresholds []threshold
+	scales     bool // 64 connections must not be slower than one
 }
 
 // candidate is a subject that takes part in a scenario.
@@ -23,16 +24,25 @@ type candidate struct {
 }
 
 // threshold is a requirement for the throughput of the first candidate divided by the throughput of another
-// one. It applies at 64 connections.
+// one, at a number of connections.
 type threshold struct {
 	against     string
+	connections int
 	least, most float64 // 0 means no requirement
 }
 
 func atLeast(least float64, subject string) threshold {
-	return threshold{against: subject, least: least}
+	return threshold{against: subject, connections: 64, least: least}
 }
-func atMost(most float64, subject string) threshold { return threshold{against: subject, most: most} }
+func atMost(most float64, subject string) threshold {
+	return threshold{against: subject, connections: 64, most: most}
+}
+
+// with returns the same requirement for another number of connections.
+func (t threshold) with(connections int) threshold {
+	t.connections = connections
+	return t
+}
 
 // The subjects in the scenarios about page depth and searches.
 const (
@@ -67,34 +77,34 @@ func (b *bench) sqliteScenarios() []scenario {
 	return []scenario{
 		{"list, first page", []candidate{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
-		}, []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}},
+		}, []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}, false},
 		{"list, random cursors, a million animals", []candidate{
 			b.service(large, random), b.bare(large, random, ""),
-		}, []threshold{atLeast(0.28, bare)}},
+		}, []threshold{atLeast(0.28, bare)}, false},
 		{"list, depth of the page, a million animals", []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
-		}, []threshold{atMost(1.2, thousandthPages)}},
+		}, []threshold{atMost(1.2, thousandthPages)}, false},
 		{"search, a million animals", []candidate{
 			b.service(large, search).named(rareWord), b.service(large, random).named(randomPages),
-		}, []threshold{atLeast(0.33, randomPages)}},
+		}, []threshold{atLeast(0.33, randomPages)}, false},
 		{"list beside 100 creates a second", []candidate{
 			b.serviceWithCreates(100, list), b.bare(small, list, ""),
-		}, nil},
+		}, nil, false},
 		{"list beside 1,000 creates a second", []candidate{
 			b.serviceWithCreates(1000, list), b.bare(small, list, ""),
-		}, []threshold{atLeast(0.60, bare)}},
+		}, []threshold{atLeast(0.60, bare)}, false},
 		{"get, one animal", []candidate{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
-		}, []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}},
+		}, []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}, false},
 		{"get, random animals", []candidate{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
-		}, nil},
+		}, nil, false},
 		{"create", []candidate{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
-		}, []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}},
+		}, []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}, false},
 		{"place orders", []candidate{
 			b.service(large, order), b.bare(large, order, "order"),
-		}, nil},
+		}, nil, false},
 	}
 }
 

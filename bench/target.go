@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"animalstore/internal/programtest"
 )
 
 // The names of the subjects in the results table.
@@ -19,7 +21,7 @@ const (
 	bare       = "bare net/http"
 	nginx      = "nginx, static file"
 	pocketbase = "PocketBase"
-	pgxLoop    = "plain pgx loop"
+	previous   = "animalstore " + programtest.PreviousVersion
 )
 
 const serviceKey = "Bearer the-key-of-the-benchmark"
@@ -35,6 +37,7 @@ type target interface {
 // httpTarget is a running program that serves HTTP.
 type httpTarget struct {
 	process    *process
+	database   int // the process id of the database server, or 0 if there is none
 	dir        string
 	base       string
 	request    request
@@ -50,7 +53,7 @@ func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	if t.concurrent.pace == 0 {
-		return load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
+		return t.measure(ctx, connections, duration)
 	}
 	var creates sample
 	var createsErr error
@@ -59,10 +62,22 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 		creates, createsErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
 	time.Sleep(time.Second / 2) // the concurrent creates start before the load and end after it
-	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
+	s, err := t.measure(ctx, connections, duration)
 	both.Wait()
 	s.creates = creates.perSecond
 	return s, errors.Join(err, createsErr)
+}
+
+// measure applies the load and also measures the processor time of the program and of its database server.
+func (t *httpTarget) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
+	before, databaseBefore := cpuTime(t.process.cmd.Process.Pid), cpuTime(t.database)
+	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
+	if err != nil {
+		return sample{}, err
+	}
+	s.cpu = (cpuTime(t.process.cmd.Process.Pid) - before) / time.Duration(s.requests)
+	s.databaseCPU = (cpuTime(t.database) - databaseBefore) / time.Duration(s.requests)
+	return s, nil
 }
 
 // nextRequest returns the request for the next turn. If each part can be used only once, every turn gets its
@@ -92,7 +107,9 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 
 // engine is a database engine on which the service is measured.
 type engine struct {
-	prefix string // the prefix for the names of the engine's cases
+	prefix   string     // the prefix for the names of the engine's cases
+	program  string     // the name of the service's binary
+	database func() int // returns the process id of the database server, or 0 if there is none
 	// start starts the service on a copy of the store with the given number of animals.
 	start func(ctx context.Context, dir string, animals int) (*process, string, error)
 	// insert runs the baseline, which imports animals without the service. It returns the time that the
@@ -105,7 +122,8 @@ type engine struct {
 
 // sqliteEngine returns the engine for SQLite.
 func (b *bench) sqliteEngine() engine {
-	return engine{"", b.startOnFile, insertAll, bareInserts, func(context.Context) error { return nil }}
+	return engine{program: "animalstore", database: func() int { return 0 }, start: b.startOnFile, insert: insertAll, baseline: bareInserts,
+		clear: func(context.Context) error { return nil }}
 }
 
 func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*process, string, error) {
@@ -116,17 +134,17 @@ func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*proc
 	if err := copyFolder(store, dir); err != nil {
 		return nil, "", err
 	}
-	return b.startOn(ctx, dir, filepath.Join(dir, databaseName))
+	return b.startOn(ctx, "animalstore", dir, filepath.Join(dir, databaseName))
 }
 
-// startOn starts the service with the given database and returns the process and its base URL.
-func (b *bench) startOn(ctx context.Context, dir, database string) (*process, string, error) {
+// startOn starts a binary of the service with the given database and returns the process and its base URL.
+func (b *bench) startOn(ctx context.Context, program, dir, database string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
 		return nil, "", err
 	}
 	p, err := startProcess(ctx, dir, []string{"ANIMALSTORE_API_KEY=" + strings.TrimPrefix(serviceKey, "Bearer ")},
-		b.program("animalstore"), "serve", "--addr", addr, "--database", database)
+		b.program(program), "serve", "--addr", addr, "--database", database)
 	return p, "http://" + addr, err
 }
 

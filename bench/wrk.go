@@ -96,6 +96,7 @@ func parseResult(output string) (sample, error) {
 		return sample{}, fmt.Errorf("no request got a response")
 	}
 	return sample{
+		requests:  requests,
 		perSecond: float64(requests) / (float64(micros) / 1e6),
 		p50:       time.Duration(p50) * time.Microsecond,
 		p99:       time.Duration(p99) * time.Microsecond,

@@ -156,8 +156,8 @@ func (y *story) webhooks() {
 		{At: time.Now(), Duration: time.Second, Error: "connection refused"},
 	} {
 		test = y.call("TestWebhook", int64(1)).(client.Delivery)
-		for _, claim := range shoptest.Must(y.s.shop.ClaimDeliveries(ctx, 1, 10))(y.T) {
-			shoptest.Must(y.s.shop.FinishAttempt(ctx, claim, attempt, 0))(y.T)
+		for _, claim := range shoptest.Must(y.s.shop.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 10, PerWebhook: 10}))(y.T) {
+			shoptest.Must(y.s.shop.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: attempt}))(y.T)
 		}
 	}
 	again := y.call("Redeliver", int64(1), test.ID).(client.Delivery)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"animalstore/client"
+	"animalstore/internal/version"
 )
 
 // apiFlags holds the flags for commands that use the API of a running service.
@@ -31,7 +32,7 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	if err := checkBaseURL(o.URL); err != nil || o.URL == "" {
 		return nil, usagef("--url: expected a URL such as http://127.0.0.1:8080/v1")
 	}
-	c, err := client.New(o.URL, key, append(options, client.WithUserAgent("animalstore-cli/"+buildVersion()))...)
+	c, err := client.New(o.URL, key, append(options, client.WithUserAgent("animalstore-cli/"+version.Number))...)
 	if err != nil {
 		return nil, usagef("%s: the key may contain only visible ASCII characters and no spaces", source)
 	}

@@ -9,6 +9,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/staff"
+	"animalstore/internal/version"
 	"animalstore/internal/web"
 )
 
@@ -40,7 +41,7 @@ func (s *serveCommand) newHandler(
 		RateLimiter: limiter,
 		Limits:      limits,
 		Today:       settings.today,
-		Version:     buildVersion(),
+		Version:     version.Number,
 		TLS:         hasTLS,
 		Collectors:  append(collectors, pages.Collectors()...),
 	})

@@ -19,6 +19,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/version"
 	"animalstore/internal/webhook"
 )
 
@@ -121,7 +122,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
-		Version:      buildVersion(),
+		Version:      version.Number,
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       reporter("webhook delivery failed"),
 	})
@@ -140,7 +141,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
-		"version", buildVersion(), "tls", settings.certificate != nil)
+		"version", version.Number, "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
 		url := localURL(listener.Addr(), settings.certificate)
 		if err := s.bootstrapKey(ctx, service, t, log.Logger, url, demoAnimals); err != nil {

@@ -4,20 +4,32 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"animalstore/internal/version"
 )
 
 type versionCommand struct{}
 
 func (versionCommand) Run(t terminal) error {
-	_, err := fmt.Fprintf(t.out, "animalstore %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(t.out, "animalstore %s (%s%s, %s/%s)\n", version.Number, commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 
-// buildVersion returns the version that Go recorded in the binary, which is a tag or a commit.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
+// commit returns the commit that the binary was built from, such as "commit 6570a1c, ", or "" if Go has not recorded it,
+// as in "go run".
+func commit() string {
+	text, changed := "", ""
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			text = "commit " + setting.Value[:min(len(setting.Value), 12)]
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			changed = " with changes"
+		}
 	}
-	return info.Main.Version
+	if text == "" {
+		return ""
+	}
+	return text + changed + ", "
 }

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"animalstore/internal/version"
 )
 
 // platform is the operating system and architecture of a binary, in the form of GOOS and GOARCH.
@@ -58,7 +61,7 @@ func build(p platform) (*release, error) {
 	if r.info, err = buildinfo.Read(bytes.NewReader(r.binary)); err != nil {
 		return nil, err
 	}
-	if r.version, r.time, err = readVersion(r.info); err != nil {
+	if r.version, r.time, err = readVersion(r.info, version.Number); err != nil {
 		return nil, err
 	}
 	components, err := listComponents(r.info)
@@ -70,19 +73,28 @@ func build(p platform) (*release, error) {
 	return r, err
 }
 
-// readVersion returns the version that Go has recorded in a binary and the time of the commit. The version
-// comes from a tag or from the commit.
-func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error) {
+// pseudoVersion matches the version that Go records for a commit without a tag.
+var pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
+
+// readVersion returns the version of a binary and the time of its commit. It fails if the commit has a tag for another
+// version.
+func readVersion(info *debug.BuildInfo, release string) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {
 			at, err = time.Parse(time.RFC3339, setting.Value)
 		}
 	}
-	version, ok := strings.CutPrefix(info.Main.Version, "v")
-	if err != nil || at.IsZero() || !ok {
+	recorded, changed := strings.CutSuffix(info.Main.Version, "+dirty")
+	if err != nil || at.IsZero() || !strings.HasPrefix(recorded, "v") {
 		return "", at, errors.New("the binary has no commit information: run dist in a git clone of the repository")
 	}
-	return version, at, nil
+	if tag := recorded[1:]; tag != release && !pseudoVersion.MatchString(tag) {
+		return "", at, fmt.Errorf("the commit has the tag v%s, but internal/version and CHANGELOG.md say %s", tag, release)
+	}
+	if changed {
+		release += "+dirty"
+	}
+	return release, at, nil
 }
 
 // name returns the file name, without extension, for the release's archive and SBOM.

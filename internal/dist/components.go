@@ -21,8 +21,6 @@ type component struct {
 // the same versions.
 var embedded = []struct{ name, version, dir, licences string }{
 	{"htmx.org", "2.0.11", "internal/staff/static/vendor", "htmx.*"},
-	{"@picocss/pico", "2.1.1", "internal/staff/static/vendor", "pico.*"},
-	{"uplot", "1.6.32", "internal/staff/static/vendor", "uplot.*"},
 	{"swagger-ui-dist", "5.34.1", "api/docs", "swagger-ui*"},
 }
 

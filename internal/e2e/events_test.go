@@ -138,7 +138,7 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 		}
 		p.Kill() // wait until the process has exited
 		// Let the next process send the messages that this one was sending. Otherwise, it would wait for 30 seconds.
-		execSQL(f, "animalstore.db", "UPDATE deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
+		execSQL(f, "animalstore.db", "UPDATE webhook_deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
 	}
 	r.then(nil)
 	p := f.Serve("--webhook-allow-private")

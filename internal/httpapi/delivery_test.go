@@ -13,18 +13,16 @@ import (
 func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
 	ctx := t.Context()
-	hook := shoptest.Must(s.Service.Webhook(ctx, 1))(t)
 	shoptest.Must(s.Service.LastEvent(ctx))(t) // assigns positions to the events
-	if hook.Enabled {
-		shoptest.Must(s.Service.FanOut(ctx, hook, 0))(t)
-	}
-	for _, claim := range shoptest.Must(s.Service.ClaimDeliveries(ctx, 1, 100))(t) {
+	_, _, err := s.Service.NewFanOut().Step(ctx)
+	shoptest.OK(t, err)
+	for _, claim := range shoptest.Must(s.Service.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 100, Failing: 100, PerWebhook: 100}))(t) {
 		schema := map[bool]string{false: "Event", true: "TestEvent"}[claim.EventType == "webhook.test"]
 		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
 			t.Errorf("a delivery does not match the OpenAPI document: %s: %v", claim.Body, err)
 		}
 		attempt.At = s.Clock.Now().UTC().Truncate(time.Microsecond)
-		shoptest.Must(s.Service.FinishAttempt(ctx, claim, attempt, 0))(t)
+		shoptest.Must(s.Service.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: attempt}))(t)
 	}
 }
 

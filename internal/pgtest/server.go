@@ -144,7 +144,7 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) startOnFreePort() error {
 	var err error
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = FreePort(); err != nil {
 			return err
 		}
 		if err = s.start(); err == nil {
@@ -154,9 +154,9 @@ func (s *Server) startOnFreePort() error {
 	return err
 }
 
-// freePort returns a free port below the range of ephemeral ports. Outgoing connections do not use such a
+// FreePort returns a free port below the range of ephemeral ports. Outgoing connections do not use such a
 // port, so it is still free when the server is restarted.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	var err error
 	for range 100 {
 		port := 16000 + rand.IntN(16000)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,30 +22,27 @@ const cleanerScript = `cat >/dev/null; rm -rf "$1"`
 // workspace is the test process's temporary directory. It contains the data directories of all servers that
 // the process starts.
 type workspace struct {
+	account
 	dir   string
-	bin   string // the directory that contains initdb and postgres
-	uid   int    // the user that runs these programs; not root, because PostgreSQL refuses to run as root
-	gid   int
+	bin   string   // the directory that contains initdb and postgres
 	alive *os.File // the write end of the cleaner's stdin, held by this process and its servers
 }
 
 // openWorkspace creates the workspace once. The workspace contains a template for data directories, because
 // copying the template is faster than running initdb again.
 var openWorkspace = sync.OnceValues(func() (*workspace, error) {
-	bin, err := findPrograms("/usr/lib/postgresql/*/bin")
+	bin, err := findPrograms(debianPrograms)
 	if err != nil {
 		return nil, err
 	}
-	w := &workspace{bin: bin, uid: os.Getuid(), gid: os.Getgid()}
-	if w.uid == 0 {
-		if w.uid, w.gid, err = unprivilegedUser("postgres", "nobody"); err != nil {
-			return nil, err
-		}
-	}
-	if w.dir, err = os.MkdirTemp("", "animalstore-pgtest-"); err != nil {
+	w := &workspace{bin: bin}
+	if w.account, err = findAccount(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Chown(w.dir, w.uid, w.gid), w.startCleaner(), w.initCluster(w.template())); err != nil {
+	if w.dir, err = w.tempDir("animalstore-pgtest-"); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(w.startCleaner(), w.initCluster(w.template())); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(w.dir))
 	}
 	return w, nil
@@ -103,16 +99,13 @@ func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	return nil
 }
 
-// command returns a command that runs as the workspace's user, without the caller's PG* environment
-// variables. The command has its own process group, so Ctrl-C interrupts only the tests. The command then
-// exits because the tests have exited.
+// command returns a command that runs in the workspace as its user.
 func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = w.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
-	cmd.SysProcAttr = procAttr(w.uid, w.gid)
-	return cmd
+	return w.account.command(ctx, w.dir, name, args...)
 }
+
+// debianPrograms matches the directories in which Debian has the server programs of PostgreSQL.
+const debianPrograms = "/usr/lib/postgresql/*/bin"
 
 // programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
 const programsVariable = "ANIMALSTORE_TEST_POSTGRES"
@@ -144,20 +137,4 @@ func findPrograms(folders string) (string, error) {
 	}
 	newest := slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) })
 	return filepath.Dir(newest), nil
-}
-
-// unprivilegedUser returns the user id and the group id of the first user in names that exists.
-func unprivilegedUser(names ...string) (uid, gid int, err error) {
-	for _, name := range names {
-		account, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		if uid, err = strconv.Atoi(account.Uid); err != nil {
-			return 0, 0, err
-		}
-		gid, err = strconv.Atoi(account.Gid)
-		return uid, gid, err
-	}
-	return 0, 0, fmt.Errorf("PostgreSQL cannot run as root, and none of the users %v exists", names)
 }

@@ -25,6 +25,7 @@ type limitListener struct {
 	closeOnce sync.Once
 	dropped   *prometheus.CounterVec
 	extra     atomic.Int64 // requests in progress beyond the first on each connection
+	draining  atomic.Bool  // if true, each response tells the client not to use its connection again
 }
 
 // limitedConn is an accepted connection.

@@ -55,6 +55,9 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		if !c.state.CompareAndSwap(connWaiting, connActive) && c.state.Load() == connDropped {
 			panic(http.ErrAbortHandler)
 		}
+		if l.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
 		handler := handlers.Serve
 		if open > 1 {
 			extra := l.extra.Add(1)

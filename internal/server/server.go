@@ -124,6 +124,9 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
+	// Clients that send a request now also learn that they must use another connection afterwards. A connection
+	// that is closed while a client sends a request would leave the client without a response.
+	s.listener.draining.Store(true)
 	handlers.Drain()
 	time.Sleep(s.config.DrainDelay)
 	limit, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)

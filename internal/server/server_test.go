@@ -144,6 +144,32 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 	}
 }
 
+// A server that is about to stop still responds, and tells its clients to leave their connections. Otherwise, it would
+// close some of them while a client sends the next request.
+func TestStoppingServerSendsItsClientsAway(t *testing.T) {
+	t.Parallel()
+	var addr string
+	isLast := func() bool {
+		response, err := http.Get("http://" + addr)
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		defer response.Body.Close()
+		return response.Close
+	}
+	drained := false
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	addr, stop := run(t, slog.New(slog.DiscardHandler), handler, func() { drained = isLast() })
+	if isLast() {
+		t.Error("a running server sent its client away")
+	}
+	stop()
+	if !drained {
+		t.Error("a stopping server let its client keep the connection")
+	}
+}
+
 // A request's context ends when the client disconnects, even on a connection that has served requests before.
 // It does not end when the client sends its next request early.
 func TestRequestEndsWhenClientDisconnects(t *testing.T) {

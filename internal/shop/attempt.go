@@ -3,7 +3,9 @@ package shop
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,67 +31,7 @@ func (a Attempt) problem() string {
 	return strings.TrimSpace(fmt.Sprintf("the response was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the
-// timeout for an attempt. It is not longer because, if a node crashes, the deliveries that it has claimed
-// cannot be sent until their claims end.
-const ClaimDuration = 30 * time.Second
-
-// Claim gives one node the exclusive right to attempt a delivery until the time in the field ClaimedUntil.
-type Claim struct {
-	Delivery
-	URL     string
-	Secrets []string // the secrets used to sign the message, newest first
-}
-
-// ClaimDeliveries claims at most limit deliveries to a webhook that are due. If an attempt has not finished
-// when its claim ends, another node may claim the delivery.
-func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, limit int) ([]Claim, error) {
-	due, err := read(ctx, s, func(tx ReadTx) (bool, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return false, err
-		}
-		due, err := tx.DueDeliveries(webhookID, now, 1)
-		return len(due) > 0, err
-	})
-	if err != nil || !due {
-		return nil, err
-	}
-	var claims []Claim
-	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
-		claims = nil
-		hook, found, err := tx.Webhook(webhookID)
-		if err != nil || !found {
-			return err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		secrets, err := tx.WebhookSecrets(webhookID, now)
-		if err != nil {
-			return err
-		}
-		due, err := tx.DueDeliveries(webhookID, now, limit)
-		if err != nil {
-			return err
-		}
-		for _, delivery := range due {
-			delivery.ClaimedUntil = now.Add(ClaimDuration)
-			if err := tx.UpdateDelivery(delivery); err != nil {
-				return err
-			}
-			claims = append(claims, Claim{delivery, hook.URL, secrets})
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return claims, nil
-}
-
-// Outcome is the result of an attempt as determined by FinishAttempt.
+// Outcome is the result of an attempt as determined by FinishAttempts.
 type Outcome string
 
 const (
@@ -99,37 +41,116 @@ const (
 	OutcomeLost      Outcome = "lost"   // the result was dropped because the claim was no longer valid
 )
 
-// FinishAttempt stores the result of an attempt and, if the attempt failed, schedules the next one.
-// retryAfter is the wait requested by the receiver's Retry-After header, or 0 if there was no such header.
-func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attempt, retryAfter time.Duration) (outcome Outcome, err error) {
-	attempt.Millis = attempt.Duration.Milliseconds()
-	err = s.change(ctx, func(tx *eventTx) error {
-		outcome = OutcomeLost
-		delivery, found, err := tx.Delivery(claim.WebhookID, claim.ID)
-		if err != nil || !found || !delivery.ClaimedUntil.Equal(claim.ClaimedUntil) {
+// AttemptResult is the result of an attempt to send a claimed delivery.
+type AttemptResult struct {
+	Claim      Claim
+	Attempt    Attempt
+	RetryAfter time.Duration // the wait requested by the receiver's Retry-After header, or 0
+}
+
+// FinishAttempts stores the results of attempts and schedules the next attempt of each delivery that has to be
+// retried. It returns the outcomes in the order of the results.
+func (s *Service) FinishAttempts(ctx context.Context, results ...AttemptResult) ([]Outcome, error) {
+	var outcomes []Outcome
+	err := s.change(ctx, func(tx *eventTx) error {
+		outcomes = make([]Outcome, len(results))
+		if err := tx.EndWhenIdle(); err != nil {
 			return err
 		}
-		hook, found, err := tx.Webhook(claim.WebhookID)
+		f, err := newFinish(tx, results)
 		if err != nil {
 			return err
 		}
-		now, err := tx.Now()
-		if err != nil {
-			return err
+		for i, result := range results {
+			outcomes[i] = f.apply(result)
 		}
-		if !found { // the webhook was deleted during the attempt
-			hook.Enabled = false
-		}
-		moved := claim.URL != hook.URL // the attempt used the old URL, so its result says nothing about the new URL
-		delivery.Attempts = append(delivery.Attempts, attempt)
-		delivery.ClaimedUntil = time.Time{}
-		outcome = delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, now, retryAfter)
-		if err := tx.UpdateDelivery(delivery); err != nil || !found || moved || delivery.EventType == testEvent {
-			return err
-		}
-		return s.updateWebhookHealth(tx, hook, delivery, attempt)
+		return f.save(s)
 	})
-	return outcome, err
+	return outcomes, err
+}
+
+// finish applies the results of several attempts in one transaction.
+type finish struct {
+	tx         *eventTx
+	now        time.Time
+	deliveries map[int64]Delivery
+	before     map[int64]Webhook // the webhooks as they were read
+	hooks      map[int64]Webhook // the webhooks with the results applied
+	changed    []int64           // the ids of the deliveries with a new attempt
+}
+
+func newFinish(tx *eventTx, results []AttemptResult) (*finish, error) {
+	var ids, webhookIDs []int64
+	for _, result := range results {
+		ids, webhookIDs = append(ids, result.Claim.ID), append(webhookIDs, result.Claim.WebhookID)
+	}
+	stored, err := tx.DeliveriesByID(ids)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := tx.WebhooksByID(webhookIDs)
+	if err != nil {
+		return nil, err
+	}
+	f := &finish{tx: tx, deliveries: map[int64]Delivery{}, before: webhooksByID(hooks), hooks: webhooksByID(hooks)}
+	for _, delivery := range stored {
+		f.deliveries[delivery.ID] = delivery
+	}
+	f.now, err = tx.Now()
+	return f, err
+}
+
+// apply adds an attempt to its delivery and updates the health of the webhook.
+func (f *finish) apply(result AttemptResult) Outcome {
+	delivery, found := f.deliveries[result.Claim.ID]
+	if !found || !delivery.ClaimedUntil.Equal(result.Claim.ClaimedUntil) {
+		return OutcomeLost
+	}
+	attempt := result.Attempt
+	attempt.Millis = attempt.Duration.Milliseconds()
+	hook, found := f.hooks[result.Claim.WebhookID]
+	if !found { // the webhook was deleted during the attempt
+		hook.Enabled = false
+	}
+	moved := result.Claim.URL != hook.URL // the attempt used the old URL, so its result says nothing about the new URL
+	delivery.Attempts = append(delivery.Attempts, attempt)
+	delivery.ClaimedUntil = time.Time{}
+	outcome := delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, f.now, result.RetryAfter)
+	f.deliveries[delivery.ID] = delivery
+	f.changed = append(f.changed, delivery.ID)
+	if found && !moved && delivery.EventType != testEvent {
+		hook.applyAttempt(attempt, delivery)
+		f.hooks[hook.ID] = hook
+	}
+	return outcome
+}
+
+// save stores the deliveries first, because disabling a webhook parks them. The rows are changed in the order of their
+// ids, so that two nodes cannot deadlock.
+func (f *finish) save(s *Service) error {
+	slices.Sort(f.changed)
+	deliveries := make([]Delivery, len(f.changed))
+	for i, id := range f.changed {
+		deliveries[i] = f.deliveries[id]
+	}
+	if err := f.tx.UpdateDeliveries(deliveries...); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.hooks)) {
+		before, hook := f.before[id], f.hooks[id]
+		var err error
+		switch {
+		case before.Enabled && !hook.Enabled:
+			before.FailingSince = hook.FailingSince
+			_, err = s.changeWebhook(f.tx, before, hook)
+		case !before.FailingSince.Equal(hook.FailingSince):
+			err = f.tx.SetWebhookFailing(id, hook.FailingSince)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyAttempt updates the delivery's status and the time of its next attempt. attempt must be the last one
@@ -150,34 +171,23 @@ func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Ti
 	return OutcomeRetry
 }
 
-// updateWebhookHealth records the time since which every attempt to send to the webhook has failed. It
-// disables the webhook if its URL is gone. It also disables the webhook if all attempts of a delivery have
-// failed and the webhook has accepted no message since the first of these attempts.
-func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt) error {
+// applyAttempt records the time since which every attempt to send to the webhook has failed. It disables the
+// webhook if its URL is gone. It also disables the webhook if all attempts of a delivery have failed and the
+// webhook has accepted no message since the first of these attempts.
+func (w *Webhook) applyAttempt(attempt Attempt, delivery Delivery) {
 	if attempt.succeeded() {
-		if hook.FailingSince.IsZero() {
-			return nil
-		}
-		return tx.SetWebhookFailing(hook.ID, time.Time{})
+		w.FailingSince = time.Time{}
+		return
 	}
-	if hook.FailingSince.IsZero() {
-		hook.FailingSince = attempt.At
-		if err := tx.SetWebhookFailing(hook.ID, attempt.At); err != nil {
-			return err
-		}
+	if w.FailingSince.IsZero() {
+		w.FailingSince = attempt.At
 	}
-	disabled := hook
 	switch {
-	case !hook.Enabled:
-		return nil
+	case !w.Enabled:
 	case attempt.Status == http.StatusGone:
-		disabled.DisabledReason = "The URL responded with 410 Gone."
-	case delivery.Status == DeliveryFailed && !hook.FailingSince.After(delivery.Attempts[0].At):
-		disabled.DisabledReason = fmt.Sprintf("Every attempt since %s has failed; in the last one, %s.", hook.FailingSince.Format(time.RFC3339), attempt.problem())
-	default:
-		return nil
+		w.Enabled, w.DisabledReason = false, "The URL responded with 410 Gone."
+	case delivery.Status == DeliveryFailed && !w.FailingSince.After(delivery.Attempts[0].At):
+		w.Enabled = false
+		w.DisabledReason = fmt.Sprintf("Every attempt since %s has failed; in the last one, %s.", w.FailingSince.Format(time.RFC3339), attempt.problem())
 	}
-	disabled.Enabled = false
-	_, err := s.changeWebhook(tx, hook, disabled)
-	return err
 }

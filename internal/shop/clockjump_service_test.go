@@ -85,7 +85,7 @@ func newJumpingShop(t *testing.T) *jumpingShop {
 func (j *jumpingShop) fanOut(t *testing.T) {
 	t.Helper()
 	must(j.LastEvent(t.Context()))(t) // assigns positions to the events
-	must(j.FanOut(t.Context(), must(j.Webhook(t.Context(), 1))(t), 0))(t)
+	fanOutAll(t, j.NewFanOut())
 }
 
 func (j *jumpingShop) allEvents(t *testing.T) []shop.Event {
@@ -147,7 +147,7 @@ func (j *jumpingShop) wantDeliveries(t *testing.T) {
 	t.Helper()
 	claim := func(when string) []shop.Claim {
 		t.Helper()
-		claims := must(j.ClaimDeliveries(t.Context(), 1, 100))(t)
+		claims := must(j.ClaimDeliveries(t.Context(), unlimited))(t)
 		equal(t, "the messages that are due "+when, len(claims), 5)
 		return claims
 	}
@@ -156,7 +156,8 @@ func (j *jumpingShop) wantDeliveries(t *testing.T) {
 	runAllJobs(t, j.Service)
 	for _, c := range claim("after the end of the claims") {
 		attempt := shop.Attempt{At: j.Clock.Now(), Error: "the connection was refused"}
-		equal(t, "the outcome", must(j.FinishAttempt(t.Context(), c, attempt, 0))(t), shop.OutcomeRetry)
+		outcomes := must(j.FinishAttempts(t.Context(), shop.AttemptResult{Claim: c, Attempt: attempt}))(t)
+		equal(t, "the outcome", outcomes[0], shop.OutcomeRetry)
 	}
 	j.Clock.Forward(-year)
 	runAllJobs(t, j.Service)

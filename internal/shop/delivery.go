@@ -26,7 +26,7 @@ type Delivery struct {
 	Attempts      []Attempt      `json:"attempts"`
 	CreatedAt     time.Time      `json:"createdAt"`
 	NextAttemptAt time.Time      `json:"nextAttemptAt,omitzero"`
-	Body          []byte         `json:"-"`
+	Body          []byte         `json:"-"` // the message; only DueDeliveries reads it
 	ClaimedUntil  time.Time      `json:"-"` // until this time, only the node that claimed the delivery may send it
 }
 
@@ -97,21 +97,15 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery,
 		if _, err := existingWebhook(tx, webhookID); err != nil {
 			return Delivery{}, err
 		}
-		old, found, err := tx.Delivery(webhookID, id)
-		if err != nil {
-			return Delivery{}, err
-		}
-		if !found {
-			return Delivery{}, Errorf(NotFound, "This webhook has no delivery with the id %d; list its deliveries to find an existing one.", id)
-		}
 		now, err := tx.Now()
 		if err != nil {
 			return Delivery{}, err
 		}
-		return tx.InsertDelivery(Delivery{
-			WebhookID: webhookID, MessageID: old.MessageID, EventID: old.EventID, EventType: old.EventType,
-			Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: old.Body,
-		})
+		again, found, err := tx.RepeatDelivery(webhookID, id, now)
+		if err == nil && !found {
+			err = Errorf(NotFound, "This webhook has no delivery with the id %d; list its deliveries to find an existing one.", id)
+		}
+		return again, err
 	})
 }
 
@@ -128,29 +122,51 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 
 // DeliveryReader contains the methods of ReadTx that read deliveries.
 type DeliveryReader interface {
-	// Delivery returns the webhook's delivery with the given id and whether it exists.
-	Delivery(webhookID, id int64) (Delivery, bool, error)
 	// Deliveries returns at most list.Limit deliveries to a webhook, sorted by descending id.
 	Deliveries(list DeliveryList) ([]Delivery, error)
-	// DueDeliveries returns at most limit deliveries to a webhook that are due for their next attempt and
-	// that no node has claimed. The delivery that has been due for the longest time comes first.
-	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
+	// DeliveriesByID returns the deliveries with the given ids that exist, in no particular order.
+	DeliveriesByID(ids []int64) ([]Delivery, error)
+	// DueWebhooks returns the webhooks with deliveries that are due for their next attempt and that no node has
+	// claimed. The webhook with the delivery that has been due for the longest time comes first. The time that
+	// DueWebhooks takes does not depend on the number of webhooks without scheduled deliveries.
+	DueWebhooks(now time.Time) ([]DueWebhook, error)
+}
+
+// DueWebhook is a webhook to which a delivery is due.
+type DueWebhook struct {
+	ID      int64
+	Failing bool // every recent attempt has failed
 }
 
 // DeliveryBookkeeping contains the methods of Bookkeeping that change deliveries.
 type DeliveryBookkeeping interface {
-	// InsertDelivery stores a delivery under a new id and returns the stored delivery. It ignores the ID
-	// field of its argument. The new id is larger than every id assigned before.
+	// TakeFanOutTurn reports whether this transaction may create deliveries for events. At most one transaction at a
+	// time may, until it ends.
+	TakeFanOutTurn() (bool, error)
+	// InsertDeliveries stores a message once and a delivery of it to each of the webhooks that exist. The deliveries
+	// are due at the given time.
+	InsertDeliveries(message Message, webhookIDs []int64, at time.Time) error
+	// InsertDelivery stores a delivery with a message of its own under a new id and returns the stored delivery. It
+	// ignores the ID field of its argument. The new id is larger than every id assigned before.
 	InsertDelivery(Delivery) (Delivery, error)
-	// UpdateDelivery stores the status, the attempts, the claim and the time of the next attempt of a
-	// delivery.
-	UpdateDelivery(Delivery) error
+	// RepeatDelivery stores a new delivery of the same message, which is due at the given time. It returns the new
+	// delivery and whether the webhook has a delivery with the given id.
+	RepeatDelivery(webhookID, id int64, at time.Time) (Delivery, bool, error)
+	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that are due and that no node has
+	// claimed. The delivery that has been due for the longest time comes first. It locks the deliveries and leaves
+	// out those that another transaction has locked.
+	DueDeliveries(webhookIDs []int64, now time.Time, limit int) ([]Delivery, error)
+	// ClaimDeliveries stores the claim on deliveries.
+	ClaimDeliveries(ids []int64, until time.Time) error
+	// UpdateDeliveries stores the status, the attempts, the claim and the time of the next attempt of each delivery.
+	UpdateDeliveries(...Delivery) error
 	// ParkDeliveries postpones all scheduled deliveries to a webhook until ResumeDeliveries is called.
 	ParkDeliveries(webhookID int64) error
 	// ResumeDeliveries schedules all parked deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
-	// RemoveDeliveries removes some of the oldest deliveries created before the given time and reports
-	// whether there may be more to remove. If a delivery's creation time is after now, a wrong clock
-	// wrote it. Such a delivery is treated as if it were as old as the delivery that follows it.
+	// RemoveDeliveries removes some of the oldest deliveries created before the given time, and the messages
+	// that no other delivery has. It reports whether there may be more to remove. If a delivery's creation time
+	// is after now, a wrong clock wrote it. Such a delivery is treated as if it were as old as the delivery that
+	// follows it.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

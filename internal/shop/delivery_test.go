@@ -198,7 +198,7 @@ func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 		time.Sleep(shop.ClaimDuration - time.Microsecond)
 		h.claim(0)
 		time.Sleep(time.Microsecond)
-		second := must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1))(h.t)
+		second := must(h.ClaimDeliveries(h.t.Context(), shop.ClaimLimits{Total: 1, PerWebhook: 1}))(h.t)
 		if len(second) != 1 || second[0].ID != slow[0].ID {
 			h.t.Fatalf("claimed %+v, want only %d", second, slow[0].ID)
 		}

@@ -2,106 +2,189 @@ package shop
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"time"
 )
 
-// FanOut turns the events that a webhook subscribes to into deliveries, starting after the given position. It
-// returns the position to continue from. Callers repeat the call until the position no longer changes.
-// Several nodes may call FanOut for the same webhook at the same time. Each event still becomes only one
-// delivery, because the position stored with the webhook decides which events are new.
-func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (position int64, err error) {
-	after = max(after, hook.Position)
-	events, reached, err := s.EventsAfter(ctx, hook.events(), after)
-	if err != nil && AsError(err).Code == EventsExpired {
-		return s.ResumePosition(ctx, after) // events that were removed can no longer be delivered
-	}
-	if err != nil || len(events) == 0 {
-		return reached, err // the position is not stored, to avoid a write for events that the webhook does not want
-	}
-	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
-		position = after
-		stored, found, err := tx.Webhook(hook.ID)
-		if err != nil || !found || !stored.Enabled || !slices.Equal(stored.Types, hook.Types) {
-			return err // the webhook has changed, so these events may not be the ones that it wants
+// FanOut turns events into deliveries, for all webhooks at once. It remembers how far it has come, so that events
+// that no webhook wants cost no transaction. Several nodes may fan out at the same time. Each event still becomes
+// only one delivery to a webhook, because the position stored with the webhook decides which events are new. A
+// FanOut must not be used concurrently.
+type FanOut struct {
+	service  *Service
+	position int64                   // the position in the feed of all webhooks that are not behind
+	webhooks map[int64]*Subscription // the enabled webhooks, with positions that may be ahead of the stored ones
+}
+
+// NewFanOut returns a FanOut that continues from the stored positions.
+func (s *Service) NewFanOut() *FanOut { return &FanOut{service: s} }
+
+// HasWebhooks reports whether the last Step found enabled webhooks.
+func (f *FanOut) HasWebhooks() bool { return len(f.webhooks) > 0 }
+
+// Step creates deliveries for the next events. created is the number of deliveries, and more reports whether
+// further events may be waiting. Webhooks that are far behind, such as one that was enabled again, do not delay
+// the others.
+func (f *FanOut) Step(ctx context.Context) (created int, more bool, err error) {
+	if !f.HasWebhooks() {
+		if err := f.start(ctx); err != nil || !f.HasWebhooks() {
+			return 0, false, err
 		}
-		position = reached
-		if stored.Position >= reached {
-			return nil
+	}
+	created, more, err = f.follow(ctx)
+	if err != nil {
+		return created, false, err
+	}
+	late, moreLate, err := f.catchUp(ctx)
+	return created + late, more || moreLate, err
+}
+
+// start reads the webhooks. Those with positions before the last event are behind.
+func (f *FanOut) start(ctx context.Context) error {
+	stored, err := read(ctx, f.service, func(tx ReadTx) (stored []Subscription, err error) {
+		if f.position, err = tx.LastEvent(); err != nil {
+			return nil, err
+		}
+		return tx.Subscriptions()
+	})
+	f.update(stored)
+	return err
+}
+
+// update replaces the webhooks by the stored ones. It keeps a remembered position only if the webhook has the same
+// types, because skipped events may match other types.
+func (f *FanOut) update(stored []Subscription) {
+	known := f.webhooks
+	f.webhooks = make(map[int64]*Subscription, len(stored))
+	for _, sub := range stored {
+		if old := known[sub.WebhookID]; old != nil && slices.Equal(old.Types, sub.Types) {
+			sub.Position = max(sub.Position, old.Position)
+		}
+		f.webhooks[sub.WebhookID] = &sub
+	}
+}
+
+// follow handles the newest events for the webhooks that are not behind.
+func (f *FanOut) follow(ctx context.Context) (created int, more bool, err error) {
+	before := f.position
+	events, reached, err := f.service.EventsAfter(ctx, EventFilter{}, before)
+	if err != nil {
+		more, err = f.skipExpired(ctx, before, err)
+		return 0, more, err
+	}
+	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) { // it may be about a webhook
+		stored, err := read(ctx, f.service, ReadTx.Subscriptions)
+		if err != nil {
+			return 0, false, err
+		}
+		f.update(stored)
+	}
+	following := f.selectWebhooks(func(s *Subscription) bool { return s.Position >= before })
+	created, reached, err = f.enqueue(ctx, following, events, reached, before)
+	f.position = max(before, reached)
+	return created, f.position > before, err
+}
+
+// catchUp handles the next events for webhooks that are behind. A webhook that is slightly behind does not wait for
+// those that are far behind.
+func (f *FanOut) catchUp(ctx context.Context) (created int, more bool, err error) {
+	late := f.selectWebhooks(func(s *Subscription) bool { return s.Position < f.position })
+	if near := slices.DeleteFunc(slices.Clone(late), func(s *Subscription) bool { return s.Position < f.position-maxStoredLag }); len(near) > 0 {
+		late = near
+	}
+	if len(late) == 0 {
+		return 0, false, nil
+	}
+	before := late[0].Position
+	for _, sub := range late {
+		before = min(before, sub.Position)
+	}
+	events, reached, err := f.service.EventsAfter(ctx, wantedBy(late), before)
+	if err != nil {
+		more, err = f.skipExpired(ctx, before, err)
+		return 0, more, err
+	}
+	created, reached, err = f.enqueue(ctx, late, events, reached, before)
+	return created, reached > before, err
+}
+
+func (f *FanOut) selectWebhooks(include func(*Subscription) bool) (selected []*Subscription) {
+	for _, id := range slices.Sorted(maps.Keys(f.webhooks)) {
+		if sub := f.webhooks[id]; include(sub) {
+			selected = append(selected, sub)
+		}
+	}
+	return selected
+}
+
+// skipExpired moves everything that is at or after a position to the first position from which events can be read,
+// because removed events can no longer be delivered. It returns any other error.
+func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (more bool, _ error) {
+	if AsError(err).Code != EventsExpired {
+		return false, err
+	}
+	resume, err := f.service.ResumePosition(ctx, position)
+	if err != nil {
+		return false, err
+	}
+	f.position = max(f.position, resume)
+	for _, sub := range f.webhooks {
+		sub.Position = max(sub.Position, resume)
+	}
+	return resume > position, nil
+}
+
+// enqueue creates deliveries to the given webhooks for events up to the position reached. It returns the position
+// that it has reached itself, which is earlier if there are too many deliveries for one transaction, and before if
+// another node is fanning out.
+func (f *FanOut) enqueue(ctx context.Context, to []*Subscription, events []Event, reached, before int64) (created int, _ int64, err error) {
+	planned, reached := plan(to, events, reached)
+	if len(planned) > 0 {
+		done := false
+		created, done, err = f.write(ctx, to, events, reached)
+		if err != nil || !done {
+			return 0, before, err
+		}
+	}
+	for _, sub := range to {
+		if current := f.webhooks[sub.WebhookID]; current != nil && slices.Equal(current.Types, sub.Types) {
+			current.Position = max(current.Position, reached)
+		}
+	}
+	return created, reached, nil
+}
+
+// write creates the deliveries and stores the positions, in one transaction. done is false if another node is
+// fanning out.
+func (f *FanOut) write(ctx context.Context, to []*Subscription, events []Event, reached int64) (created int, done bool, err error) {
+	var stored []Subscription
+	err = f.service.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+		created = 0
+		if done, err = tx.TakeFanOutTurn(); err != nil || !done {
+			return err
+		}
+		if stored, err = tx.Subscriptions(); err != nil {
+			return err
 		}
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		for _, event := range events {
-			if event.position <= stored.Position {
-				continue // another node has already turned this event into a delivery
-			}
-			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
+		valid, advance := reconcile(to, stored, reached)
+		planned, _ := plan(valid, events, reached)
+		for _, p := range planned {
+			if err := tx.InsertDeliveries(newMessage(p.event), p.webhooks, now); err != nil {
 				return err
 			}
+			created += len(p.webhooks)
+			advance = append(advance, p.webhooks...)
 		}
-		return tx.SetWebhookPosition(hook.ID, reached)
+		slices.Sort(advance)
+		return tx.AdvanceWebhooks(slices.Compact(advance), reached)
 	})
-	if err != nil {
-		return after, err
+	if err != nil || !done {
+		return 0, false, err
 	}
-	return position, nil
-}
-
-func enqueueDelivery(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
-	_, err := tx.InsertDelivery(Delivery{
-		WebhookID: webhookID, MessageID: "evt_" + event.ID, EventID: event.ID, EventType: event.Type,
-		Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: encode(event),
-	})
-	return err
-}
-
-// enqueueBacklog turns all existing events that the webhook wants into deliveries. It runs before the
-// webhook's types change, because existing events must be selected by the old types and later events by the
-// new types.
-func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
-	last, err := tx.LastEvent()
-	if err != nil {
-		return err
-	}
-	for position, more := hook.Position, true; more; {
-		page, err := s.events(tx, hook.events(), PageRequest{Limit: feedPage, After: &position})
-		if err != nil {
-			return err
-		}
-		for _, event := range page.Items {
-			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
-				return err
-			}
-		}
-		if more = page.More; more {
-			position = page.Next(Event.Position)
-		}
-	}
-	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
-}
-
-// savePosition stores the position just before the first event that the webhook wants and that has not become
-// a delivery yet. It runs before the webhook is disabled. When the webhook is enabled again, it continues
-// from that position, whatever its types are by then.
-func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
-	position, err := tx.LastEvent()
-	if err != nil {
-		return err
-	}
-	for after, more := hook.Position, true; more; {
-		next, err := s.events(tx, hook.events(), PageRequest{Limit: 1, After: &after})
-		if err != nil {
-			return err
-		}
-		if len(next.Items) > 0 {
-			position = next.Items[0].position - 1
-			break
-		}
-		if more = next.More; more {
-			after = next.Next(Event.Position)
-		}
-	}
-	return tx.SetWebhookPosition(hook.ID, max(position, hook.Position))
+	f.update(stored)
+	return created, true, nil
 }

@@ -116,6 +116,9 @@ type SettingsBookkeeping interface {
 	// Maintain does some of the store's internal maintenance and reports whether there may be more to do. cutoff
 	// returns the time before which internal rows are older than the given age.
 	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
+	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
+	// seconds, so that the rows that a frozen node has locked do not stay locked.
+	EndWhenIdle() error
 	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
 	// them back into the allowed range.
 	ClampFutureTimes(now time.Time, lead MaxLead) error

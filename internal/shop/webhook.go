@@ -232,9 +232,13 @@ type WebhookReader interface {
 	Webhook(id int64) (Webhook, bool, error)
 	// Webhooks returns at most page.Limit webhooks, sorted by descending id.
 	Webhooks(page PageRequest) ([]Webhook, error)
-	// WebhookSecrets returns the secrets used to sign a webhook's messages at the given time, newest
+	// WebhooksByID returns the webhooks with the given ids that exist, in no particular order.
+	WebhooksByID(ids []int64) ([]Webhook, error)
+	// Subscriptions returns what the enabled webhooks want, sorted by ascending id.
+	Subscriptions() ([]Subscription, error)
+	// WebhookSecrets returns, for each webhook, the secrets used to sign messages at the given time, newest
 	// first.
-	WebhookSecrets(id int64, now time.Time) ([]string, error)
+	WebhookSecrets(ids []int64, now time.Time) (map[int64][]string, error)
 }
 
 // WebhookMutations contains the methods of Mutations that change webhooks.
@@ -244,7 +248,7 @@ type WebhookMutations interface {
 	InsertWebhook(Webhook) (Webhook, error)
 	// UpdateWebhook stores all fields of a webhook except its position.
 	UpdateWebhook(before, after Webhook) error
-	// DeleteWebhook removes a webhook and its secrets. The webhook's deliveries are kept until
+	// DeleteWebhook removes a webhook and its secrets. The webhook's deliveries are parked, and kept until
 	// RemoveDeliveries removes them.
 	DeleteWebhook(Webhook) error
 }
@@ -252,8 +256,9 @@ type WebhookMutations interface {
 // WebhookBookkeeping contains the methods of Bookkeeping that change the internal state of webhooks. A new
 // secret needs no event of its own, because the event for the change to the webhook already reports it.
 type WebhookBookkeeping interface {
-	// SetWebhookPosition stores the position up to which events have become deliveries to the webhook.
-	SetWebhookPosition(id, position int64) error
+	// AdvanceWebhooks stores the position up to which events have become deliveries to the webhooks. A later
+	// position is kept.
+	AdvanceWebhooks(ids []int64, position int64) error
 	// SetWebhookFailing stores the time since which every attempt has failed, or the zero time if the
 	// last attempt succeeded.
 	SetWebhookFailing(id int64, since time.Time) error

@@ -18,6 +18,7 @@ type webhookHarness struct {
 	*shoptest.Shop
 	t    *testing.T
 	hook shop.IssuedWebhook
+	node *shop.FanOut // the memory of a node that runs all the time
 }
 
 // withWebhook runs a test with a webhook that subscribes to pet.created.
@@ -53,10 +54,25 @@ func (h *webhookHarness) addPets(animals int) {
 // fanOut turns all new events that the webhook subscribes to into deliveries.
 func (h *webhookHarness) fanOut() {
 	h.t.Helper()
-	for before, reached := int64(-2), int64(-1); reached != before; {
-		before, reached = reached, must(h.FanOut(h.t.Context(), h.current(), reached))(h.t)
+	if h.node == nil {
+		h.node = h.NewFanOut()
 	}
+	fanOutAll(h.t, h.node)
 }
+
+// fanOutAll turns all new events into deliveries and returns the number of deliveries.
+func fanOutAll(t *testing.T, f *shop.FanOut) (created int) {
+	t.Helper()
+	for more := true; more; {
+		n, again, err := f.Step(t.Context())
+		check(t, err)
+		created, more = created+n, again
+	}
+	return created
+}
+
+// unlimited lets ClaimDeliveries claim as many deliveries as one test needs.
+var unlimited = shop.ClaimLimits{Total: 1000, Failing: 1000, PerWebhook: 100}
 
 func (h *webhookHarness) current() shop.Webhook {
 	h.t.Helper()
@@ -66,7 +82,7 @@ func (h *webhookHarness) current() shop.Webhook {
 // claim claims all deliveries that are due and checks how many there are.
 func (h *webhookHarness) claim(want int) []shop.Claim {
 	h.t.Helper()
-	claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
+	claims, err := h.ClaimDeliveries(h.t.Context(), unlimited)
 	if err != nil || len(claims) != want {
 		h.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
 	}
@@ -81,7 +97,8 @@ func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Du
 	if status == 0 {
 		attempt.Error = "the connection was refused"
 	}
-	equal(h.t, "the outcome", must(h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter))(h.t), want)
+	result := shop.AttemptResult{Claim: claim, Attempt: attempt, RetryAfter: retryAfter}
+	equal(h.t, "the outcome", must(h.FinishAttempts(h.t.Context(), result))(h.t)[0], want)
 	for _, delivery := range h.deliveries() {
 		if delivery.ID == claim.ID {
 			return delivery
@@ -97,16 +114,21 @@ func (h *webhookHarness) deliveries() []shop.Delivery {
 	return must(h.ListDeliveries(h.t.Context(), list))(h.t).Items
 }
 
+// accepted is the result of an attempt that the receiver accepted.
+func accepted(claim shop.Claim) shop.AttemptResult {
+	return shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 200}}
+}
+
 // sendAll sends all messages that are due and checks that they are as many different ones as expected.
 func (h *webhookHarness) sendAll(want int) {
 	h.t.Helper()
 	sent := map[string]bool{}
 	for more := true; more; {
 		more = false
-		for _, claim := range must(h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100))(h.t) {
+		for _, claim := range must(h.ClaimDeliveries(h.t.Context(), unlimited))(h.t) {
 			equal(h.t, claim.MessageID+" was sent before", sent[claim.MessageID], false)
 			sent[claim.MessageID], more = true, true
-			must(h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0))(h.t)
+			must(h.FinishAttempts(h.t.Context(), accepted(claim)))(h.t)
 		}
 	}
 	equal(h.t, "messages that were sent", len(sent), want)
@@ -180,12 +202,10 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 		}
 		rename("dogs") // the old types do not include this event
 		h.addPets(1)
-		stale := h.current()
 		h.setTypes(shop.CategoryUpdated)
 		equal(h.t, "the message from before the change", h.claim(1)[0].EventType, shop.PetCreated)
 		rename("cats")
 		h.addPets(1)
-		equal(h.t, "what a node with the old webhook reached", must(h.FanOut(h.t.Context(), stale, 0))(h.t), stale.Position)
 		h.fanOut()
 		if claim := h.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
 			h.t.Errorf("after the change, this was sent: %s", claim.Body)
@@ -229,21 +249,32 @@ func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
 	})
 }
 
-// A node that does not know yet that a webhook was disabled, or that another node was faster, skips and repeats no event.
+// A node that has not noticed yet that a webhook was changed, or that another node was faster, skips and repeats no event.
 func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
+		stale := h.NewFanOut()
+		step := func(want int) {
+			h.t.Helper()
+			equal(h.t, "the deliveries that the node created", fanOutAll(h.t, stale), want)
+		}
+		step(0)
 		h.addAndFanOut(1)
-		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		stale := h.current()
+		step(0) // another node was faster
 		h.enable(false)
 		h.addPets(1)
-		equal(h.t, "what the node reached", must(h.FanOut(h.t.Context(), stale, 0))(h.t), stale.Position)
+		step(0)
 		h.enable(true)
-		must(h.FanOut(h.t.Context(), stale, stale.Position))(h.t)
-		h.claim(1)
+		step(1)
+		h.enable(false)
 		h.addPets(1)
-		must(h.FanOut(h.t.Context(), stale, 0))(h.t) // the first of these two events is a delivery already
-		h.claim(1)
+		h.enable(true) // before the node has noticed that the webhook was disabled
+		step(1)
+		h.setTypes(shop.CategoryUpdated)
+		must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
+		h.addPets(1)
+		step(1)
+		h.fanOut()
+		h.sendAll(4)
 	})
 }
 
@@ -289,11 +320,10 @@ func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 		h.addAndFanOut(1)
 		claim := h.claim(1)[0]
 		h.addAndFanOut(1)
-		hook := h.current()
 		check(h.t, h.DeleteWebhook(h.t.Context(), h.hook.ID, nil))
-		outcome := must(h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 500}, 0))(h.t)
-		equal(h.t, "the outcome", outcome, shop.OutcomeRetry)
-		must(h.FanOut(h.t.Context(), hook, 0))(h.t)
+		result := shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{Status: 500}}
+		equal(h.t, "the outcome", must(h.FinishAttempts(h.t.Context(), result))(h.t)[0], shop.OutcomeRetry)
+		h.addAndFanOut(1)
 		time.Sleep(24 * time.Hour)
 		h.claim(0)
 	})
@@ -312,16 +342,17 @@ func TestNodesShareDeliveries(t *testing.T) {
 				h.addPets(events)
 				return
 			}
-			for node, reached := nodes[i], int64(-1); messages.Load() < events && !t.Failed(); {
+			for node, fanOut := nodes[i], nodes[i].NewFanOut(); messages.Load() < events && !t.Failed(); {
 				must(node.LastEvent(t.Context()))(t) // this call publishes the events
-				reached = must(node.FanOut(t.Context(), h.hook.Webhook, reached))(t)
-				for _, claim := range must(node.ClaimDeliveries(t.Context(), h.hook.ID, 8))(t) {
+				_, _, err := fanOut.Step(t.Context())
+				check(t, err)
+				for _, claim := range must(node.ClaimDeliveries(t.Context(), shop.ClaimLimits{Total: 8, PerWebhook: 8}))(t) {
 					if _, again := sent.Swap(claim.MessageID, true); again {
 						t.Errorf("%s was sent twice", claim.MessageID)
 					}
 					messages.Add(1)
-					outcome := must(node.FinishAttempt(t.Context(), claim, shop.Attempt{At: time.Now(), Status: 200}, 0))(t)
-					equal(t, "the outcome", outcome, shop.OutcomeSucceeded)
+					outcomes := must(node.FinishAttempts(t.Context(), accepted(claim)))(t)
+					equal(t, "the outcome", outcomes[0], shop.OutcomeSucceeded)
 				}
 			}
 		})

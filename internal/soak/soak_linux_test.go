@@ -11,6 +11,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/workload"
 )
 
 // TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
@@ -47,10 +48,10 @@ func TestSoak(t *testing.T) {
 		// resource leaks would mistake them for a leak.
 		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
-		s.databaseFails = true
+		s.DatabaseFails = true
 		s.faults = append(s.faults, func() {
 			proxy.Cut()
-			time.Sleep(randomTime(0, 300))
+			time.Sleep(workload.RandomTime(0, 300))
 			proxy.Heal()
 			s.injected["database outage"]++
 		})
@@ -64,7 +65,7 @@ func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
 	s.nodes[0].LimitFileSize(math.MaxUint64)
-	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged)
+	s.awaitGrowth("writes to be acknowledged again", &s.Acknowledged)
 }
 
 // killOnFullDisk kills the node while its disk is full and restarts it with free disk space.
@@ -82,8 +83,8 @@ func (s *soak) exhaustDisk() {
 		s.t.Fatal(err)
 	}
 	s.nodes[0].LimitFileSize(uint64(log.Size()) + uint64(s.rng.IntN(100_000)))
-	time.Sleep(randomTime(0, 200))
+	time.Sleep(workload.RandomTime(0, 200))
 	s.nodes[0].LimitFileSize(0)
-	s.awaitGrowth("writes to be rejected", &s.unavailable)
-	s.awaitGrowth("reads to succeed", &s.reads)
+	s.awaitGrowth("writes to be rejected", &s.Unavailable)
+	s.awaitGrowth("reads to succeed", &s.Reads)
 }

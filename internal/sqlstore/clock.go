@@ -17,9 +17,9 @@ func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 		{"UPDATE kept_answers SET kept_at = $1 WHERE kept_at > $2", now, now},
 		{"UPDATE keys SET last_used_at = $1 WHERE last_used_at > $2", now, now},
 		{"UPDATE sessions SET ends_at = $1 WHERE ends_at > $2", now.Add(most.Session), now.Add(most.Session)},
-		{"UPDATE deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
-		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
-		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},
+		{"UPDATE webhook_deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
+		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
+		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},
 	} {
 		if err := t.exec(mend.statement, micros(mend.to), micros(mend.over.Add(most.Jump))); err != nil {
 			return err

@@ -11,6 +11,16 @@ type dialect struct {
 	// skipLocked is the end of a query that locks a row, or returns nothing if another transaction has locked
 	// it.
 	skipLocked string
+	// inSubquery is the condition that an expression, the first %s, is among the rows of a subquery, the second %s.
+	// PostgreSQL executes a correlated IN once for each combination of rows.
+	inSubquery string
+	// lockDeliveries is the end of the query for due deliveries, which locks the rows of x.
+	lockDeliveries string
+	// takeFanOutTurn locks the only row in fanout_turn, unless it is locked. It is empty if no lock is needed.
+	takeFanOutTurn string
+	// endWhenIdle makes the server end the transaction if the process is frozen. It is empty if no other process
+	// needs the locks.
+	endWhenIdle string
 	// lockPet is the statement that locks a pet before its order is changed, or empty if no lock is needed. Write
 	// groups on PostgreSQL lock pets before orders, too, so that a write and a group cannot deadlock.
 	lockPet string
@@ -71,6 +81,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 	}
 	return &dialect{
 		search:       sqliteSearch{},
+		inSubquery:   "%s IN (%s)",
 		now:          clockOf(clock),
 		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
 		inventory:    SQLiteInventory,
@@ -87,21 +98,25 @@ func sqliteDialect(clock func() time.Time) *dialect {
 // clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
-		search:       postgresSearch{},
-		skipLocked:   " FOR UPDATE SKIP LOCKED",
-		lockPet:      "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
-		byRow:        true,
-		now:          serverTime,
-		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory:    PostgresInventory,
-		inbox:        "event_inbox",
-		queue:        waitingRows,
-		sweeps:       map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
-		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
-		removeEvents: 10_000,
-		time:         serverMicros,
-		maintain:     maintainPostgres,
-		convertError: postgresError,
+		search:         postgresSearch{},
+		skipLocked:     " FOR UPDATE SKIP LOCKED",
+		inSubquery:     "%s = ANY (ARRAY(%s))",
+		lockDeliveries: " FOR UPDATE OF x SKIP LOCKED",
+		takeFanOutTurn: "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
+		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
+		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
+		byRow:          true,
+		now:            serverTime,
+		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
+		inventory:      PostgresInventory,
+		inbox:          "event_inbox",
+		queue:          waitingRows,
+		sweeps:         map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
+		statusIn:       "CAST(data AS json) #>> '{%s,status}'",
+		removeEvents:   10_000,
+		time:           serverMicros,
+		maintain:       maintainPostgres,
+		convertError:   postgresError,
 	}
 	if clock != nil {
 		d.now, d.time = clockOf(clock), ""

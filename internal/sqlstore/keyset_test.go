@@ -51,7 +51,7 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 	for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
 		for hook := range int64(3) {
 			list := shop.DeliveryList{WebhookID: hook, Status: status, PageRequest: page}
-			queries[fmt.Sprintf("deliveries to %d, %s", hook, status)] = newPageQuery(deliveriesQuery(d, list))
+			queries[fmt.Sprintf("webhook_deliveries to %d, %s", hook, status)] = newPageQuery(deliveriesQuery(d, list))
 		}
 	}
 	return queries
@@ -133,7 +133,7 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		`INSERT INTO events (at, type, subject, actor, data)
 			SELECT 0, CASE WHEN n < 20000 THEN 'pet.created' WHEN n < 20100 THEN 'pet.deleted' ELSE 'pet.updated' END,
 			'pets/' || n % 100, 'system', '{}' FROM generate_series(1, 30000) AS n`,
-		`INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+		`INSERT INTO webhook_deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 			SELECT CASE WHEN n < 20000 THEN 1 ELSE 2 END, 'm', 'pet.created',
 			CASE WHEN n < 10000 THEN 'failed' ELSE 'succeeded' END, '[]', 0, '{}' FROM generate_series(1, 30000) AS n`,
 		`INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors)

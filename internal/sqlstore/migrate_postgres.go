@@ -127,6 +127,11 @@ func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 	if version == len(steps) {
 		return nil // another node has run the migrations in the meantime
 	}
+	// A migration may need a table alone for a moment. A backup reads its tables for hours, and all writes would
+	// wait behind the migration.
+	if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '3s'"); err != nil {
+		return err
+	}
 	for _, step := range steps[version:] {
 		_, err := tx.Exec(ctx, step, pgx.QueryExecModeSimpleProtocol)
 		// A table that already exists was not created by another node, because this node holds the lock.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,27 +26,46 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
-// allIn returns the rows of a query for a list of ids, whose placeholders replace %s in the query. The rows are in
-// no particular order. The last id fills the places that are left over, so only three different statements have
-// to be prepared, and a list of any length needs one statement for every rowsAtOnce ids.
-func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string) (found []T, err error) {
-	for len(ids) > 0 {
+// inPaddedChunks splits a list into parts and calls fn for each part. places contains placeholders for all values in
+// the part. It is made from row, a template for one element such as ($, $). The last element fills the places that
+// are left over, so only three different statements have to be prepared, and a list of any length needs one
+// statement for every rowsAtOnce elements. The statement must have the same effect if an element is repeated.
+func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
+	for len(list) > 0 {
 		size := 1
-		for size < min(len(ids), rowsAtOnce) {
+		for size < min(len(list), rowsAtOnce) {
 			size = min(50*size, rowsAtOnce)
 		}
-		n := min(size, len(ids))
-		args := anys(ids[:n])
-		for len(args) < size {
-			args = append(args, ids[n-1])
+		n := min(size, len(list))
+		part := slices.Clone(list[:n])
+		for len(part) < size {
+			part = append(part, list[n-1])
 		}
-		some, err := all(t, scan, fmt.Sprintf(query, numbered("$"+strings.Repeat(", $", size-1))), args...)
-		if err != nil {
-			return nil, err
+		if err := fn(part, strings.Repeat(row+", ", size-1)+row); err != nil {
+			return err
 		}
-		found, ids = append(found, some...), ids[n:]
+		list = list[n:]
 	}
-	return found, nil
+	return nil
+}
+
+// allIn returns the rows of a query for a list of ids. The placeholders of the ids replace %s in the query. Each dollar
+// sign in the query stands for the next argument, and args are the arguments before the ids. The rows are in no
+// particular order.
+func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string, args ...any) (found []T, err error) {
+	err = inPaddedChunks(ids, "$", func(part []int64, places string) error {
+		some, err := all(t, scan, numbered(fmt.Sprintf(query, places)), append(slices.Clone(args), anys(part)...)...)
+		found = append(found, some...)
+		return err
+	})
+	return found, err
+}
+
+// execIn executes a statement for a list of ids. Its arguments are those of allIn.
+func execIn(t *tx, ids []int64, statement string, args ...any) error {
+	return inPaddedChunks(ids, "$", func(part []int64, places string) error {
+		return t.exec(numbered(fmt.Sprintf(statement, places)), append(slices.Clone(args), anys(part)...)...)
+	})
 }
 
 // placeholders returns a row of n placeholders without numbers, such as ($, $).

@@ -113,7 +113,7 @@ func TestMigrationDoesNotWaitForABackup(t *testing.T) {
 	steps, err := Migrations(Postgres)
 	must(t, err)
 	database := pgtest.Shared(t).NewDatabase(t)
-	must(t, migrateBy(t, t.Context(), database, steps[:6]))
+	must(t, migrateBy(t, t.Context(), database, steps[:7]))
 	backup, err := pgtest.Connect(t, database).BeginTx(t.Context(), nil)
 	must(t, err)
 	defer backup.Rollback()

@@ -17,16 +17,35 @@ func scanWebhook(scan Scanner) (shop.Webhook, error) {
 	var reason sql.Null[string]
 	var failing sql.Null[int64]
 	err := scan(&hook.ID, &hook.URL, &types, &enabled, &reason, &failing, &created, &updated, &hook.Position)
-	for name := range strings.FieldsSeq(types) {
-		hook.Types = append(hook.Types, shop.EventType(name))
-	}
+	hook.Types = eventTypesIn(types)
 	hook.Enabled, hook.DisabledReason, hook.FailingSince = enabled == 1, reason.V, fromMicros(failing.V)
 	hook.CreatedAt, hook.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return hook, err
 }
 
+// eventTypesIn returns the event types in the column types.
+func eventTypesIn(text string) (types []shop.EventType) {
+	for name := range strings.FieldsSeq(text) {
+		types = append(types, shop.EventType(name))
+	}
+	return types
+}
+
 func (t *tx) Webhook(id int64) (shop.Webhook, bool, error) {
 	return one(t, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1", id)
+}
+
+func (t *tx) WebhooksByID(ids []int64) ([]shop.Webhook, error) {
+	return allIn(t, ids, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id IN (%s)")
+}
+
+func (t *tx) Subscriptions() ([]shop.Subscription, error) {
+	return all(t, func(scan Scanner) (sub shop.Subscription, err error) {
+		var types string
+		err = scan(&sub.WebhookID, &types, &sub.Position)
+		sub.Types = eventTypesIn(types)
+		return sub, err
+	}, "SELECT id, types, position FROM webhooks WHERE enabled = 1 ORDER BY id")
 }
 
 func (t *tx) Webhooks(w shop.PageRequest) ([]shop.Webhook, error) {
@@ -52,8 +71,8 @@ func (t *tx) UpdateWebhook(_, after shop.Webhook) error {
 		micros(after.UpdatedAt), after.ID)
 }
 
-func (t *tx) SetWebhookPosition(id, position int64) error {
-	return t.exec("UPDATE webhooks SET position = $1 WHERE id = $2", position, id)
+func (t *tx) AdvanceWebhooks(ids []int64, position int64) error {
+	return execIn(t, ids, "UPDATE webhooks SET position = $ WHERE position < $ AND id IN (%s)", position, position)
 }
 
 func (t *tx) SetWebhookFailing(id int64, since time.Time) error {
@@ -61,16 +80,31 @@ func (t *tx) SetWebhookFailing(id int64, since time.Time) error {
 }
 
 func (t *tx) DeleteWebhook(hook shop.Webhook) error {
+	if err := t.ParkDeliveries(hook.ID); err != nil {
+		return err
+	}
 	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1", hook.ID); err != nil {
 		return err
 	}
 	return t.exec("DELETE FROM webhooks WHERE id = $1", hook.ID)
 }
 
-func (t *tx) WebhookSecrets(id int64, now time.Time) ([]string, error) {
-	return all(t, scanValue[string], `
-		SELECT secret FROM webhook_secrets WHERE webhook_id = $1 AND (ends_at IS NULL OR ends_at > $2)
-		ORDER BY created_at DESC, secret`, id, micros(now))
+func (t *tx) WebhookSecrets(ids []int64, now time.Time) (map[int64][]string, error) {
+	type secret struct {
+		webhookID int64
+		text      string
+	}
+	found, err := allIn(t, ids, func(scan Scanner) (s secret, err error) {
+		err = scan(&s.webhookID, &s.text)
+		return s, err
+	}, `
+		SELECT webhook_id, secret FROM webhook_secrets WHERE (ends_at IS NULL OR ends_at > $) AND webhook_id IN (%s)
+		ORDER BY created_at DESC, secret`, micros(now))
+	secrets := make(map[int64][]string, len(ids))
+	for _, s := range found {
+		secrets[s.webhookID] = append(secrets[s.webhookID], s.text)
+	}
+	return secrets, err
 }
 
 func (t *tx) InsertWebhookSecret(id int64, secret string, now time.Time) error {

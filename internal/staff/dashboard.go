@@ -20,10 +20,6 @@ type dashboardPage struct {
 	Holds      *shop.OrderPage // nil if the user lacks the scope orders:read
 }
 
-// chart holds three parallel lists with one element per day: the Unix time and the numbers of arrivals and
-// sales.
-type chart struct{ Times, Arrivals, Sales []int64 }
-
 func (p *Pages) dashboard(x *exchange) error {
 	var page dashboardPage
 	if x.May(shop.PetsRead) {
@@ -68,10 +64,6 @@ func (x *exchange) loadPetStats(page *dashboardPage) (err error) {
 	if page.Days, err = x.Service.DailyStats(ctx); err != nil {
 		return err
 	}
-	for _, day := range page.Days {
-		page.Chart.Times = append(page.Chart.Times, day.Day.Unix())
-		page.Chart.Arrivals = append(page.Chart.Arrivals, day.Arrivals)
-		page.Chart.Sales = append(page.Chart.Sales, day.Sales)
-	}
+	page.Chart = newChart(page.Days)
 	return nil
 }

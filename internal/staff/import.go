@@ -49,7 +49,7 @@ type importPreview struct {
 }
 
 func (p *Pages) importPage(x *exchange) error {
-	return x.show(http.StatusOK, "import", "Import and export", importPage{})
+	return x.show(http.StatusOK, "import", "Files", importPage{})
 }
 
 // importPets shows a preview of a file. If the form says that exactly this file was already previewed,
@@ -125,7 +125,7 @@ func (x *exchange) showImport(page importPage, err error) error {
 	if x.partial() {
 		return x.showFragment("import-result", page)
 	}
-	return x.show(status, "import", "Import and export", page)
+	return x.show(status, "import", "Files", page)
 }
 
 // readFile reads the uploaded file and the other fields in the form.

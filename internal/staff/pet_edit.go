@@ -11,19 +11,26 @@ import (
 // petForm is the template data for the form that adds or edits an animal. It holds the values as the user
 // entered them.
 type petForm struct {
-	ID         int64
-	Name       string
-	Category   string
-	Status     string
-	Original   shop.Pet // the animal's values when the form was shown
-	Problem    string
-	Conflict   *shop.PetView // the animal's current values if someone else has changed them, else nil
-	Categories categoryOptions
+	ID          int64
+	Name        string
+	Category    string   // the id of the selected category, or newCategory
+	NewCategory string   // the name of the new category
+	Status      string   // the selected status, or noStatus
+	Original    shop.Pet // the animal's values when the form was shown
+	Problem     string
+	Conflict    *shop.PetView // the animal's current values if someone else has changed them, else nil
+	Categories  categoryOptions
 }
+
+// These values of the form stand for a category that does not exist yet, and for an animal without a status.
+const newCategory, noStatus = "new", "none"
 
 // readPetForm reads an animal's values from the form fields.
 func (x *exchange) readPetForm() petForm {
-	return petForm{Name: strings.TrimSpace(x.field("name")), Category: strings.TrimSpace(x.field("category")), Status: x.field("status")}
+	return petForm{
+		Name: strings.TrimSpace(x.field("name")), Category: strings.TrimSpace(x.field("category")),
+		NewCategory: strings.TrimSpace(x.field("new-category")), Status: x.field("status"),
+	}
 }
 
 // categoryID parses the selected category's id. It fails with validation_failed if no category is selected.
@@ -53,12 +60,16 @@ func userMessage(err error) string {
 
 func (p *Pages) addPet(x *exchange) error {
 	form := x.readPetForm()
-	id, err := form.categoryID()
+	id, err := x.ensureCategory(form)
 	if err == nil {
+		status := shop.Status(form.Status)
+		if status == noStatus {
+			status = ""
+		}
 		var pet shop.Pet
-		pet, err = p.Service.CreatePet(x.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
+		pet, err = p.Service.CreatePet(x.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: status})
 		if err == nil {
-			return x.showAddedPet(pet, form)
+			return x.showAddedPet(pet, form.Status)
 		}
 	}
 	if form.Problem = userMessage(err); form.Problem == "" {
@@ -73,13 +84,39 @@ func (p *Pages) addPet(x *exchange) error {
 	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
+// ensureCategory returns the id of the selected category. If the user has entered the name of a new category,
+// it creates that category, unless one with this name exists. It checks the name of the animal first, so that a
+// mistake there does not leave an empty category behind.
+func (x *exchange) ensureCategory(form petForm) (int64, error) {
+	if form.Category != newCategory {
+		return form.categoryID()
+	}
+	if reason := shop.TextProblem(form.Name); reason != "" {
+		return 0, shop.Errorf(shop.ValidationFailed, "Name %s.", reason)
+	}
+	if form.NewCategory == "" {
+		return 0, shop.Errorf(shop.ValidationFailed, "Enter a name for the new category.")
+	}
+	existing, err := x.categoryOptions()
+	if err != nil {
+		return 0, err
+	}
+	for _, category := range existing.Options {
+		if shop.Fold(category.Name) == shop.Fold(form.NewCategory) {
+			return category.ID, nil
+		}
+	}
+	created, err := x.Service.CreateCategory(x.context(), form.NewCategory)
+	return created.ID, err
+}
+
 // showAddedPet responds after an animal was added. The form keeps the category and status, so that the user
 // can quickly add a similar animal.
-func (x *exchange) showAddedPet(pet shop.Pet, form petForm) (err error) {
+func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 	if !x.partial() {
 		return x.redirect("/staff/pets")
 	}
-	next := petForm{Category: form.Category, Status: form.Status}
+	next := petForm{Category: strconv.FormatInt(pet.CategoryID, 10), Status: status}
 	if next.Categories, err = x.categoryOptions(); err != nil {
 		return err
 	}

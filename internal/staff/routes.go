@@ -27,6 +27,8 @@ func routes() []route {
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},
 		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).staticFile},
+		{"GET", "/staff/manifest.json", "manifest", anyone, (*Pages).manifest},
+		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},

@@ -4,6 +4,7 @@ package staff
 
 import (
 	"context"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -41,6 +42,7 @@ type Pages struct {
 	guarded   http.Handler // the mux behind the cross-origin check
 	templates *templates
 	files     *files
+	icons     map[string]template.HTML
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
 	slots     chan struct{} // a semaphore that limits requests in progress
@@ -86,6 +88,9 @@ func New(c Config) (*Pages, error) {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"page", "status"}),
 	}
+	if p.icons, err = newIcons(p.staticURL("icons.svg")); err != nil {
+		return nil, err
+	}
 	if p.templates, err = newTemplates(p); err != nil {
 		return nil, err
 	}
@@ -115,7 +120,7 @@ func (p *Pages) Collectors() []prometheus.Collector { return []prometheus.Collec
 func (p *Pages) Stopping() { p.stop() }
 
 // contentPolicy allows pages to load only files from this service. It forbids inline scripts and styles.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // ServeHTTP sets the security headers and handles one request.

@@ -20,7 +20,7 @@ type files struct {
 
 func newFiles() (*files, error) {
 	f := &files{map[string]string{}, map[string]*web.StaticFile{}}
-	types := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	types := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png"}
 	err := fs.WalkDir(static, "static", func(name string, entry fs.DirEntry, err error) error {
 		contentType := types[path.Ext(name)]
 		if err != nil || entry.IsDir() || contentType == "" {
@@ -37,6 +37,9 @@ func newFiles() (*files, error) {
 	})
 	return f, err
 }
+
+// staticURL returns the path of a script, style sheet or image.
+func (p *Pages) staticURL(name string) string { return p.At("/staff/static/" + p.files.paths[name]) }
 
 // staticFile serves a script, style sheet or image. Browsers may cache it forever, because a file with other
 // content has another path.

@@ -2,7 +2,6 @@ package staff
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -70,6 +69,8 @@ func (t *templates) fragment(w io.Writer, name string, v *view) error {
 type view struct {
 	Title     string
 	Page      string
+	Path      string // the path and query of the page without the public prefix
+	Theme     string // the theme that the user has chosen, or "" to follow the system
 	Staging   bool
 	KeyName   string // empty if nobody is signed in
 	LiveFrom  int64  // the position in the event feed before the page was rendered
@@ -86,25 +87,13 @@ func (v view) With(data any) *view {
 	return &v
 }
 
-// AriaCurrent returns the aria-current value for a link to a section. It is "page" on the section's own page,
-// "true" on a page below that section, and "" elsewhere.
-func (v *view) AriaCurrent(section string) string {
-	switch {
-	case v.Page == section:
-		return "page"
-	case v.section == section:
-		return "true"
-	}
-	return ""
-}
-
 // May reports whether the user's key grants a scope.
 func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
 func (x *exchange) view(title string, data any) *view {
 	view := &view{
 		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
-		RequestID: x.id, principal: x.principal,
+		RequestID: x.id, Path: x.r.URL.RequestURI(), Theme: x.theme(), principal: x.principal,
 	}
 	if rest, ok := strings.CutPrefix(x.r.URL.Path, "/staff/"); ok {
 		view.section, _, _ = strings.Cut(rest, "/")
@@ -118,15 +107,22 @@ func (x *exchange) view(title string, data any) *view {
 // templateFuncs returns the functions that templates can call.
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"url":           func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
-		"static":        func(name string) string { return p.At("/staff/static/" + p.files.paths[name]) },
+		"url":    func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
+		"static": p.staticURL,
+		"icon": func(name string) (template.HTML, error) {
+			if icon, ok := p.icons[name]; ok {
+				return icon, nil
+			}
+			return "", fmt.Errorf("there is no icon %q", name)
+		},
+		"initial":       initial,
+		"themes":        func() []theme { return themes },
 		"formatTime":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 		"rfc3339":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":  categoryName,
 		"number":        formatNumber,
 		"count":         count,
-		"json":          func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
 		"dict":          dict,
 		"scopes":        shop.Scopes,
 		"eventTypes":    shop.EventTypes,

@@ -10,9 +10,11 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)`)
+var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER|VIEW) (\w+)`)
 
-// checkServerSchema compares the tables, columns, indexes and triggers on the server with the ones that the
+var renamedByMigrations = regexp.MustCompile(`(?m)^ALTER TABLE (\w+) RENAME TO (\w+)`)
+
+// checkServerSchema compares the tables, columns, views, indexes and triggers on the server with the ones that the
 // migrations create. It also reports constraints that were never validated and indexes whose build failed, because rows
 // may violate them.
 func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
@@ -22,6 +24,10 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	}
 	want := map[string]string{}
 	for _, step := range steps[:c.Version] {
+		for _, renamed := range renamedByMigrations.FindAllStringSubmatch(step, -1) {
+			delete(want, "table "+renamed[1])
+			want["table "+renamed[2]] = ""
+		}
 		for _, created := range createdByMigrations.FindAllStringSubmatch(step, -1) {
 			want[strings.ToLower(created[1])+" "+created[2]] = ""
 		}
@@ -36,8 +42,8 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	}
 	got := map[string]string{}
 	err = c.Each(ctx, `
-		SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'index ' END || relname, '' FROM pg_class
-		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'i')
+		SELECT CASE relkind WHEN 'r' THEN 'table ' WHEN 'v' THEN 'view ' ELSE 'index ' END || relname, '' FROM pg_class
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'v', 'i')
 		UNION ALL
 		SELECT 'trigger ' || tgname, '' FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
 		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND NOT tgisinternal AND tgenabled <> 'D'

@@ -135,20 +135,27 @@ func firstProblem(problems shop.Problems) string {
 	return ""
 }
 
+// checkDeliveries checks the attempts and the message of each delivery.
 func (c *checker) checkDeliveries(ctx context.Context) error {
 	few := limitedFindings{checker: c}
-	return c.Each(ctx, "SELECT id, attempts, body FROM deliveries ORDER BY id", func(scan sqlstore.Scanner) error {
+	const query = "SELECT d.id, d.attempts, d.body, b.body FROM webhook_deliveries d" +
+		" LEFT JOIN message_bodies b ON d.body = '' AND b.message_id = d.message_id ORDER BY d.id"
+	return c.Each(ctx, query, func(scan sqlstore.Scanner) error {
 		var id int64
 		var attempts, body string
-		if err := scan(&id, &attempts, &body); err != nil {
+		var shared sql.NullString
+		if err := scan(&id, &attempts, &body, &shared); err != nil {
 			return err
 		}
 		var list []shop.Attempt
 		if err := json.Unmarshal([]byte(attempts), &list); err != nil {
 			few.finding("deliveries %d: its attempts cannot be read: %v", id, err)
 		}
-		if !json.Valid([]byte(body)) {
-			few.finding("deliveries %d: its body is not JSON", id)
+		switch {
+		case body == "" && !shared.Valid:
+			few.finding("deliveries %d: its message is missing", id)
+		case !json.Valid([]byte(body + shared.String)):
+			few.finding("deliveries %d: its message is not JSON", id)
 		}
 		return nil
 	})

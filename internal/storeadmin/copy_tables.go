@@ -51,10 +51,11 @@ var copiedTables = []copiedTable{
 		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
 	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
 		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
-	{name: "deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
+	{name: "webhook_deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
 		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
 		{"claimed_until", integer}}},
+	{name: "message_bodies", key: 1, columns: []copiedColumn{{"message_id", text}, {"body", text}, {"last_delivery", integer}}},
 }
 
 func (t *copiedTable) columnNames() []string {

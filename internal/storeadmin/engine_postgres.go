@@ -45,7 +45,7 @@ var postgres = engine{
 		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
-		"ANALYZE categories, pets, orders, kept_answers, events, deliveries",
+		"ANALYZE categories, pets, orders, kept_answers, events, webhook_deliveries, message_bodies",
 	}, sqlstore.CountPets...),
 
 	feed:   "(SELECT 0 AS waits, id, type, subject, data FROM events UNION ALL SELECT 1, id, type, subject, data FROM event_inbox)",

@@ -51,9 +51,10 @@ func fillShop(t *testing.T, database string) {
 	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return response }}
 	must(s.CreatePet(shop.WithIdempotency(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1}))(t)
 	noError(t, s.Store.Publish(ctx))
-	must(s.FanOut(ctx, hook.Webhook, hook.Position))(t)
-	for _, claim := range must(s.ClaimDeliveries(ctx, hook.ID, 8))(t) {
-		must(s.FinishAttempt(ctx, claim, shop.Attempt{At: time.Now(), Status: 204}, 0))(t)
+	_, _, err := s.NewFanOut().Step(ctx)
+	noError(t, err)
+	for _, claim := range must(s.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 8, PerWebhook: 8}))(t) {
+		must(s.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 204}}))(t)
 	}
 	must(s.TestWebhook(ctx, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
@@ -126,6 +127,7 @@ func fillStore(t *testing.T, database string) {
 			must(tx.InsertDelivery(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
 				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute),
 				Body: []byte("{}"), Attempts: []shop.Attempt{{At: copyNow, Status: 500, Response: "ä\x00"}}}))(t)
+			do(tx.InsertDeliveries(shop.Message{ID: "evt_2", EventID: "2", EventType: shop.PetCreated, Body: []byte(`{"ä":1}`)}, []int64{hook.ID}, copyNow))
 		}
 		return nil
 	})

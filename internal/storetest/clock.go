@@ -49,15 +49,10 @@ var clockCases = []testCase{
 				session("far", now.Add(time.Hour+far)), tx.SetKeyLastUsed(key.ID, now.Add(far)))
 		})
 		write(t, store, func(tx shop.WriteTx) error { return tx.ClampFutureTimes(now, lead) })
-		read(t, store, func(tx shop.ReadTx) error {
-			due, err := tx.DueDeliveries(hook.ID, now, 10)
-			var ids []int64
-			for _, d := range due {
-				ids = append(ids, d.ID-due[0].ID)
-			}
-			if len(ids) != 3 || ids[1] != 4 || ids[2] != 5 {
-				t.Errorf("the deliveries %v are due, want 0, 4 and 5", ids)
-			}
+		if ids := dueDeliveries(t, store, now, 10, hook.ID); len(ids) != 3 || ids[1] != ids[0]+4 || ids[2] != ids[0]+5 {
+			t.Errorf("the deliveries %v are due, want the indexes 0, 4 and 5", ids)
+		}
+		read(t, store, func(tx shop.ReadTx) (err error) {
 			for name, want := range map[string]time.Duration{"near": near, "far": 0} {
 				record, _, recordErr := tx.IdempotencyRecord(7, name)
 				session, _, sessionErr := tx.Session(shop.HashSecret(name))

@@ -21,23 +21,57 @@ func addDelivery(t *testing.T, store shop.Store, d shop.Delivery) (added shop.De
 	return added
 }
 
+// wantDelivery checks a stored delivery, except for its message.
 func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	t.Helper()
-	wantFound(t, store, &want, func(tx shop.ReadTx) (shop.Delivery, bool, error) { return tx.Delivery(want.WebhookID, want.ID) },
-		cmpopts.EquateEmpty())
+	read(t, store, func(tx shop.ReadTx) error {
+		got, err := tx.DeliveriesByID([]int64{want.ID})
+		if diff := cmp.Diff([]shop.Delivery{want}, got, cmpopts.EquateEmpty(), withoutMessage); diff != "" {
+			t.Errorf("delivery %d (-want +got)\n%s", want.ID, diff)
+		}
+		return err
+	})
 }
 
-// dueDeliveries returns the ids of a webhook's deliveries that are due at the given time.
-func dueDeliveries(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit int) (ids []int64) {
+var withoutMessage = cmpopts.IgnoreFields(shop.Delivery{}, "Body")
+
+// dueDeliveries returns the ids of the webhooks' deliveries that are due at the given time.
+func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webhookIDs ...int64) (ids []int64) {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) error {
-		deliveries, err := tx.DueDeliveries(webhookID, at, limit)
+	write(t, store, func(tx shop.WriteTx) error {
+		ids = nil
+		deliveries, err := tx.DueDeliveries(webhookIDs, at, limit)
 		for _, d := range deliveries {
 			ids = append(ids, d.ID)
 		}
 		return err
 	})
 	return ids
+}
+
+// dueWebhooks returns the webhooks with deliveries that are due at the given time.
+func dueWebhooks(t *testing.T, store shop.Store, at time.Time) (due []shop.DueWebhook) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) (err error) {
+		due, err = tx.DueWebhooks(at)
+		return err
+	})
+	return due
+}
+
+// messagesOf returns the bodies of the messages that are due, by webhook.
+func messagesOf(t *testing.T, store shop.Store, at time.Time, webhookIDs ...int64) map[int64]string {
+	t.Helper()
+	bodies := map[int64]string{}
+	write(t, store, func(tx shop.WriteTx) error {
+		clear(bodies)
+		deliveries, err := tx.DueDeliveries(webhookIDs, at, 10)
+		for _, d := range deliveries {
+			bodies[d.WebhookID] += string(d.Body)
+		}
+		return err
+	})
+	return bodies
 }
 
 var deliveryCases = []testCase{
@@ -53,9 +87,8 @@ var deliveryCases = []testCase{
 			wantDelivery(t, store, d)
 			d.Status, d.NextAttemptAt, d.ClaimedUntil = shop.DeliverySucceeded, now.Add(time.Hour), now.Add(2*time.Hour)
 			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Response: "ok \x00 <ä>\u2028"})
-			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDelivery(d) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDeliveries(d) })
 			wantDelivery(t, store, d)
-			wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Delivery, bool, error) { return tx.Delivery(8, d.ID) })
 		}
 	}},
 
@@ -76,7 +109,7 @@ var deliveryCases = []testCase{
 				list := shop.DeliveryList{WebhookID: 1, Status: status, PageRequest: shop.PageRequest{Limit: 3, After: from}}
 				read(t, store, func(tx shop.ReadTx) error {
 					got, err := tx.Deliveries(list)
-					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
+					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty(), withoutMessage); diff != "" {
 						t.Errorf("%+v (-want +got)\n%s", list, diff)
 					}
 					return err
@@ -85,10 +118,109 @@ var deliveryCases = []testCase{
 		}
 	}},
 
+	{name: "several deliveries are updated at once", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		for _, n := range []int{1, 3, 120, 700} { // with every size of statement
+			var deliveries []shop.Delivery
+			for i := range n {
+				deliveries = append(deliveries, addDelivery(t, store, shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,
+					Status: shop.DeliveryPending, CreatedAt: now, NextAttemptAt: now.Add(time.Duration(i)), Body: []byte("{}")}))
+			}
+			untouched := addDelivery(t, store, deliveries[0])
+			for i := range deliveries {
+				deliveries[i].NextAttemptAt, deliveries[i].ClaimedUntil = now.Add(time.Duration(i)*time.Second), now.Add(time.Hour)
+				deliveries[i].Attempts = []shop.Attempt{{At: now, Status: 200 + i}}
+			}
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDeliveries(deliveries...) })
+			for _, d := range append(deliveries, untouched) {
+				wantDelivery(t, store, d)
+			}
+		}
+	}},
+
+	{name: "a message to several webhooks is stored once", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		var ids []int64
+		for range 3 {
+			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID)
+		}
+		enqueue := func(message, body string, webhookIDs ...int64) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				return tx.InsertDeliveries(shop.Message{ID: message, EventID: "1", EventType: shop.PetCreated, Body: []byte(body)}, webhookIDs, now)
+			})
+		}
+		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last one does not exist
+		enqueue("evt_1", `{"changed":true}`, ids[2])                      // the stored message counts
+		enqueue("evt_2", `{}`, ids[0])
+		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
+		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {
+			t.Errorf("the messages: %s", diff)
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			deliveries, err := tx.Deliveries(shop.DeliveryList{WebhookID: ids[1], PageRequest: shop.PageRequest{Limit: 10}})
+			if len(deliveries) != 1 {
+				t.Fatalf("%+v", deliveries)
+			}
+			stored := shop.Delivery{ID: deliveries[0].ID, WebhookID: ids[1], MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
+				Status: shop.DeliveryPending, CreatedAt: now, NextAttemptAt: now}
+			if diff := cmp.Diff(stored, deliveries[0], cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the delivery: %s", diff)
+			}
+			return err
+		})
+	}},
+
+	{name: "a message is kept until its last delivery is removed", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
+		own := addDelivery(t, store, shop.Delivery{WebhookID: hook, MessageID: "test_1", EventType: "webhook.test", Status: shop.DeliveryPending,
+			CreatedAt: now, NextAttemptAt: now, Body: []byte("own")})
+		var repeated []shop.Delivery
+		write(t, store, func(tx shop.WriteTx) error {
+			repeated = nil
+			message := shop.Message{ID: "evt_1", EventID: "1", EventType: shop.PetCreated, Body: []byte("shared")}
+			if err := tx.InsertDeliveries(message, []int64{hook}, now); err != nil {
+				return err
+			}
+			for _, id := range []int64{own.ID, own.ID + 1} {
+				again, found, err := tx.RepeatDelivery(hook, id, now.Add(time.Hour))
+				if err != nil || !found || again.Status != shop.DeliveryPending || !again.CreatedAt.Equal(now.Add(time.Hour)) {
+					return fmt.Errorf("%d was repeated as %+v: %v, %w", id, again, found, err)
+				}
+				repeated = append(repeated, again)
+			}
+			for _, missing := range [][2]int64{{hook, own.ID + 1000}, {hook + 1, own.ID}} {
+				if again, found, err := tx.RepeatDelivery(missing[0], missing[1], now); err != nil || found {
+					return fmt.Errorf("%v was repeated as %+v: %w", missing, again, err)
+				}
+			}
+			_, err := tx.RemoveDeliveries(now.Add(time.Minute), now.Add(2*time.Hour))
+			return err
+		})
+		if got := messagesOf(t, store, now.Add(time.Hour), hook); got[hook] != "ownshared" {
+			t.Errorf("the messages are %v", got)
+		}
+		write(t, store, func(tx shop.WriteTx) error {
+			_, err := tx.RemoveDeliveries(now.Add(3*time.Hour), now.Add(3*time.Hour))
+			return err
+		})
+		for _, d := range repeated {
+			read(t, store, func(tx shop.ReadTx) error {
+				left, err := tx.DeliveriesByID([]int64{d.ID})
+				if len(left) > 0 {
+					t.Errorf("%+v is left", left)
+				}
+				return err
+			})
+		}
+	}},
+
 	{name: "a delivery is due when its time has come and no claim is active", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
+		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
 		addDue := func(next, claimed time.Duration) int64 {
-			d := shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
+			d := shop.Delivery{WebhookID: hook, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
 			if next != 0 {
 				d.NextAttemptAt = now.Add(next)
 			}
@@ -108,16 +240,60 @@ var deliveryCases = []testCase{
 			{time.Second - time.Microsecond, nil}, {time.Second, []int64{first}}, {2 * time.Second, []int64{first, second}},
 			{time.Minute - time.Microsecond, []int64{first, second}}, {time.Minute, []int64{first, claimed, second}},
 		} {
-			if diff := cmp.Diff(c.want, dueDeliveries(t, store, 1, now.Add(c.at), 10)); diff != "" {
+			if diff := cmp.Diff(c.want, dueDeliveries(t, store, now.Add(c.at), 10, hook)); diff != "" {
 				t.Errorf("after %v: %s", c.at, diff)
 			}
+			if due := dueWebhooks(t, store, now.Add(c.at)); len(due) != min(1, len(c.want)) {
+				t.Errorf("after %v, these webhooks are due: %v", c.at, due)
+			}
 		}
-		if got := dueDeliveries(t, store, 1, now.Add(time.Hour), 2); len(got) != 2 {
+		write(t, store, func(tx shop.WriteTx) error { return tx.ClaimDeliveries([]int64{first, second}, now.Add(2*time.Hour)) })
+		if diff := cmp.Diff([]int64{claimed}, dueDeliveries(t, store, now.Add(time.Hour), 2, hook)); diff != "" {
+			t.Errorf("after a claim: %s", diff)
+		}
+		if got := dueDeliveries(t, store, now.Add(2*time.Hour), 2, hook); len(got) != 2 {
 			t.Errorf("%d deliveries are due, want 2", len(got))
 		}
-		if got := dueDeliveries(t, store, 2, now.Add(time.Hour), 2); len(got) != 0 {
-			t.Errorf("%d deliveries to another webhook are due", len(got))
+	}},
+
+	{name: "each webhook has a share of the due deliveries", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		var ids []int64
+		wanted := map[int64]int{}
+		for i := range 60 {
+			hook := shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}
+			if i%2 == 1 {
+				hook.FailingSince = now
+			}
+			id := addWebhook(t, store, hook).ID
+			ids = append(ids, id)
+			for n := range i % 5 {
+				addDelivery(t, store, shop.Delivery{WebhookID: id, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
+					CreatedAt: now, NextAttemptAt: now.Add(time.Duration(n-i) * time.Second), Body: []byte("{}")})
+				wanted[id] = min(3, n+1)
+			}
 		}
+		// A webhook that was removed by version 1.0 has scheduled deliveries but is not due.
+		addDelivery(t, store, shop.Delivery{WebhookID: ids[59] + 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
+			CreatedAt: now, NextAttemptAt: now.Add(-time.Hour), Body: []byte("{}")})
+		due := dueWebhooks(t, store, now)
+		if len(due) != 48 || due[0] != (shop.DueWebhook{ID: ids[59], Failing: true}) || due[1] != (shop.DueWebhook{ID: ids[58]}) {
+			t.Errorf("%d webhooks are due: %v", len(due), due)
+		}
+		write(t, store, func(tx shop.WriteTx) error {
+			deliveries, err := tx.DueDeliveries(ids, now, 3)
+			got := map[int64]int{}
+			for i, d := range deliveries {
+				got[d.WebhookID]++
+				if i > 0 && d.NextAttemptAt.Before(deliveries[i-1].NextAttemptAt) {
+					t.Errorf("%+v comes after %+v", d, deliveries[i-1])
+				}
+			}
+			if diff := cmp.Diff(wanted, got); diff != "" {
+				t.Errorf("the number of due deliveries by webhook: %s", diff)
+			}
+			return err
+		})
 	}},
 
 	{name: "parked deliveries are not due until they are resumed", run: func(t *testing.T, store shop.Store) {

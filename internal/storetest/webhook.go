@@ -28,8 +28,8 @@ func wantWebhook(t *testing.T, store shop.Store, want shop.Webhook) {
 func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, want ...string) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
-		got, err := tx.WebhookSecrets(id, at)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		got, err := tx.WebhookSecrets([]int64{id}, at)
+		if diff := cmp.Diff(want, got[id], cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("the secrets at %v: %s", at, diff)
 		}
 		return err
@@ -51,9 +51,10 @@ var webhookCases = []testCase{
 				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), Position: hook.Position}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateWebhook(hook, changed) })
 			wantWebhook(t, store, changed)
-			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookPosition(hook.ID, 99) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhooks([]int64{hook.ID}, hook.Position+99) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhooks([]int64{hook.ID}, 98) })
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, now) })
-			changed.Position, changed.FailingSince = 99, now
+			changed.Position, changed.FailingSince = hook.Position+99, now
 			wantWebhook(t, store, changed)
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Time{}) })
 			changed.FailingSince = time.Time{}
@@ -71,6 +72,27 @@ var webhookCases = []testCase{
 			hooks, err := tx.Webhooks(shop.PageRequest{Limit: 2, After: &ids[3]})
 			if len(hooks) != 2 || hooks[0].ID != ids[2] || hooks[1].ID != ids[1] {
 				t.Errorf("%+v", hooks)
+			}
+			return err
+		})
+	}},
+
+	{name: "enabled webhooks have subscriptions", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		var want []shop.Subscription
+		for i := range 5 {
+			hook := shop.Webhook{URL: "http://x", Enabled: i%2 == 0, CreatedAt: now, UpdatedAt: now, Position: int64(i)}
+			if i == 2 {
+				hook.Types = []shop.EventType{shop.PetCreated, shop.OrderExpired}
+			}
+			if hook = addWebhook(t, store, hook); hook.Enabled {
+				want = append(want, shop.Subscription{WebhookID: hook.ID, Types: hook.Types, Position: hook.Position})
+			}
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			got, err := tx.Subscriptions()
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the subscriptions: %s", diff)
 			}
 			return err
 		})
@@ -104,7 +126,11 @@ var webhookCases = []testCase{
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })
+		waiting := addDelivery(t, store, shop.Delivery{WebhookID: hook.ID, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
+			CreatedAt: now, NextAttemptAt: now, Body: []byte("{}")})
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteWebhook(hook) })
+		waiting.NextAttemptAt = time.Time{}
+		wantDelivery(t, store, waiting)
 		wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Webhook, bool, error) { return tx.Webhook(hook.ID) })
 		wantWebhookSecrets(t, store, hook.ID, now)
 		if next := addWebhook(t, store, hook); next.ID <= hook.ID {

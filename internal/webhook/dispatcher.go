@@ -13,9 +13,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// pollInterval is how often the dispatcher lists the webhooks. It is also how often each worker looks for due
-// deliveries if no new event wakes it earlier.
-const pollInterval = 500 * time.Millisecond
+const (
+	// pollInterval is how often the dispatcher looks for due deliveries if nothing wakes it earlier.
+	pollInterval = 500 * time.Millisecond
+	// batchDelay is how long the dispatcher waits for more events after the first one, so that a burst of events
+	// costs only one write.
+	batchDelay = 20 * time.Millisecond
+)
 
 // Config holds the settings for a Dispatcher.
 type Config struct {
@@ -29,17 +33,21 @@ type Config struct {
 	Report func(error)
 }
 
-// Dispatcher runs one worker per webhook, so that a slow receiver does not delay other webhooks. Any number
-// of nodes may run a dispatcher on the same store, because each node sends only the deliveries that it has
-// claimed.
+// Dispatcher sends the deliveries of all webhooks. Its work depends on the number of deliveries that are due, not on
+// the number of webhooks. Limits for the attempts in flight ensure that a slow receiver does not delay other
+// webhooks. Any number of nodes may run a dispatcher on the same store, because each node sends only the deliveries
+// that it has claimed.
 type Dispatcher struct {
 	service *shop.Service
 	sender  *sender
 	metrics *metrics
 	report  func(error)
+	slots   *slots
+	results chan result
+	due     chan struct{} // receives a value when deliveries may be due that could not be started before
 }
 
-// New returns a dispatcher. Call Run to start it.
+// New returns a dispatcher. Call Run to start it, once.
 func New(c Config) *Dispatcher {
 	check := requirePublic
 	if c.AllowPrivate {
@@ -47,7 +55,9 @@ func New(c Config) *Dispatcher {
 	}
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
-	return &Dispatcher{c.Service, sender, newMetrics(), c.Report}
+	return &Dispatcher{
+		c.Service, sender, newMetrics(), c.Report, newSlots(), make(chan result, maxInFlight), make(chan struct{}, 1),
+	}
 }
 
 // Collectors returns the Prometheus metrics about deliveries.
@@ -59,63 +69,73 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	workers := map[int64]*worker{}
+	running.Go(func() { d.fanOut(ctx) })
+	running.Go(func() { d.recordResults(context.WithoutCancel(ctx)) })
+	d.deliver(ctx)
+	close(d.results)
+}
+
+// fanOut turns events into deliveries until the context ends.
+func (d *Dispatcher) fanOut(ctx context.Context) {
+	fanOut := d.service.NewFanOut()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hooks, err := d.listWebhooks(context.WithoutCancel(ctx))
+		var news <-chan struct{}
+		if fanOut.HasWebhooks() { // otherwise the feed would read all events for nobody
+			news = d.service.EventSignal() // obtained before Step, so that no event is missed
+		}
+		created, more, err := fanOut.Step(context.WithoutCancel(ctx))
+		if created > 0 {
+			d.wake()
+		}
 		if err != nil {
 			d.report(err)
-		} else {
-			d.updateWorkers(ctx, workers, hooks, &running)
+		} else if more {
+			continue
 		}
 		select {
+		case <-news:
+			pause(ctx, batchDelay)
 		case <-ticker.C:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// listWebhooks returns all webhooks. It includes disabled webhooks, because a test message may have been
-// requested for one.
-func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err error) {
-	window := shop.PageRequest{Limit: 100}
-	for {
-		page, err := d.service.ListWebhooks(ctx, window)
+// deliver starts attempts until the context ends, and then waits until all attempts have ended.
+func (d *Dispatcher) deliver(ctx context.Context) {
+	var attempts sync.WaitGroup
+	defer attempts.Wait()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		started, err := d.startDue(context.WithoutCancel(ctx), &attempts)
 		if err != nil {
-			return nil, err
+			d.report(err)
+		} else if started > 0 {
+			continue // more deliveries may be due
 		}
-		all = append(all, page.Items...)
-		if !page.More {
-			return all, nil
+		select {
+		case <-d.due:
+		case <-ticker.C:
+		case <-ctx.Done():
 		}
-		window.After = &page.Items[len(page.Items)-1].ID
 	}
 }
 
-// updateWorkers starts a worker for each new webhook and stops the workers for deleted webhooks. It passes
-// the current version of every other webhook to its worker.
-func (d *Dispatcher) updateWorkers(ctx context.Context, workers map[int64]*worker, hooks []shop.Webhook, running *sync.WaitGroup) {
-	current := map[int64]bool{}
-	for _, hook := range hooks {
-		current[hook.ID] = true
-		if w := workers[hook.ID]; w != nil {
-			w.hook.Store(&hook)
-			continue
-		}
-		w := newWorker(d, hook)
-		workers[hook.ID] = w
-		working, stop := context.WithCancel(ctx)
-		w.stop = stop
-		running.Go(func() {
-			defer stop()
-			w.run(working)
-		})
+// wake makes deliver look for due deliveries.
+func (d *Dispatcher) wake() {
+	select {
+	case d.due <- struct{}{}:
+	default: // it will look anyway
 	}
-	for id, w := range workers {
-		if !current[id] {
-			w.stop()
-			delete(workers, id)
-		}
+}
+
+// pause waits for the given time or until the context ends.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
 	}
 }

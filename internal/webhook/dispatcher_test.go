@@ -33,12 +33,13 @@ func must[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
-// fixture is a shop on a real SQLite store.
+// fixture is a shop on a real store.
 type fixture struct {
 	*shoptest.Shop
 	t *testing.T
 }
 
+// newFixture returns a fixture with a SQLite store.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	return &fixture{shoptest.Open(t, shoptest.Options{}), t}
@@ -95,6 +96,23 @@ func (r *receiver) wantMessages(t *testing.T, want int) {
 	}
 }
 
+// counters returns the values of the dispatcher's metrics, by outcome or name.
+func counters(t *testing.T, d *Dispatcher) map[string]float64 {
+	t.Helper()
+	registry, counted := prometheus.NewRegistry(), map[string]float64{}
+	registry.MustRegister(d.Collectors()...)
+	for _, family := range must(registry.Gather())(t) {
+		for _, metric := range family.GetMetric() {
+			name := strings.TrimPrefix(family.GetName(), "animalstore_webhook_")
+			for _, label := range metric.GetLabel() {
+				name = label.GetValue()
+			}
+			counted[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+		}
+	}
+	return counted
+}
+
 // Receivers that are unreachable, hang or fail do not delay deliveries to other receivers.
 func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
@@ -131,17 +149,7 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	}
 	close(release)
 	stop()
-	registry, counted := prometheus.NewRegistry(), map[string]float64{}
-	registry.MustRegister(d.Collectors()...)
-	for _, family := range must(registry.Gather())(t) {
-		for _, metric := range family.GetMetric() {
-			name := strings.TrimPrefix(family.GetName(), "animalstore_webhook_")
-			for _, label := range metric.GetLabel() {
-				name = label.GetValue()
-			}
-			counted[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
-		}
-	}
+	counted := counters(t, d)
 	running, known := counted["attempts_in_flight"]
 	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || running != 0 || !known {
 		t.Errorf("unexpected metrics: %v", counted)
@@ -159,8 +167,8 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	})
 	hook := o.subscribe(slow.URL)
 	_, stop := o.dispatch(true)
-	o.createPets(3 * maxInFlight)
-	for range maxInFlight {
+	o.createPets(3 * maxPerWebhook)
+	for range maxPerWebhook {
 		<-arrived
 	}
 	stopped := make(chan struct{})
@@ -172,19 +180,19 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	}
 	close(release)
 	<-stopped
-	slow.wantMessages(t, maxInFlight)
+	slow.wantMessages(t, maxPerWebhook)
 	for _, delivery := range o.deliveries(hook, "") {
 		succeeded := delivery.Status == shop.DeliverySucceeded
 		if !delivery.ClaimedUntil.IsZero() || succeeded != (len(delivery.Attempts) == 1) {
 			t.Errorf("%+v", delivery)
 		}
 	}
-	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxInFlight {
-		t.Errorf("%d deliveries succeeded, want %d", n, maxInFlight)
+	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxPerWebhook {
+		t.Errorf("%d deliveries succeeded, want %d", n, maxPerWebhook)
 	}
 	o.dispatch(true) // a restarted or different node continues
-	o.awaitSucceeded(hook, 3*maxInFlight)
-	slow.wantMessages(t, 3*maxInFlight)
+	o.awaitSucceeded(hook, 3*maxPerWebhook)
+	slow.wantMessages(t, 3*maxPerWebhook)
 }
 
 // A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
@@ -236,46 +244,29 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	server.wantNoConnection(t)
 }
 
-// worker returns a receiver, a webhook for it and a worker that has not been started.
-func (o *fixture) worker(report func(error)) (*receiver, shop.Webhook, *worker) {
-	server := newReceiver(o.t, nil)
-	hook := o.subscribe(server.URL)
-	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: report})
-	o.t.Cleanup(d.sender.close)
-	return server, hook, newWorker(d, hook)
-}
-
-// A worker may skip an event because it has not yet seen the webhook's new event types. When it sees the new
-// types, it goes back and delivers the event.
-func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
-	t.Parallel()
-	o := newFixture(t)
-	server, hook, c := o.worker(func(err error) { t.Error(err) })
-	types := []shop.EventType{shop.CategoryCreated}
-	changed := must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil))(t)
-	must(o.CreateCategory(t.Context(), "dogs"))(t)
-	for _, known := range []shop.Webhook{hook, changed} {
-		must(c.poll(t.Context(), known))(t)
-		c.sending.Wait()
-	}
-	server.wantMessages(t, 1)
-}
-
 // An attempt that could outlast its claim is not started. The result of an attempt is lost if it cannot be
 // recorded before the claim ends.
 func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
+	server := newReceiver(t, nil)
 	var reported []error
-	server, hook, c := o.worker(func(err error) { reported = append(reported, err) })
-	c.attempt(t.Context(), message(server.URL), time.Now().Add(-startWithin-time.Second))
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { reported = append(reported, err) }})
+	defer d.sender.close()
+	claim := message(server.URL)
+	d.slots.take(claim)
+	d.attempt(t.Context(), claim, time.Now().Add(-startWithin-time.Second))
 	server.wantNoConnection(t)
-	o.Store.Close()
-	outcome := c.recordAttempt(t.Context(), message(server.URL), shop.Attempt{Status: 200}, 0, time.Now().Add(-time.Second))
-	if outcome != shop.OutcomeLost || len(reported) != 1 {
-		t.Errorf("the outcome is %s, reported: %q", outcome, reported)
+	if free := d.slots.free(); free.Total != maxInFlight || len(free.InFlight) > 0 {
+		t.Errorf("the slot was not released: %+v", free)
 	}
-	if _, err := c.poll(t.Context(), hook); err == nil {
-		t.Error("poll succeeded on a closed store")
+	o.Store.Close()
+	lost := shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{Status: 200}}
+	d.record(t.Context(), []result{{lost, time.Now().Add(-time.Second)}, {lost, time.Now().Add(-time.Second)}})
+	if n := counters(t, d)["lost"]; n != 2 || len(reported) != 1 {
+		t.Errorf("%v results were lost, reported: %q", n, reported)
+	}
+	if _, err := d.startDue(t.Context(), new(sync.WaitGroup)); err == nil {
+		t.Error("deliveries were claimed in a closed store")
 	}
 }

@@ -37,6 +37,8 @@ func newMetrics() *metrics {
 	return m
 }
 
+func (m *metrics) count(outcome shop.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
+
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.outcomes, m.duration, m.inFlight}
 }

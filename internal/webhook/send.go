@@ -62,8 +62,8 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    attemptTimeout,
 			MaxResponseHeaderBytes: maxResponseHeader,
-			MaxIdleConnsPerHost:    maxInFlight,
-			MaxIdleConns:           1000,
+			MaxIdleConnsPerHost:    maxPerWebhook,
+			MaxIdleConns:           maxInFlight,
 			IdleConnTimeout:        time.Minute,
 			DisableCompression:     true, // the delivery log stores an excerpt of the body, which must be readable
 			ForceAttemptHTTP2:      true,

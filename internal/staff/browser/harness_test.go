@@ -102,7 +102,7 @@ func (s *testShop) signIn(width int, key string) *user {
 	}))
 	p.open("/")
 	p.fill(`[name="key"]`, key+kb.Enter)
-	p.waitVisible(".account")
+	p.waitVisible("body.app main")
 	return p
 }
 
@@ -141,6 +141,13 @@ func (p *user) click(selector string) {
 		element.click();
 		return true;
 	})()`, selector)
+}
+
+// choose opens the menu in a row and clicks an item of the menu.
+func (p *user) choose(row, item string) {
+	p.t.Helper()
+	p.click(row + " .menu > summary")
+	p.click(item)
 }
 
 // fill replaces the text in a form field.

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,37 +14,130 @@ import (
 	"animalstore/internal/shop"
 )
 
-// TestScreenshots takes the screenshots for the documentation. Run it with `make screenshots`.
+var (
+	screenshots = flag.String("screenshots", "", "directory for the screenshots in the documentation")
+	gallery     = flag.String("gallery", "", "directory for screenshots of every page")
+)
+
+// TestScreenshots takes the screenshots for the documentation and, for looking at, of every page. Run it with
+// `make screenshots`.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.fillDemo()
-	folder := t.TempDir()
-	if *screenshots != "" {
-		folder = *screenshots
+	p := s.signIn(desktop, s.adminKey("Anna"))
+	animal := fmt.Sprint("/staff/pets/", s.mostOrderedPet())
+	folder := *screenshots
+	if folder == "" {
+		folder = t.TempDir()
 	}
-	anna, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.Admin}})
+	p.look(desktop, "light")
+	p.take(folder, "staff", "/staff/pets", ".pets .name")
+	p.take(folder, "staff-today", "/", ".chart svg")
+	p.take(folder, "staff-animal", animal, ".history li")
+	p.look(390, "dark")
+	p.take(folder, "staff-phone", "/staff/pets", ".pets .name")
+	if *gallery != "" {
+		p.takeGallery(animal)
+	}
+}
+
+// adminKey creates a key for a person who may do everything.
+func (s *testShop) adminKey(name string) string {
+	s.t.Helper()
+	key, err := s.CreateKey(s.t.Context(), shop.NewKey{Name: name, Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	take := func(p *user, name, path, ready string) {
-		p.open(path, ready)
-		var picture []byte
-		p.Run(chromedp.CaptureScreenshot(&picture))
-		if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if len(picture) < 5000 {
-			t.Errorf("the screenshot %s is nearly empty", name)
+	return key.Secret
+}
+
+// takeGallery takes a screenshot of every page for a desktop, a tablet and a phone, in light and in dark colours.
+func (p *user) takeGallery(animal string) {
+	p.t.Helper()
+	hook, err := p.shop.CreateWebhook(p.t.Context(), shop.NewWebhook{URL: "https://accounts.example.com/animalstore"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.shop.TestWebhook(p.t.Context(), hook.ID); err != nil {
+		p.t.Fatal(err)
+	}
+	p.shop.adminKey("Till")
+	empty := newShop(p.t, shop.Staging)
+	newcomer := empty.signIn(desktop, empty.adminKey("Ben"))
+	guest := p.shop.signIn(desktop, p.shop.adminKey("Guest"))
+	guest.click(".account > summary")
+	guest.click(`.account [action="/staff/sign-out"] button`)
+	guest.waitVisible(".sign-in")
+	for _, width := range []int{1440, 1024, 390} {
+		for _, theme := range []string{"light", "dark"} {
+			take := func(p *user, name, path string, clicks ...string) {
+				p.look(width, theme)
+				p.take(*gallery, fmt.Sprintf("%s-%d-%s", name, width, theme), path, "main", clicks...)
+			}
+			take(p, "today", "/")
+			take(p, "animals", "/staff/pets")
+			take(p, "animals-add", "/staff/pets", ".panel > summary")
+			take(p, "animals-menu", "/staff/pets", ".pets tbody:last-of-type tr:nth-child(3) .menu > summary")
+			take(p, "animals-edit", "/staff/pets", ".pets tbody:last-of-type tr:nth-child(3) .menu > summary", ".menu[open] [id$=-edit]")
+			take(p, "animals-none", "/staff/pets?name=zzz")
+			take(p, "animal", animal)
+			take(p, "animal-available", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()))
+			take(p, "edit", animal+"/edit")
+			take(p, "remove", "/staff/pets/"+fmt.Sprint(p.shop.availablePet())+"/delete")
+			take(p, "orders", "/staff/orders")
+			take(p, "categories", "/staff/categories")
+			take(p, "files", "/staff/import")
+			take(p, "webhooks", "/staff/webhooks")
+			take(p, "webhook", fmt.Sprint("/staff/webhooks/", hook.ID))
+			take(p, "keys", "/staff/keys")
+			take(p, "keys-add", "/staff/keys", ".panel > summary")
+			take(p, "keys-revoke", "/staff/keys", "#key-2 .menu > summary", "[popovertarget=revoke-2]")
+			take(p, "not-found", "/staff/nowhere")
+			p.ConsoleErrors() // the browser logs that the page was not found
+			take(newcomer, "empty-today", "/")
+			take(newcomer, "empty-animals", "/staff/pets")
+			take(newcomer, "empty-orders", "/staff/orders")
+			take(guest, "sign-in", "/staff/sign-in?next=%2Fstaff%2Fpets")
+			menu := ".account > summary"
+			if width < 700 {
+				menu = ".tabbar .menu > summary"
+			}
+			take(p, "account", "/", menu)
 		}
 	}
-	p := s.signIn(desktop, anna.Secret)
-	take(p, "staff", "/staff/pets", ".pets .name")
-	take(p, "staff-today", "/", ".chart canvas")
-	take(p, "staff-animal", fmt.Sprint("/staff/pets/", s.mostOrderedPet()), ".history li")
-	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
-	p.Run(emulation.SetDeviceMetricsOverride(phone, 740, 2, true))
-	take(p, "staff-phone", "/staff/pets", ".pets .name")
+}
+
+// look sets the width of the page and the preferred colours.
+func (p *user) look(width int, theme string) {
+	p.t.Helper()
+	height, mobile, scale := int64(900), width < 700, 1.0
+	if mobile {
+		height, scale = 844, 2
+	}
+	p.Run(emulation.SetDeviceMetricsOverride(int64(width), height, scale, mobile),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+}
+
+// take opens a page, clicks some elements and stores a screenshot.
+func (p *user) take(folder, name, path, ready string, clicks ...string) {
+	p.t.Helper()
+	p.open(path, ready)
+	for _, selector := range clicks {
+		p.click(selector)
+	}
+	p.waitFor(`document.readyState === "complete" && !document.querySelector("[data-busy]")`)
+	var picture []byte
+	p.Run(chromedp.CaptureScreenshot(&picture))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	if len(picture) < 5000 {
+		p.t.Errorf("the screenshot %s is nearly empty", name)
+	}
 }
 
 // mostOrderedPet returns the id of the reserved animal with the most orders.
@@ -60,4 +154,14 @@ func (s *testShop) mostOrderedPet() (id int64) {
 		}
 	}
 	return id
+}
+
+// availablePet returns the id of an animal that can be reserved.
+func (s *testShop) availablePet() int64 {
+	s.t.Helper()
+	page, err := s.ListPets(s.t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: shop.Available}, PageRequest: shop.PageRequest{Limit: 1}})
+	if err != nil || len(page.Items) == 0 {
+		s.t.Fatalf("found the animals %v, %v", page.Items, err)
+	}
+	return page.Items[0].ID
 }

@@ -1,42 +1,104 @@
-// What the pages need beyond htmx: live updates, flash messages, local times, the chart and keyboard shortcuts.
+// What the pages need beyond htmx: live updates, messages, busy and offline signs, local times, menus and keyboard shortcuts.
 "use strict";
 
 (() => {
   const body = document.body;
 
-  // Flash messages: the server sends them in the HX-Trigger header, and htmx turns that into events.
+  // Messages: the server sends them in the HX-Trigger header, and htmx turns that into events. A message is a text,
+  // or {text, undo, values} if it can be undone by posting the values to the path undo.
   const flashes = document.getElementById("flashes");
-  function flash(text, kind) {
+  function flash({ text, undo, values }, kind) {
     const message = document.createElement("p");
     message.className = kind;
-    message.textContent = text;
+    const span = document.createElement("span");
+    span.textContent = text;
+    message.append(span);
+    if (undo) {
+      const button = document.createElement("button");
+      button.textContent = "Undo";
+      button.addEventListener("click", () => {
+        message.remove();
+        htmx.ajax("POST", undo, { source: body, swap: "none", values });
+      });
+      message.append(button);
+    }
     flashes.append(message);
     while (flashes.children.length > 4) flashes.firstChild.remove();
-    setTimeout(() => message.remove(), kind === "problem" ? 15000 : 6000);
+    setTimeout(() => message.remove(), undo || kind === "problem" ? 15000 : 6000);
   }
-  body.addEventListener("flash", (event) => flash(event.detail.value, "info"));
-  body.addEventListener("problem", (event) => flash(event.detail.value, "problem"));
+  const detail = (event) => (event.detail.value === undefined ? event.detail : { text: event.detail.value });
+  body.addEventListener("flash", (event) => flash(detail(event), "info"));
+  body.addEventListener("problem", (event) => flash(detail(event), "problem"));
   // A live update may replace the element that sent a request before the response arrives. htmx then raises the
   // events of the response on the removed element, where nobody listens. So they are raised here.
   body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, elt } }) =>
     xhr.addEventListener("readystatechange", () => {
       if (xhr.readyState !== XMLHttpRequest.DONE || body.contains(elt)) return;
       const events = JSON.parse(xhr.getResponseHeader("HX-Trigger") ?? "{}");
-      for (const [name, value] of Object.entries(events)) body.dispatchEvent(new CustomEvent(name, { detail: { value } }));
+      for (const [name, value] of Object.entries(events)) {
+        body.dispatchEvent(new CustomEvent(name, { detail: typeof value === "object" ? value : { value } }));
+      }
     }));
-  body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
+  body.addEventListener("htmx:sendError", () => flash({ text: "Can’t reach the server. Nothing was changed; try again." }, "problem"));
+
+  // While the browser is offline, a banner says so.
+  const offline = document.getElementById("offline");
+  const showConnection = () => (offline.hidden = navigator.onLine);
+  for (const change of ["online", "offline"]) addEventListener(change, showConnection);
+  showConnection();
+
+  // The bar at the top shows that the server is working on the user's request, unless it responds at once.
+  let busyTimer = 0;
+  function showBusy(busy) {
+    clearTimeout(busyTimer);
+    if (busy) busyTimer = setTimeout(() => body.toggleAttribute("data-busy", true), 150);
+    else body.removeAttribute("data-busy");
+  }
+  // A form is sent once, however often its button is pressed.
+  const sending = new Set();
+  function setSending(form, is) {
+    if (is) {
+      sending.add(form);
+      form.setAttribute("aria-busy", "true");
+    } else {
+      sending.delete(form);
+      form.removeAttribute("aria-busy");
+    }
+  }
+  addEventListener("submit", (event) => {
+    if (sending.has(event.target)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
+  addEventListener("submit", (event) => {
+    if (event.defaultPrevented || event.target.method !== "post") return; // htmx sends it
+    setSending(event.target, true);
+    showBusy(true);
+  });
+  addEventListener("pageshow", () => {
+    for (const form of sending) setSending(form, false);
+    showBusy(false);
+  });
 
   // Live updates come second to what the user does. Nothing may move under the pointer: new rows wait until it rests,
   // other updates until its button is released. They also wait for the response to the user's own request: if an update
   // replaced the target of that request, htmx would drop the response.
   let pointerDown = false;
   const userRequests = new Set();
-  const userIsBusy = () => pointerDown || userRequests.size > 0;
+  const userIsBusy = () => pointerDown || userRequests.size > 0 || !!document.querySelector("main .menu[open]");
   const isLive = (cause) => cause instanceof CustomEvent && cause.target === body;
-  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
+  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, elt, requestConfig } }) => {
     if (isLive(requestConfig.triggeringEvent)) return;
     userRequests.add(xhr);
-    xhr.addEventListener("loadend", () => userRequests.delete(xhr));
+    showBusy(true);
+    const form = requestConfig.verb === "post" && elt.closest("form");
+    if (form) setSending(form, true);
+    xhr.addEventListener("loadend", () => {
+      userRequests.delete(xhr);
+      showBusy(userRequests.size > 0);
+      if (form) setSending(form, false);
+    });
   });
   let pointerMovedAt = 0;
   addEventListener("pointerdown", () => (pointerDown = true), true);
@@ -128,7 +190,7 @@
     if (!field || !("defaultValue" in field)) return;
     if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
-      flash("Someone else changed this while you were typing. Reload the page to see the change.", "problem");
+      flash({ text: "Someone else changed this while you were typing. Reload the page to see the change." }, "problem");
     }
   });
 
@@ -164,48 +226,25 @@
     for (const count of document.querySelectorAll(".countdown")) count.textContent = Math.max(0, Number(count.textContent) - 1);
   }, 1000);
 
-  function drawChart(root) {
-    const figure = root.querySelector(".chart");
-    if (!figure || !window.uPlot) return;
-    const data = JSON.parse(figure.dataset.chart);
-    const colour = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
-    const axis = { stroke: colour("--pico-muted-color"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
-    const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
-    const bars = uPlot.paths.bars({ size: [0.42, 22], align: 1 });
-    const barsLeft = uPlot.paths.bars({ size: [0.42, 22], align: -1 });
-    const size = () => ({ width: figure.clientWidth, height: 220 });
-    figure.replaceChildren();
-    const chart = new uPlot({
-      ...size(),
-      tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
-      cursor: { y: false, drag: { x: false, y: false } },
-      scales: { x: { range: (_, min, max) => [min - 43200, max + 43200] }, y: { range: (_, min, max) => [0, Math.max(max * 1.1, 4)] } },
-      axes: [{ ...axis, values: (_, times) => times.map((t) => day.format(t * 1000)) }, { ...axis, values: (_, ns) => ns.map((n) => (Number.isInteger(n) ? n : "")), size: 45 }],
-      series: [
-        { label: "Day", value: (_, t) => (t === null ? "" : day.format(t * 1000)) },
-        { label: "Arrivals", width: 0, stroke: colour("--arrivals"), fill: colour("--arrivals"), paths: barsLeft, points: { show: false } },
-        { label: "Sales", width: 0, stroke: colour("--sales"), fill: colour("--sales"), paths: bars, points: { show: false } },
-      ],
-    }, [data.Times, data.Arrivals, data.Sales], figure);
-    new ResizeObserver(() => chart.setSize(size())).observe(figure);
-  }
-
   // Prepare the elements of the page, and those that htmx adds later.
   function enhance(root) {
     refreshTimes(root);
-    drawChart(root);
     for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
   }
   enhance(document);
   body.addEventListener("htmx:afterSettle", (event) => enhance(event.target.isConnected ? event.target : document));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawChart(document));
+
+  body.addEventListener("theme", ({ detail: { value } }) => {
+    document.documentElement.dataset.theme = value;
+    for (const button of document.querySelectorAll(".theme button")) button.setAttribute("aria-pressed", button.value === value);
+  });
 
   body.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const secret = document.querySelector(button.dataset.copy);
     getSelection().selectAllChildren(secret);
-    navigator.clipboard?.writeText(secret.textContent).then(() => flash("Copied.", "info"), () => {});
+    navigator.clipboard?.writeText(secret.textContent).then(() => flash({ text: "Copied." }, "info"), () => {});
   });
 
   // Selecting another file clears the preview of the last one. The bar shows the upload.
@@ -222,14 +261,37 @@
     form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
   }
 
-  // Escape cancels editing, or closes a menu.
+  // Filters apply at once, and those that are not set are left out of the address.
+  body.addEventListener("change", (event) => event.target.closest("form.filters:not([hx-get])")?.requestSubmit());
+  body.addEventListener("htmx:configRequest", ({ detail: { elt, formData } }) => {
+    if (!elt.matches("form.filters")) return;
+    for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+  });
+
+  // A click elsewhere closes a menu, and so does choosing something in it.
+  addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll(".menu[open]")) {
+      if (!menu.contains(event.target) || event.target.closest(".items a, .items button:not(.theme button)")) menu.open = false;
+    }
+  });
+
+  // Escape cancels editing, or closes a menu. "/" goes to the search.
   addEventListener("keydown", (event) => {
+    if (event.key === "/" && !event.target.closest?.("input, select, textarea")) {
+      const search = document.getElementById("search");
+      if (search?.checkVisibility()) {
+        event.preventDefault();
+        search.select();
+      }
+    }
     if (event.key !== "Escape") return;
     const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
     if (cancel) cancel.click();
     else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
   });
-  for (const details of document.querySelectorAll("details.add-panel")) {
+  for (const details of document.querySelectorAll("details.panel")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
   }
+  // A link to a field, such as "Reserve" in a list, also puts the cursor there.
+  if (location.hash) document.getElementById(location.hash.slice(1))?.focus();
 })();

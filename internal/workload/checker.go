@@ -1,4 +1,4 @@
-package soak
+package workload
 
 import (
 	"cmp"
@@ -22,6 +22,7 @@ const (
 
 // operation is one change that a client attempted, including its retries.
 type operation struct {
+	client          int    // the ID of the client
 	eventKey        string // identifies the operation's event (see checker.at)
 	subject         string // the subject of the operation's event, if the response contained it
 	sent, responded time.Duration

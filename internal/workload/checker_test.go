@@ -1,4 +1,4 @@
-package soak
+package workload
 
 import (
 	"encoding/json"
@@ -102,9 +102,9 @@ func (h *historyBuilder) find(key string) *operation {
 	return h.operations[slices.IndexFunc(h.operations, func(op *operation) bool { return op.eventKey == key })]
 }
 
-// TestSoakCheckerFindsFaults checks that the soak test's checker accepts a valid history and reports the
+// TestCheckerFindsFaults checks that the checker accepts a valid history and reports the
 // fault in each corrupted history.
-func TestSoakCheckerFindsFaults(t *testing.T) {
+func TestCheckerFindsFaults(t *testing.T) {
 	t.Parallel()
 	if problems := newValidHistory().check(); len(problems) > 0 {
 		t.Fatalf("the checker reports problems in a valid history:\n%s", firstProblems(problems))

@@ -1,4 +1,4 @@
-package soak
+package workload
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // follower follows the event stream over connections that break. It is also restarted from time to time and
 // then continues after the last event that it received.
 type follower struct {
-	s      *soak
+	l      *Load
 	api    *client.Client
 	http   *http.Client
 	starts int
@@ -25,9 +25,9 @@ type follower struct {
 	seen []string // a description of each event
 }
 
-func newFollower(s *soak) *follower {
-	f := &follower{s: s, last: "0", http: &http.Client{Transport: &http.Transport{}, Timeout: programtest.WaitTimeout}}
-	f.api = s.newClient(s.streamProxy.url(), f.http)
+func newFollower(l *Load) *follower {
+	f := &follower{l: l, last: "0", http: &http.Client{Transport: &http.Transport{}, Timeout: programtest.WaitTimeout}}
+	f.api = l.newClient(l.streamProxy.url(), f.http)
 	return f
 }
 
@@ -43,11 +43,11 @@ func (f *follower) run(ctx context.Context) {
 	defer f.http.CloseIdleConnections()
 	for ctx.Err() == nil {
 		f.starts++
-		life, end := context.WithTimeout(ctx, randomTime(200, 4200))
+		life, end := context.WithTimeout(ctx, RandomTime(200, 4200))
 		for event, err := range f.api.Follow(life, f.last, client.EventFilter{}) {
 			if err != nil {
 				if e, responded := errors.AsType[*client.Error](err); responded && e.Status != http.StatusServiceUnavailable {
-					f.s.problem("a follower got %v, want no error but 503", err)
+					f.l.Problem("a follower got %v, want no error but 503", err)
 				}
 				break
 			}

@@ -8,9 +8,7 @@ CREATE TABLE queue_marks (
     PRIMARY KEY (queue, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
--- The default also applies to what nodes of an earlier version insert. To add a column needs each table alone for a moment. A backup
--- can hold a table for hours, and all writes would wait behind us.
-SET LOCAL lock_timeout = '3s';
+-- The default also applies to what nodes of an earlier version insert.
 
 ALTER TABLE event_inbox ADD COLUMN xid xid8;
 ALTER TABLE event_inbox ALTER COLUMN xid SET DEFAULT pg_current_xact_id();
@@ -44,5 +42,3 @@ ALTER TABLE events SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum
 ALTER TABLE kept_answers SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 ALTER TABLE orders SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 ALTER TABLE pets SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
-
-SET LOCAL lock_timeout TO DEFAULT;

@@ -1,4 +1,4 @@
-package soak
+package workload
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 // faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a
 // random number of bytes, which may be in the middle of a request or a response.
 type faultyProxy struct {
-	s        *soak
+	l        *Load
 	listener net.Listener
 	running  sync.WaitGroup
 	// meanBytes is the mean number of bytes in each direction before a connection is cut. If it is 0, there
@@ -22,13 +22,13 @@ type faultyProxy struct {
 	conns map[net.Conn]bool // the connections from clients
 }
 
-func newFaultyProxy(s *soak, meanBytes int64) *faultyProxy {
-	s.t.Helper()
+func newFaultyProxy(l *Load, meanBytes int64) *faultyProxy {
+	l.t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		s.t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	p := &faultyProxy{s: s, listener: listener, conns: map[net.Conn]bool{}}
+	p := &faultyProxy{l: l, listener: listener, conns: map[net.Conn]bool{}}
 	p.meanBytes.Store(meanBytes)
 	p.running.Go(func() {
 		for {
@@ -39,7 +39,7 @@ func newFaultyProxy(s *soak, meanBytes int64) *faultyProxy {
 			p.running.Go(func() { p.forward(conn) })
 		}
 	})
-	s.t.Cleanup(func() {
+	l.t.Cleanup(func() {
 		listener.Close()
 		p.cutAll()
 		p.running.Wait()
@@ -55,14 +55,14 @@ func (p *faultyProxy) cutAll() {
 	defer p.mu.Unlock()
 	for conn := range p.conns {
 		conn.Close()
-		p.s.cuts.Add(1)
+		p.l.Cuts.Add(1)
 	}
 }
 
 // forward forwards a connection to a node until one side closes it or one direction has reached its limit.
 func (p *faultyProxy) forward(conn net.Conn) {
 	defer conn.Close()
-	node, err := net.Dial("tcp", p.s.anyNode())
+	node, err := net.Dial("tcp", p.l.anyNode())
 	if err != nil {
 		return // all nodes are down, or the node has just been killed
 	}
@@ -81,7 +81,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 		}
 		copying.Go(func() {
 			if n, _ := io.CopyN(to, from, limit); n == limit {
-				p.s.cuts.Add(1)
+				p.l.Cuts.Add(1)
 			}
 			conn.Close()
 			node.Close()

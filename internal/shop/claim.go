@@ -1,0 +1,141 @@
+package shop
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the
+// timeout for an attempt. It is not longer because, if a node crashes, the deliveries that it has claimed
+// cannot be sent until their claims end.
+const ClaimDuration = 30 * time.Second
+
+// Claim gives one node the exclusive right to attempt a delivery until the time in the field ClaimedUntil.
+type Claim struct {
+	Delivery
+	URL     string
+	Secrets []string // the secrets used to sign the message, newest first
+	Failing bool     // every recent attempt to send to the webhook has failed
+}
+
+// ClaimLimits limits what ClaimDeliveries claims.
+type ClaimLimits struct {
+	Total      int           // the number of deliveries
+	Failing    int           // how many of them may be to failing webhooks
+	PerWebhook int           // the number of deliveries to one webhook, including those in flight
+	InFlight   map[int64]int // the number of attempts in flight, by webhook
+}
+
+// ClaimDeliveries claims deliveries that are due. If an attempt has not finished when its claim ends, another node
+// may claim the delivery. If more deliveries are due than the limits allow, each webhook gets an equal share.
+func (s *Service) ClaimDeliveries(ctx context.Context, limits ClaimLimits) ([]Claim, error) {
+	due, err := read(ctx, s, func(tx ReadTx) ([]DueWebhook, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return nil, err
+		}
+		return tx.DueWebhooks(now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	failing, healthy := limits.admit(due)
+	if len(failing)+len(healthy) == 0 {
+		return nil, nil
+	}
+	var claims []Claim
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
+		claims = nil
+		if err := tx.EndWhenIdle(); err != nil {
+			return err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		first, err := limits.take(tx, failing, min(limits.Failing, limits.Total), now)
+		if err != nil {
+			return err
+		}
+		rest, err := limits.take(tx, healthy, limits.Total-len(first), now)
+		if err != nil {
+			return err
+		}
+		claims, err = claimAll(tx, append(first, rest...), now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claims, nil
+}
+
+// admit returns the failing and the other webhooks of which more deliveries may be in flight.
+func (l ClaimLimits) admit(due []DueWebhook) (failing, healthy []int64) {
+	for _, hook := range due {
+		switch {
+		case l.InFlight[hook.ID] >= l.PerWebhook:
+		case hook.Failing && len(failing) < min(l.Failing, l.Total):
+			failing = append(failing, hook.ID)
+		case !hook.Failing && len(healthy) < l.Total:
+			healthy = append(healthy, hook.ID)
+		}
+	}
+	return failing, healthy
+}
+
+// take returns at most total deliveries that are due, and the same number for each of the webhooks if more are due.
+func (l ClaimLimits) take(tx BookkeepingTx, webhooks []int64, total int, now time.Time) (taken []Delivery, err error) {
+	webhooks = webhooks[:min(len(webhooks), total)]
+	if len(webhooks) == 0 {
+		return nil, nil
+	}
+	due, err := tx.DueDeliveries(webhooks, now, min(total/len(webhooks), l.PerWebhook))
+	if err != nil {
+		return nil, err
+	}
+	count := map[int64]int{}
+	for _, delivery := range due {
+		if id := delivery.WebhookID; l.InFlight[id]+count[id] < l.PerWebhook {
+			count[id]++
+			taken = append(taken, delivery)
+		}
+	}
+	return taken, nil
+}
+
+// claimAll claims deliveries and adds what is needed to send them.
+func claimAll(tx BookkeepingTx, deliveries []Delivery, now time.Time) (claims []Claim, err error) {
+	var ids, webhookIDs []int64
+	for _, delivery := range deliveries {
+		ids, webhookIDs = append(ids, delivery.ID), append(webhookIDs, delivery.WebhookID)
+	}
+	slices.Sort(webhookIDs)
+	webhookIDs = slices.Compact(webhookIDs)
+	stored, err := tx.WebhooksByID(webhookIDs)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := tx.WebhookSecrets(webhookIDs, now)
+	if err != nil {
+		return nil, err
+	}
+	hooks := webhooksByID(stored)
+	until := now.Add(ClaimDuration)
+	for _, delivery := range deliveries {
+		delivery.ClaimedUntil = until
+		hook := hooks[delivery.WebhookID]
+		claims = append(claims, Claim{delivery, hook.URL, secrets[hook.ID], !hook.FailingSince.IsZero()})
+	}
+	slices.Sort(ids)
+	return claims, tx.ClaimDeliveries(ids, until)
+}
+
+func webhooksByID(hooks []Webhook) map[int64]Webhook {
+	byID := make(map[int64]Webhook, len(hooks))
+	for _, hook := range hooks {
+		byID[hook.ID] = hook
+	}
+	return byID
+}

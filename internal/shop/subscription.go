@@ -1,0 +1,101 @@
+package shop
+
+import "slices"
+
+const (
+	// maxFanOut is the number of deliveries after which a transaction takes no further event, because other writes
+	// may wait for the transaction.
+	maxFanOut = 2000
+	// maxStoredLag is the number of events by which the stored position of a webhook may lag behind if the webhook
+	// wants none of these events. Storing the position with every event would cost a write for each webhook.
+	maxStoredLag = 1000
+)
+
+// Subscription says which events an enabled webhook wants.
+type Subscription struct {
+	WebhookID int64
+	Types     []EventType // empty means all public event types
+	Position  int64       // all wanted events up to this position have become deliveries
+}
+
+func (s *Subscription) wants(t EventType) bool {
+	if len(s.Types) == 0 {
+		return t.IsPublic()
+	}
+	return slices.Contains(s.Types, t)
+}
+
+// wantedBy returns a filter that matches at least the events that one of the webhooks wants.
+func wantedBy(webhooks []*Subscription) EventFilter {
+	var types []EventType
+	for _, sub := range webhooks {
+		if len(sub.Types) == 0 {
+			return EventFilter{}
+		}
+		types = append(types, sub.Types...)
+	}
+	return EventFilter{Types: canonicalTypes(types)}
+}
+
+// Message is what webhooks receive about an event.
+type Message struct {
+	ID        string // the webhook-id header
+	EventID   string
+	EventType EventType
+	Body      []byte
+}
+
+func newMessage(event Event) Message {
+	return Message{"evt_" + event.ID, event.ID, event.Type, encode(event)}
+}
+
+// plannedEvent is an event and the webhooks that want it.
+type plannedEvent struct {
+	event    Event
+	webhooks []int64
+}
+
+// plan returns the events that are new to one of the webhooks and wanted by it. It also returns the position up to
+// which the plan is complete. This position is before reached if there are more deliveries than one transaction
+// should create.
+func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEvent, int64) {
+	var planned []plannedEvent
+	deliveries := 0
+	for _, event := range events {
+		var ids []int64
+		for _, sub := range webhooks {
+			if event.position > sub.Position && event.position <= reached && sub.wants(event.Type) {
+				ids = append(ids, sub.WebhookID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if deliveries += len(ids); deliveries > maxFanOut && len(planned) > 0 {
+			return planned, event.position - 1
+		}
+		planned = append(planned, plannedEvent{event, ids})
+	}
+	return planned, reached
+}
+
+// reconcile returns the webhooks whose stored types are the remembered ones, with the later of the two positions.
+// The others have changed, and may not want the same events any more. late contains the ids of those whose stored
+// position lags too far behind the position reached.
+func reconcile(remembered []*Subscription, stored []Subscription, reached int64) (valid []*Subscription, late []int64) {
+	byID := make(map[int64]*Subscription, len(stored))
+	for i := range stored {
+		byID[stored[i].WebhookID] = &stored[i]
+	}
+	for _, sub := range remembered {
+		current := byID[sub.WebhookID]
+		if current == nil || !slices.Equal(current.Types, sub.Types) {
+			continue
+		}
+		valid = append(valid, &Subscription{sub.WebhookID, sub.Types, max(sub.Position, current.Position)})
+		if reached-current.Position >= maxStoredLag {
+			late = append(late, sub.WebhookID)
+		}
+	}
+	return valid, late
+}

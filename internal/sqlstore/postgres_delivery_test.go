@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A node that is frozen while it fans out loses its turn, so that other nodes can continue.
+func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	frozen, other := open(t, database, Options{RetryBudget: ample}), open(t, database, Options{RetryBudget: ample})
+	taken, thaw, done := make(chan struct{}, 10), make(chan struct{}), make(chan error)
+	go func() {
+		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
+			if ok, err := tx.TakeFanOutTurn(); !ok {
+				return err // a later attempt, while the other node has its turn
+			}
+			taken <- struct{}{}
+			<-thaw
+			return nil
+		})
+	}()
+	<-taken
+	turns := 0
+	take := func() (ok bool) {
+		write(t, other, func(tx shop.WriteTx) (err error) {
+			ok, err = tx.TakeFanOutTurn()
+			return err
+		})
+		turns++
+		return ok
+	}
+	pgtest.Await(t, "the turn of the frozen node to end", take)
+	if turns == 1 {
+		t.Error("two nodes had the turn at the same time")
+	}
+	close(thaw)
+	must(t, <-done)
+}
+
+// Nodes of version 1.0 go on sending messages after a migration, with the bodies that newer nodes store only once.
+// These are their statements.
+func TestVersion1NodesSeeDeliveries(t *testing.T) {
+	t.Parallel()
+	const columns = "id, webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body, claimed_until"
+	database := newDatabase(t)
+	store, db := open(t, database, Options{}), pgtest.Connect(t, database)
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	write(t, store, func(tx shop.WriteTx) error {
+		hook, err := tx.InsertWebhook(shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
+		if err != nil {
+			return err
+		}
+		return tx.InsertDeliveries(shop.Message{ID: "evt_7", EventID: "7", EventType: shop.PetCreated, Body: []byte(`{"id":"7"}`)}, []int64{hook.ID}, now)
+	})
+	row := func(query string, args ...any) string {
+		t.Helper()
+		return strings.Join(pgtest.Column[string](db, "WITH found AS ("+query+
+			") SELECT concat_ws(' ', id, message_id, status, attempts, next_at IS NOT NULL, body, claimed_until) FROM found ORDER BY id", args...), "; ")
+	}
+	want := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %s, want %s", what, got, want)
+		}
+	}
+	micro := now.UnixMicro()
+	want("a due delivery", row("SELECT "+columns+` FROM deliveries
+		WHERE webhook_id = $1 AND next_at IS NOT NULL AND next_at <= $2 AND (claimed_until IS NULL OR claimed_until <= $2)
+		ORDER BY next_at, id LIMIT $3`, 1, micro, 8), `1 evt_7 pending [] t {"id":"7"}`)
+	db.Do(`UPDATE deliveries SET status = 'pending', attempts = '[{"status":500}]', next_at = NULL, claimed_until = 9 WHERE id = 1`)
+	want("its update", row("SELECT "+columns+" FROM deliveries WHERE id = $1 AND webhook_id = $2", 1, 1), `1 evt_7 pending [{"status":500}] f {"id":"7"} 9`)
+	want("an insert", row(`
+		INSERT INTO deliveries (webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body, claimed_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING `+columns, 1, "evt_8", "8", "pet.created", "pending", "[]", micro, micro, `{"id":"8"}`, nil),
+		`2 evt_8 pending [] t {"id":"8"}`)
+	db.Do(fmt.Sprintf("UPDATE deliveries SET next_at = %d WHERE webhook_id = 1 AND status = 'pending' AND next_at IS NULL", micro),
+		"UPDATE deliveries SET claimed_until = NULL")
+	write(t, store, func(tx shop.WriteTx) error {
+		due, err := tx.DueDeliveries([]int64{1}, now, 8)
+		if len(due) != 2 || string(due[0].Body)+string(due[1].Body) != `{"id":"7"}{"id":"8"}` {
+			t.Errorf("a newer node sends %+v", due)
+		}
+		return err
+	})
+	want("a removal", fmt.Sprint(pgtest.Column[int64](db,
+		"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id <= $1 ORDER BY id LIMIT $2) RETURNING id", 1, 1000)), "[1]")
+	want("what is left", row("SELECT "+columns+" FROM deliveries"), `2 evt_8 pending [] t {"id":"8"}`)
+}

@@ -1,0 +1,71 @@
+package staff
+
+import (
+	"html/template"
+	"strings"
+	"unicode/utf8"
+
+	"animalstore/internal/shop"
+)
+
+// navItem is a link in the navigation. Desktops show all links in the sidebar. Phones show the tabs at the
+// bottom and the other links in the menu "More".
+type navItem struct {
+	Label   string
+	Icon    string // the name of a symbol in static/icons.svg
+	Path    string
+	Tab     bool
+	Gap     bool   // whether the link begins a new group
+	Current string // the value of aria-current, or ""
+
+	section string // the page, or the first part of the paths below /staff/
+	scope   shop.Scope
+}
+
+// navItems lists the sections of the staff pages in the order of the navigation.
+var navItems = []navItem{
+	{Label: "Today", Icon: "today", Path: "/", Tab: true, section: "today", scope: signedIn},
+	{Label: "Animals", Icon: "animals", Path: "/staff/pets", Tab: true, section: "pets", scope: shop.PetsRead},
+	{Label: "Orders", Icon: "orders", Path: "/staff/orders", Tab: true, section: "orders", scope: shop.OrdersRead},
+	{Label: "Categories", Icon: "categories", Path: "/staff/categories", Gap: true, section: "categories", scope: shop.PetsRead},
+	{Label: "Files", Icon: "files", Path: "/staff/import", section: "import", scope: shop.PetsRead},
+	{Label: "Webhooks", Icon: "webhooks", Path: "/staff/webhooks", Gap: true, section: "webhooks", scope: shop.Admin},
+	{Label: "Keys", Icon: "keys", Path: "/staff/keys", section: "keys", scope: shop.Admin},
+}
+
+// Nav returns the links to the sections that the user's key may see.
+func (v *view) Nav() (items []navItem) {
+	for _, item := range navItems {
+		if item.scope != signedIn && !v.principal.HasScope(item.scope) {
+			continue
+		}
+		switch item.section {
+		case v.Page:
+			item.Current = "page"
+		case v.section:
+			item.Current = "true" // a page below the section
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// initial returns the first character of a name, which stands for a picture of the user.
+func initial(name string) string {
+	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
+	return string(r)
+}
+
+// newIcons returns the markup that shows each symbol of the icon file, by the name of the symbol.
+func newIcons(address string) (map[string]template.HTML, error) {
+	content, err := static.ReadFile("static/icons.svg")
+	if err != nil {
+		return nil, err
+	}
+	icons := map[string]template.HTML{}
+	for _, symbol := range strings.Split(string(content), `<symbol id="`)[1:] {
+		name, _, _ := strings.Cut(symbol, `"`)
+		icons[name] = template.HTML(`<svg class="icon" width="18" height="18" aria-hidden="true"><use href="` + template.HTMLEscapeString(address+"#"+name) + `"/></svg>`)
+	}
+	return icons, nil
+}
