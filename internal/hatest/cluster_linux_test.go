@@ -60,15 +60,15 @@ func (c *cluster) installPatroni(patroni string) {
 	python, err := filepath.EvalSymlinks(filepath.Join(environment, "bin", "python3"))
 	must(c.t, err)
 	// This Python, too, may be in a directory that the user cannot read.
+	var problems []string
 	for _, c.python = range []string{python, filepath.Join("/usr/bin", filepath.Base(python))} {
-		command := c.command(c.sandbox.Dir, c.python, "-c", "import patroni, psycopg, etcd")
-		var output []byte
-		if output, err = command.CombinedOutput(); err == nil {
+		output, err := c.command(c.sandbox.Dir, c.python, "-c", "import patroni, psycopg, etcd").CombinedOutput()
+		if err == nil {
 			return
 		}
-		c.t.Logf("%s: %v\n%s", c.python, err, output)
+		problems = append(problems, fmt.Sprintf("%s: %v\n%s", c.python, err, output))
 	}
-	c.t.Fatal("no Python can run Patroni")
+	c.t.Fatalf("no Python can run Patroni: %q", problems)
 }
 
 // command returns a command that finds Patroni's packages.

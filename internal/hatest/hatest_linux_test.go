@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -52,7 +53,9 @@ func TestHighAvailability(t *testing.T) {
 		h.inject("leader killed", true, h.killLeader)
 		h.inject("leader frozen", true, h.freezeLeader)
 	}
-	h.inject("PostgreSQL killed", false, h.killPostgres)
+	h.inject("leader frozen, continues early", true, h.freezeLeaderBriefly)
+	h.inject("PostgreSQL killed", true, h.killPostgres)
+	h.inject("process of PostgreSQL killed", true, h.killCheckpointer)
 	h.inject("etcd frozen", false, h.freezeEtcd)
 	h.inject("old state brought back", false, func(*member) { h.bringBack(old) })
 	stop()
@@ -71,7 +74,7 @@ func TestHighAvailability(t *testing.T) {
 		node.Stop()
 	}
 	fmt.Print(table(h.outages))
-	fmt.Printf("The longest request took %.1f seconds.\n", h.load.LongestRequest().Seconds())
+	fmt.Println(h.load.LongestRequests())
 }
 
 // newHarness starts the cluster and three nodes, and creates the load.
@@ -123,9 +126,15 @@ func (h *harness) awaitService() {
 	}
 }
 
-// killLeader kills everything on the leader's machine. When another member has taken over, the machine starts again.
+// killLeader kills everything on the leader's machine. Before that, it stops the leader's WAL senders, so that the
+// leader has commits that no standby has. None of them may have been acknowledged. When another member has taken
+// over, the machine starts again.
 func (h *harness) killLeader(leader *member) {
 	h.t.Helper()
+	for _, id := range h.postgresProcesses(leader, "walsender") {
+		must(h.t, syscall.Kill(id, syscall.SIGSTOP))
+	}
+	time.Sleep(time.Second) // time for commits; the test does not depend on there being any
 	kill(h.t, leader.dir)
 	h.awaitFailover(leader)
 	h.cluster.startMember(leader)
@@ -140,20 +149,60 @@ func (h *harness) freezeLeader(leader *member) {
 	thaw(leader.dir)
 }
 
+// freezeLeaderBriefly is like freezeLeader, but the leader continues as soon as another member has taken over, before
+// the nodes have noticed that.
+func (h *harness) freezeLeaderBriefly(leader *member) {
+	h.t.Helper()
+	freeze(h.t, leader.dir)
+	h.awaitLeader(leader)
+	thaw(leader.dir)
+}
+
 // awaitFailover waits until another member is the leader and every node uses it.
 func (h *harness) awaitFailover(from *member) {
+	h.t.Helper()
+	h.awaitLeader(from)
+	h.awaitService()
+}
+
+func (h *harness) awaitLeader(from *member) {
 	h.t.Helper()
 	h.cluster.await("another leader", func() bool {
 		leader, _ := h.cluster.leader()
 		return leader != nil && leader != from
 	})
-	h.awaitService()
 }
 
-// killPostgres kills only the leader's PostgreSQL. Patroni may start it again or let another member take over.
+// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again: that would show
+// readers what no standby has, and what a second fault would undo.
 func (h *harness) killPostgres(leader *member) {
 	h.t.Helper()
 	kill(h.t, filepath.Join(leader.dir, "data"))
+}
+
+// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the same
+// reason.
+func (h *harness) killCheckpointer(leader *member) {
+	h.t.Helper()
+	for _, id := range h.postgresProcesses(leader, "checkpointer") {
+		must(h.t, syscall.Kill(id, syscall.SIGKILL))
+	}
+}
+
+// postgresProcesses returns the ids of the processes of a member's PostgreSQL that have the given kind. It fails the
+// test if there are none.
+func (h *harness) postgresProcesses(m *member, kind string) (ids []int) {
+	h.t.Helper()
+	for _, id := range processes(filepath.Join(m.dir, "data")) {
+		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id)) // the process may have exited
+		if strings.Contains(string(title), kind) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		h.t.Fatalf("the PostgreSQL of %s has no %s", m.name, kind)
+	}
+	return ids
 }
 
 // freezeEtcd freezes etcd until the leader's key has expired. With failsafe_mode, the leader stays the leader.

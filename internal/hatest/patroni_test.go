@@ -29,9 +29,10 @@ var settings = map[string]any{
 	"synchronous_mode": true, "synchronous_mode_strict": true,
 	"maximum_lag_on_failover": 1048576,
 	"failsafe_mode":           true,
+	"primary_start_timeout":   0,
 	"postgresql": map[string]any{
 		"use_pg_rewind": true,
-		"parameters":    map[string]any{"wal_log_hints": "on", "max_connections": 200},
+		"parameters":    map[string]any{"wal_log_hints": "on", "restart_after_crash": "off", "max_connections": 200},
 	},
 }
 

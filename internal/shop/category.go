@@ -44,12 +44,12 @@ const unknownCategory = "must be the id of an existing category"
 
 // ListCategories returns one page of categories, sorted by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
+	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
 // Category returns the category with the given id. It fails with not_found if there is none.
 func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
-	return read(ctx, s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
+	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
 }
 
 func existingCategory(tx ReadTx, id int64) (Category, error) {

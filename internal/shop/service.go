@@ -4,7 +4,6 @@ package shop
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -47,7 +46,6 @@ type Service struct {
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry of a hold is first read from the store
 	keyCache        *keyCache
 	lastUsed        *lastUsed
 	inFlight        *inFlight

@@ -28,9 +28,14 @@ type Store interface {
 	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
 	ReadLimits() ReadLimits
 
-	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
-	// change the catalogue without this store noticing.
-	CatalogVersion() (version CatalogVersion, ok bool)
+	// ReadCatalog is like Read, and describes the snapshot that fn has read. It fails with the same errors.
+	// The version is zero if the store could not notice a later change.
+	ReadCatalog(ctx context.Context, fn func(ReadTx) error) (CatalogState, error)
+	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of
+	// the store's clock at that moment or shortly after it. The caller wants to know whether the catalogue
+	// still has the version seen. If it certainly has another one, or if that is in doubt, the result may be
+	// the zero version.
+	CurrentVersion(ctx context.Context, seen CatalogVersion) (CatalogVersion, time.Time)
 
 	// Publish assigns positions to the events of all committed writes, which makes these events readable.
 	// It fails with the same errors as Write.

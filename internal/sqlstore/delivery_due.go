@@ -36,18 +36,21 @@ func (t *tx) DueWebhooks(now time.Time) ([]shop.DueWebhook, error) {
 }
 
 func (t *tx) DueDeliveries(webhookIDs []int64, now time.Time, limit int) ([]shop.Delivery, error) {
-	first := fmt.Sprintf(t.dialect.inSubquery, "x.id", "SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND "+isDue+
-		" ORDER BY d.next_at, d.id LIMIT "+strconv.Itoa(limit))
 	return allIn(t, webhookIDs, func(scan Scanner) (shop.Delivery, error) {
 		var body string
 		d, err := scanDelivery(func(columns ...any) error { return scan(append(columns, &body)...) })
 		d.Body = []byte(body)
 		return d, err
-	}, `
+	}, dueDeliveries(t.dialect, limit)+t.dialect.lockDeliveries, micros(now), micros(now))
+}
+
+// dueDeliveries returns a query for allIn that finds the first due deliveries x of each webhook.
+func dueDeliveries(d *dialect, limit int) string {
+	first := "SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND " + isDue + " ORDER BY d.next_at, d.id LIMIT " + strconv.Itoa(limit)
+	return `
 		SELECT x.id, webhook_id, x.message_id, event_id, event_type, status, attempts, x.created_at, next_at, claimed_until,
 			CASE WHEN x.body <> '' THEN x.body ELSE (SELECT b.body FROM message_bodies b WHERE b.message_id = x.message_id) END
-		FROM webhooks w JOIN webhook_deliveries x ON `+first+` WHERE w.id IN (%s) ORDER BY next_at, x.id`+t.dialect.lockDeliveries,
-		micros(now), micros(now))
+		FROM webhooks w JOIN webhook_deliveries x ON ` + fmt.Sprintf(d.inSubquery, "x.id", first) + " WHERE w.id IN (%s) ORDER BY next_at, x.id"
 }
 
 func (t *tx) ClaimDeliveries(ids []int64, until time.Time) error {

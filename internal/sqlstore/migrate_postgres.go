@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// migratePostgres brings the schema up to date. Several nodes may start at the same time. The first node that
-// locks the row in schema_version runs the migrations, and the other nodes then find nothing to do.
-// migratePostgres waits up to pgStartTimeout for a server that is starting and for this lock. The migrations
-// themselves have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
+// migratePostgres brings the schema up to date, with one transaction for each migration, so that nodes of an earlier
+// version do not wait for all of them. Several nodes may start at the same time. The node that locks the row in
+// schema_version runs the next migration, and the other nodes then find it done. For each migration,
+// migratePostgres waits up to pgStartTimeout for a server that is starting and for locks. The migrations themselves
+// have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
 func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := Migrations(Postgres)
 	if err != nil {
@@ -31,16 +31,12 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		case err == nil && version == 0 && existing:
 			return ErrNoStore
 		case err == nil:
-			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateOnce(ctx, waitCtx, conn, steps) })
-		}
-		if pgCode(err) == pgLockNotAvailable { // give the writes that have waited behind this node some time
-			attempt = 0
-			if err = errTableLocked(err); !pause(waitCtx, lockPause) {
-				return err
+			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateNext(ctx, waitCtx, conn, steps) })
+			if err == nil {
+				return migratePostgres(ctx, p, existing)
 			}
-			continue
 		}
-		if err == nil || !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waitCtx, attempt) {
+		if !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waitCtx, attempt) {
 			return err
 		}
 	}
@@ -72,27 +68,7 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 // ErrNoStore means that the database exists but does not contain a store.
 var ErrNoStore = errors.New("there is no store in it")
 
-const (
-	pgDuplicateTable   = "42P07"
-	pgLockNotAvailable = "55P03"
-)
-
-// lockPause is the time between two attempts to lock a table for a migration.
-const lockPause = 2 * time.Second
-
-func errTableLocked(err error) error {
-	return fmt.Errorf("the schema cannot be migrated while another transaction, such as a backup, uses a table: %w", err)
-}
-
-// pause waits for a time. It returns false if the context ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+const pgDuplicateTable = "42P07"
 
 // isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {
@@ -103,9 +79,13 @@ func isConcurrentMigration(err error) bool {
 	return false
 }
 
-// migrateOnce runs the missing migrations in one transaction. waitCtx limits only the time spent waiting for
-// the lock.
-func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) error {
+// maxMigrationWait limits how long a migration waits for a lock on a table. All writes that begin meanwhile wait behind
+// it, so it gives up if a long transaction uses the table, such as that of a backup, and tries again later.
+const maxMigrationWait = "1s"
+
+// migrateNext runs the first missing migration, if any. waitCtx limits only the time spent waiting for the lock on the
+// schema.
+func migrateNext(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
@@ -127,22 +107,21 @@ func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 	if version == len(steps) {
 		return nil // another node has run the migrations in the meantime
 	}
-	// A migration may need a table alone for a moment. A backup reads its tables for hours, and all writes would
-	// wait behind the migration.
-	if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '3s'"); err != nil {
+	if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+maxMigrationWait+"'"); err != nil {
 		return err
 	}
-	for _, step := range steps[version:] {
-		_, err := tx.Exec(ctx, step, pgx.QueryExecModeSimpleProtocol)
+	_, err = tx.Exec(ctx, steps[version], pgx.QueryExecModeSimpleProtocol)
+	switch pgCode(err) {
+	case pgDuplicateTable:
 		// A table that already exists was not created by another node, because this node holds the lock.
-		if pgCode(err) == pgDuplicateTable {
-			return fmt.Errorf("it is the database of another program: %v", err)
-		}
-		if err != nil {
-			return err
-		}
+		return fmt.Errorf("it is the database of another program: %v", err)
+	case pgLockTimeout:
+		return fmt.Errorf("a long transaction, such as that of a backup, uses a table that must change; wait until it ends, and start again: %w", err)
 	}
-	if _, err := tx.Exec(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", len(steps)); err != nil {
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", version+1); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)

@@ -41,7 +41,39 @@ func migrateBy(t *testing.T, ctx context.Context, database string, steps []strin
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
 	must(t, err)
-	return errors.Join(migrateOnce(t.Context(), ctx, conn, steps), conn.Close(context.Background()))
+	for i := 0; i < len(steps) && err == nil; i++ {
+		err = migrateNext(t.Context(), ctx, conn, steps)
+	}
+	return errors.Join(err, conn.Close(context.Background()))
+}
+
+// A migration waits for a transaction that reads a table, such as that of a backup. Nodes of version 1.0 must be able to
+// write meanwhile.
+func TestWritesContinueWhileAMigrationWaits(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	database := pgtest.Shared(t).NewDatabase(t)
+	must(t, migrateBy(t, t.Context(), database, steps[:3])) // the schema of version 1.0
+	db := pgtest.Connect(t, database)
+	db.Do("INSERT INTO categories (id) VALUES (1)")
+	backup, err := db.Begin()
+	must(t, err)
+	defer backup.Rollback()
+	_, err = backup.Exec("SELECT count(*) FROM pets, orders, events, webhooks, deliveries")
+	must(t, err)
+	opened := make(chan error, 1)
+	go func() { opened <- createStore(database) }()
+	for range 2 {
+		db.Await("the migration to wait", "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'deliveries'::regclass AND NOT granted)")
+		// The change of deliveries waits behind the migration, so it succeeds only if the migration gives way.
+		db.Do("INSERT INTO pets (name, name_folded, category_id) VALUES ('Rex', 'rex', 1)", "UPDATE deliveries SET attempts = '[]'")
+	}
+	must(t, backup.Commit())
+	must(t, <-opened)
+	if version := pgtest.Value[int](db, "SELECT version FROM schema_version"); version != len(steps) {
+		t.Errorf("the schema has version %d, want %d", version, len(steps))
+	}
 }
 
 // Several nodes that start at the same time on a database with any earlier schema version, or none, migrate it

@@ -64,12 +64,15 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			execFile(t, path, strings.Join(steps[:version], ";\n")+fmt.Sprintf(`;
+			// From the tenth migration on, the rows would need events to be counted.
+			filled := min(version, 9)
+			execFile(t, path, strings.Join(steps[:filled], ";\n")+`;
 				INSERT INTO categories (id) VALUES (7), (8);
 				INSERT INTO pets (name, name_folded, category_id, status)
 				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');
-				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';
-				PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, version))
+				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';`+
+				strings.Join(steps[filled:version], ";\n")+
+				fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
 			if got := names(t, store); got != "Tom Mia Rex" {
 				t.Errorf("found %q, want Tom Mia Rex", got)

@@ -105,23 +105,3 @@ func TestMarksOfAnotherServerAreDropped(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-// A migration that needs a table alone gives up while a backup reads the table, because all writes would wait
-// behind it.
-func TestMigrationDoesNotWaitForABackup(t *testing.T) {
-	t.Parallel()
-	steps, err := Migrations(Postgres)
-	must(t, err)
-	database := pgtest.Shared(t).NewDatabase(t)
-	must(t, migrateBy(t, t.Context(), database, steps[:7]))
-	backup, err := pgtest.Connect(t, database).BeginTx(t.Context(), nil)
-	must(t, err)
-	defer backup.Rollback()
-	_, err = backup.ExecContext(t.Context(), "LOCK TABLE event_inbox IN ACCESS SHARE MODE")
-	must(t, err)
-	if err := migrateBy(t, t.Context(), database, steps); pgCode(err) != pgLockNotAvailable {
-		t.Errorf("got %v, want that the lock is not available", err)
-	}
-	must(t, backup.Rollback())
-	must(t, migrateBy(t, t.Context(), database, steps))
-}

@@ -134,7 +134,10 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {
-		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return p.noRouteError(r) }})
+		p.serve(w, r, route{page: "none", scope: anyone, handle: func(_ *Pages, x *exchange) error {
+			x.identify() // if the user is signed in, the page keeps its navigation
+			return p.noRouteError(r)
+		}})
 		return
 	}
 	p.guarded.ServeHTTP(w, r)

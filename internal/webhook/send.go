@@ -63,7 +63,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 			TLSHandshakeTimeout:    attemptTimeout,
 			MaxResponseHeaderBytes: maxResponseHeader,
 			MaxIdleConnsPerHost:    maxPerWebhook,
-			MaxIdleConns:           maxInFlight,
+			MaxIdleConns:           maxIdleConns,
 			IdleConnTimeout:        time.Minute,
 			DisableCompression:     true, // the delivery log stores an excerpt of the body, which must be readable
 			ForceAttemptHTTP2:      true,

@@ -14,6 +14,8 @@ const (
 	// maxFailing is the maximum number of these attempts that are made to failing webhooks. Receivers that do not
 	// respond keep their attempts in flight until the timeout, and would otherwise leave nothing for others.
 	maxFailing = maxInFlight / 2
+	// maxIdleConns is the maximum number of connections that are kept open for later attempts.
+	maxIdleConns = 64
 	// maxPerWebhook is the maximum number of concurrent attempts from one node to one webhook.
 	maxPerWebhook = 8
 )

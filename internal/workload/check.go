@@ -38,8 +38,8 @@ func (l *Load) Check() {
 	for _, op := range l.operations {
 		results[op.result]++
 	}
-	l.t.Logf("operations: %v; %d requests got no response, and %d writes a 503; %d reads; %d connections cut; the longest request took %v",
-		results, l.Unanswered.Load(), l.Unavailable.Load(), l.Reads.Load(), l.Cuts.Load(), l.longest)
+	l.t.Logf("operations: %v; %d requests got no response, and %d writes a 503; %d reads; %d connections cut",
+		results, l.Unanswered.Load(), l.Unavailable.Load(), l.Reads.Load(), l.Cuts.Load())
 	l.t.Logf("%d events; %d animals, %d orders and %d categories exist", len(h.events), len(h.pets), len(h.orders), len(h.categories))
 	if !l.Failed() {
 		l.checkFollowers(h.events)

@@ -59,7 +59,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.GetBody = nil
 	start := time.Now()
 	response, err := c.Transport.RoundTrip(r)
-	c.l.recordDuration(time.Since(start))
+	c.l.recordDuration(r, time.Since(start))
 	switch {
 	case err != nil:
 		c.l.Unanswered.Add(1)

@@ -1,7 +1,11 @@
 package workload
 
 import (
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,15 +40,21 @@ func longestPause(times []time.Duration, from, to time.Duration) (longest time.D
 	return longest
 }
 
-// LongestRequest returns the longest time that a request took until its response began.
-func (l *Load) LongestRequest() time.Duration {
+// LongestRequests lists, for each method and collection, how long a request took at most until its response began.
+func (l *Load) LongestRequests() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.longest
+	text := "longest requests:"
+	for _, kind := range slices.Sorted(maps.Keys(l.longest)) {
+		text += fmt.Sprintf(" %s %.1f s,", kind, l.longest[kind].Seconds())
+	}
+	return strings.TrimSuffix(text, ",")
 }
 
-func (l *Load) recordDuration(d time.Duration) {
+func (l *Load) recordDuration(r *http.Request, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.longest = max(l.longest, d)
+	collection := strings.TrimRight(strings.TrimPrefix(r.URL.Path, "/v1"), "/0123456789-")
+	kind := r.Method + " " + collection
+	l.longest[kind] = max(l.longest[kind], d)
 }

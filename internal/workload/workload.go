@@ -49,15 +49,16 @@ type Load struct {
 	mu         sync.Mutex
 	nodes      []*programtest.Program // nil while a node is down
 	operations []*operation
-	forSale    []int64 // the IDs of the animals that were most recently offered for sale
-	longest    time.Duration
+	forSale    []int64                  // the IDs of the animals that were most recently offered for sale
+	longest    map[string]time.Duration // see LongestRequests
 	problems   []string
 }
 
 // New returns a load for the given number of nodes. When the test ends, it reports the problems that were found.
 func New(t *testing.T, seed uint64, nodes int) *Load {
 	t.Helper()
-	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes)}
+	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes),
+		longest: map[string]time.Duration{}}
 	t.Cleanup(func() { // runs last because it is registered first
 		if len(l.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(l.problems), firstProblems(l.problems))

@@ -108,15 +108,30 @@ func (s *testShop) signIn(width int, key string) *user {
 
 func (p *user) resize(width int) {
 	p.t.Helper()
-	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
+	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width <= phone))
 }
 
 // accessible checks the page at the widths of a desktop and of a phone.
 func (p *user) accessible(what string) {
 	p.t.Helper()
-	for name, width := range map[string]int{"desktop": desktop, "phone": phone} {
+	for _, width := range []int{desktop, phone} {
 		p.resize(width)
-		p.Accessible(what + " on a " + name)
+		p.Accessible(fmt.Sprintf("%s at %d pixels", what, width))
+	}
+	// axe does not find targets that are hard to touch.
+	small := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll("button, .button, select, summary.button, .tabbar a, .tabbar summary, .items a, .tabs label, input:not([type=checkbox], [type=radio], [type=hidden])")]
+		.filter(e => e.checkVisibility({visibilityProperty: true}) && Math.round(e.getBoundingClientRect().height) < 44).map(e => e.outerHTML.slice(0, 120))`)
+	if len(small) > 0 {
+		p.t.Errorf("%s on a phone has targets lower than 44 pixels: %q", what, small)
+	}
+	for _, width := range []int{320, 1024} {
+		p.resize(width)
+		if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+			p.t.Errorf("%s is %d pixels wider than a screen of %d", what, wide, width)
+		}
+		if cut := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll(".card > table")].filter(e => e.scrollWidth > e.parentElement.clientWidth).map(e => e.className)`); len(cut) > 0 {
+			p.t.Errorf("%s at %d pixels has tables that are wider than their cards: %q", what, width, cut)
+		}
 	}
 	p.resize(p.width)
 }

@@ -93,12 +93,30 @@
     userRequests.add(xhr);
     showBusy(true);
     const form = requestConfig.verb === "post" && elt.closest("form");
-    if (form) setSending(form, true);
+    if (form) {
+      setSending(form, true);
+      sent.set(xhr, [...form.elements].filter((field) => field.id && "value" in field).map(({ id, value }) => ({ id, value })));
+    }
     xhr.addEventListener("loadend", () => {
       userRequests.delete(xhr);
       showBusy(userRequests.size > 0);
       if (form) setSending(form, false);
     });
+  });
+  // Text that the user types while a form is being sent survives the response, which replaces the form.
+  const sent = new WeakMap(); // the fields of the forms that were sent, by request
+  body.addEventListener("htmx:beforeSwap", ({ detail: { xhr } }) => {
+    for (const field of sent.get(xhr) ?? []) {
+      const now = document.getElementById(field.id)?.value;
+      field.typed = now !== field.value ? now : undefined;
+    }
+  });
+  body.addEventListener("htmx:afterSettle", ({ detail: { xhr } }) => {
+    for (const { id, typed } of sent.get(xhr) ?? []) {
+      const field = document.getElementById(id);
+      if (field && typed !== undefined) field.value = typed;
+    }
+    sent.delete(xhr);
   });
   let pointerMovedAt = 0;
   addEventListener("pointerdown", () => (pointerDown = true), true);
@@ -196,7 +214,9 @@
 
   // The server renders times in UTC; show them in the local time zone.
   const serverAhead = Date.parse(body.dataset.now) - Date.now();
-  const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const dayAndTime = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" };
+  const thisYear = new Intl.DateTimeFormat(undefined, dayAndTime);
+  const otherYear = new Intl.DateTimeFormat(undefined, { ...dayAndTime, year: "numeric" });
   function timeLeft(ms) {
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
     if (ms <= 0) return "Expired";
@@ -215,7 +235,8 @@
       } else if (!time.dataset.local) {
         time.dataset.local = "yes";
         time.title = time.textContent;
-        time.textContent = localTime.format(at);
+        const inThisYear = new Date(at).getFullYear() === new Date().getFullYear();
+        time.textContent = (inThisYear ? thisYear : otherYear).format(at);
       }
     }
   }

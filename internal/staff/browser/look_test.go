@@ -1,0 +1,110 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+func TestThemeIsSwitchedWithoutAReload(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for _, width := range []int{desktop, phone} {
+		p := s.clerk(width)
+		menu := ".account"
+		if width == phone {
+			menu = ".tabbar .menu"
+		}
+		background := `getComputedStyle(document.body).backgroundColor`
+		light := browsertest.Eval[string](p.Page, background)
+		p.click(menu + " > summary")
+		p.accessible("the menu of the user")
+		p.click(menu + ` [value="dark"]`)
+		p.waitFor(`document.documentElement.dataset.theme === "dark" && %s !== %q`, background, light)
+		p.waitFor(`document.querySelector('%s [value="dark"]').ariaPressed === "true"`, menu)
+		p.open("/staff/orders")
+		p.waitFor(`%s !== %q`, background, light)
+	}
+}
+
+func TestSlashGoesToTheSearch(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	s.AddPet(t, "Max", 1, shop.Available)
+	p := s.clerk(desktop)
+	p.open("/staff/orders")
+	p.Run(input.DispatchKeyEvent(input.KeyDown).WithKey("/").WithText("/"), input.DispatchKeyEvent(input.KeyUp).WithKey("/"))
+	p.waitFor(`document.activeElement.id === "search"`)
+	p.Run(chromedp.KeyEvent("rex" + kb.Enter))
+	p.waitVisible("#pet-1")
+	if p.text("#pet-2") != "" {
+		t.Error("the search also shows Max")
+	}
+}
+
+func TestReserveInTheListGoesToTheCustomer(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(phone)
+	p.open("/staff/pets")
+	p.click("#pet-1 .actions a.button")
+	p.waitFor(`document.activeElement.id === "reserve-reference"`)
+	p.Run(chromedp.KeyEvent("Mrs Novák" + kb.Enter))
+	p.waitText("#order-1", "Mrs Novák")
+	p.accessible("a reserved animal")
+}
+
+func TestPageSaysThatItIsOffline(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	p := s.clerk(desktop)
+	p.open("/staff/pets")
+	offline := func(is bool) { p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1)) }
+	offline(true)
+	p.waitVisible("#offline")
+	p.accessible("a page that is offline")
+	p.fill("#filter-name", "Rex")
+	p.waitText("#flashes", "Can’t reach the server")
+	offline(false)
+	p.waitFor(`document.getElementById("offline").hidden`)
+	p.ConsoleErrors() // the browser logs requests that it could not send
+}
+
+// holdPosts makes a page hold the forms that it sends until a test runs release().
+const holdPosts = `window.held = [], document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
+	if (requestConfig.verb !== "post") return;
+	const send = xhr.send;
+	xhr.send = (body) => held.push(() => send.call(xhr, body));
+}), window.release = () => (held.splice(0).forEach((send) => send()), true), true`
+
+// On a slow network, a page shows that it is busy, sends a form once, and keeps what is typed meanwhile.
+func TestSlowNetworkLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	p := s.clerk(desktop)
+	p.open("/staff/pets")
+	browsertest.Eval[bool](p.Page, holdPosts)
+	p.fill("#add-name", "Rex")
+	p.fill("#add-new-category", "Dogs"+kb.Enter)
+	p.waitVisible("[data-busy] #busy")
+	p.Run(chromedp.KeyEvent(kb.Enter)) // once more
+	p.fill("#add-name", "Bel")
+	p.accessible("a busy page")
+	if n := browsertest.Eval[int](p.Page, "held.length"); n != 1 {
+		t.Fatalf("the form was sent %d times", n)
+	}
+	browsertest.Eval[bool](p.Page, "release()")
+	p.waitText("#pet-1", "Rex")
+	p.waitFor(`!document.querySelector("[data-busy]") && document.activeElement.id === "add-name"`)
+	p.Run(chromedp.KeyEvent("la" + kb.Enter))
+	p.waitFor("held.length === 1 && release()")
+	p.waitText("#pet-2", "Bella")
+}
