@@ -21,6 +21,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
 		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
 		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
+		{20 * time.Second, nil, 0, s.SaveLastSeen},
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},

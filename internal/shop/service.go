@@ -48,6 +48,7 @@ type Service struct {
 	feed            *feed
 	keyCache        *keyCache
 	lastUsed        *lastUsed
+	lastSeen        *lastSeen
 	inFlight        *inFlight
 	stats           statsCache
 	heavy           *lane // where heavy reads run
@@ -62,7 +63,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, onIndexing: o.OnIndexing,
-		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
+		keyCache: newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {

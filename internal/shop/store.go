@@ -59,6 +59,7 @@ type ReadTx interface {
 	DeliveryReader
 	KeyReader
 	SessionReader
+	SignInLinkReader
 	IdempotencyReader
 	SearchReader
 }
@@ -84,6 +85,7 @@ type Bookkeeping interface {
 	DeliveryBookkeeping
 	KeyBookkeeping
 	SessionBookkeeping
+	SignInLinkBookkeeping
 	IdempotencyBookkeeping
 	SearchBookkeeping
 }

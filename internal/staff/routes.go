@@ -25,11 +25,17 @@ func routes() []route {
 		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, x *exchange) error { return x.redirect("/") }},
 		{"GET", "/staff/sign-in", "sign-in", anyone, (*Pages).signInPage},
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
+		{"GET", "/staff/sign-in/link", "sign-in-link", anyone, (*Pages).openSignInLink},
+		{"POST", "/staff/sign-in/link", "sign-in-link", anyone, (*Pages).useSignInLink},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},
 		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).staticFile},
 		{"GET", "/staff/manifest.json", "manifest", anyone, (*Pages).manifest},
 		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
+
+		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},
+		{"POST", "/staff/devices/end", "device-end", signedIn, (*Pages).endDevice},
+		{"POST", "/staff/devices/link", "device-link", signedIn, (*Pages).createOwnLink},
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
@@ -58,6 +64,7 @@ func routes() []route {
 
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
+		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, (*Pages).createKeyLink},
 		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, (*Pages).rotateKey},
 		{"POST", "/staff/keys/{id}/revoke", "key-revoke", shop.Admin, (*Pages).revokeKey},
 

@@ -125,6 +125,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"count":         count,
 		"dict":          dict,
 		"scopes":        shop.Scopes,
+		"roles":         roleChoices,
+		"roleLabel":     roleLabel,
 		"eventTypes":    shop.EventTypes,
 		"statuses":      shop.Statuses,
 		"orderStatuses": shop.OrderStatuses,
