@@ -97,8 +97,14 @@ func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error  
 func (w nestedStore) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
 func (w nestedStore) Ready(context.Context) error                                { return nil }
 func (w nestedStore) ReadLimits() shop.ReadLimits                                { return shop.ReadLimits{Heavy: 1} }
-func (w nestedStore) CatalogVersion() (shop.CatalogVersion, bool) {
-	return shop.CatalogVersion{}, false
+func (w nestedStore) ReadCatalog(_ context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
+	if err := fn(w.tx); err != nil {
+		return shop.CatalogState{}, err
+	}
+	return shop.StateIn(w.tx)
+}
+func (w nestedStore) CurrentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
+	return shop.CatalogVersion{}, time.Time{}
 }
 func (w nestedStore) Publish(context.Context) error { return nil }
 func (w nestedStore) Wakeups() <-chan struct{}      { return nil }

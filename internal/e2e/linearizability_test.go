@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
 )
 
@@ -25,9 +28,42 @@ import (
 // all responses and is consistent with their times.
 func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	const nodes, clients, animals, operations, kills = 3, 8, 4, 2000, 6
-	f := newSharedFolder(t)
-	w := &workload{t: t, start: time.Now(), operations: operations, nodes: make([]atomic.Pointer[programtest.Program], nodes)}
+	w := newWorkload(newSharedFolder(t), 30)
+	w.run(w.killNodes(0), w.killNodes(1), w.killNodes(2, 0), w.killNodes(0), w.killNodes(1), w.killNodes(2, 0))
+}
+
+// TestCachedReadsAreLinearizable is like TestNodesAreLinearizable, but most operations are reads, which the nodes
+// can answer from memory. The test also kills the server, and only its checkpointer. After both, the server
+// gives the ids of transactions that it has forgotten to other transactions.
+func TestCachedReadsAreLinearizable(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	w := newWorkload(programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+server.URL()), 85)
+	crash := func(crash func()) func() {
+		return func() {
+			crash()
+			w.awaitCaches()
+		}
+	}
+	w.awaitCaches()
+	w.run(
+		crash(func() { server.KillCheckpointer(t) }),
+		w.killNodes(1),
+		crash(func() {
+			server.Kill(t)
+			server.Restart(t)
+		}),
+		crash(func() { server.KillCheckpointer(t) }),
+	)
+}
+
+// newWorkload starts three nodes for a workload in which the given percentage of the operations are reads.
+func newWorkload(f *programtest.Folder, reads int) *workload {
+	f.T.Helper()
+	const nodes, animals = 3, 4
+	w := &workload{
+		t: f.T, folder: f, reads: reads, start: time.Now(), operations: 2000, nodes: make([]atomic.Pointer[programtest.Program], nodes),
+	}
 	for i, node := range serveNodesUnderLoad(f, nodes) {
 		w.nodes[i].Store(node)
 	}
@@ -35,26 +71,50 @@ func TestNodesAreLinearizable(t *testing.T) {
 		rex, _ := w.nodes[0].Load().Create(programtest.Pet{Name: "Rex", CategoryID: 1, Status: "available"})
 		w.pets = append(w.pets, &contestedPet{id: rex.ID})
 	}
+	return w
+}
+
+// killNodes returns a function that kills nodes and starts new ones.
+func (w *workload) killNodes(victims ...int) func() {
+	return func() {
+		for _, i := range victims {
+			w.nodes[i].Swap(nil).Kill() // nil, because another process may reuse the node's port
+		}
+		for i, node := range serveNodesUnderLoad(w.folder, len(victims)) {
+			w.nodes[victims[i]].Store(node)
+		}
+	}
+}
+
+// awaitCaches waits until all nodes can use cached responses.
+func (w *workload) awaitCaches() {
+	w.t.Helper()
+	for i := range w.nodes {
+		node := w.nodes[i].Load()
+		programtest.Await(w.t, "the response cache", func() bool {
+			node.Try("GET", "/v1/pets", programtest.AdminKey, "")
+			a, err := node.Try("GET", "/metrics", programtest.AdminKey, "")
+			return err == nil && strings.Contains(a.Body, "\nanimalstore_postgres_response_cache_usable 1\n")
+		})
+	}
+}
+
+// run lets clients work, disturbs them several times, and checks the history.
+func (w *workload) run(disturbances ...func()) {
+	t := w.t
+	t.Helper()
+	const clients = 8
 	var running sync.WaitGroup
 	// If the test ends early, its context ends and the clients stop.
 	t.Cleanup(running.Wait)
 	for i := range clients {
 		running.Go(func() { w.runClient(i) })
 	}
-	for kill := range kills {
+	for i, disturb := range disturbances {
 		programtest.Await(t, "the clients' operations", func() bool {
-			return w.done.Load() > int64(operations*(kill+1)/(kills+1)) || t.Failed()
+			return w.done.Load() > int64(w.operations*(i+1)/(len(disturbances)+1)) || t.Failed()
 		})
-		victims := []int{kill % nodes}
-		if kill%3 == 2 {
-			victims = append(victims, (kill+1)%nodes)
-		}
-		for _, i := range victims {
-			w.nodes[i].Swap(nil).Kill() // nil, because another process may reuse the node's port
-		}
-		for i, node := range serveNodesUnderLoad(f, len(victims)) {
-			w.nodes[victims[i]].Store(node)
-		}
+		disturb()
 	}
 	running.Wait()
 	for i := range w.nodes { // all nodes must have the same final state
@@ -64,7 +124,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 		t.FailNow()
 	}
 	verdict, info := porcupine.CheckOperationsVerbose(animalModel, w.history, 5*programtest.WaitTimeout)
-	t.Logf("%d operations, %d acknowledged, %d refused, %d kills: %s", len(w.history), w.accepted, w.refused, kills, verdict)
+	t.Logf("%d operations, %d acknowledged, %d refused, %d kills: %s", len(w.history), w.accepted, w.refused, len(disturbances), verdict)
 	if verdict != porcupine.Ok {
 		path := filepath.Join(t.ArtifactDir(), "history.html")
 		err := porcupine.VisualizePath(animalModel, info, path)
@@ -78,6 +138,8 @@ func TestNodesAreLinearizable(t *testing.T) {
 // workload is the state shared by the clients, including the history of their operations.
 type workload struct {
 	t                     *testing.T
+	folder                *programtest.Folder
+	reads                 int // the percentage of reads
 	start                 time.Time
 	operations            int // the total number of operations
 	started, done, orders atomic.Int64
@@ -135,17 +197,20 @@ func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 	known := *w.pets[in.pet]
 	w.mu.Unlock()
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	switch roll := rng.IntN(100); {
+	if rng.IntN(100) < w.reads {
+		in.kind, in.path = readStatus, pick("/v1/pets?id=%d", "/v1/pets/%d", "/v1/pets?limit=100")
+		if rng.IntN(3) == 0 {
+			in.kind, in.path = readNewestOrder, "/v1/store/orders?petId=%d&limit=1"
+		}
+		return in, known.orderID
+	}
+	switch roll := rng.IntN(80); {
 	case roll < 35:
 		in.kind, in.order = placeOrder, int(w.orders.Add(1))
 	case roll < 70 && known.orderID != 0:
 		in.kind, in.order, in.to = moveOrder, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
-	case roll < 80:
-		in.kind, in.to = setStatus, pick("available", "available", "pending", "sold")
-	case roll < 90:
-		in.kind = readStatus
 	default:
-		in.kind = readNewestOrder
+		in.kind, in.to = setStatus, pick("available", "available", "pending", "sold")
 	}
 	return in, known.orderID
 }
@@ -185,10 +250,12 @@ func (w *workload) send(node *programtest.Program, in step, orderID int64) (prog
 		return node.Try("PATCH", fmt.Sprintf("/v1/store/orders/%d", orderID), programtest.AdminKey, fmt.Sprintf(`{"status":%q}`, in.to))
 	case setStatus:
 		return node.Try("PATCH", fmt.Sprintf("/v1/pets/%d", id), programtest.AdminKey, fmt.Sprintf(`{"status":%q}`, in.to))
-	case readStatus:
-		return node.Try("GET", fmt.Sprintf("/v1/pets?id=%d", id), programtest.AdminKey, "")
 	default:
-		return node.Try("GET", fmt.Sprintf("/v1/store/orders?petId=%d&limit=1", id), programtest.AdminKey, "")
+		path := in.path
+		if strings.Contains(path, "%") {
+			path = fmt.Sprintf(path, id)
+		}
+		return node.Try("GET", path, programtest.AdminKey, "")
 	}
 }
 
@@ -212,10 +279,13 @@ func (w *workload) parse(in step, a programtest.Response) (outcome, error) {
 	}
 	var err error
 	list := make([]object, 1)
-	if in.kind == readStatus || in.kind == readNewestOrder {
+	if strings.HasPrefix(a.Body, "[") {
 		err = json.Unmarshal([]byte(a.Body), &list)
 	} else {
 		err = json.Unmarshal([]byte(a.Body), &list[0])
+	}
+	if in.kind == readStatus { // a page may have other animals, too
+		list = slices.DeleteFunc(list, func(o object) bool { return o.ID != w.pets[in.pet].id })
 	}
 	switch {
 	case err == nil && len(list) == 0 && in.kind == readNewestOrder:
@@ -246,8 +316,12 @@ func (w *workload) recordFinalState(node *programtest.Program) {
 	w.t.Helper()
 	checkInventory(node)
 	for i := range w.pets {
-		for _, kind := range []stepKind{readStatus, readNewestOrder} {
-			in, from := step{kind: kind, pet: i}, time.Since(w.start)
+		for _, in := range []step{
+			{kind: readStatus, path: "/v1/pets/%d"}, {kind: readStatus, path: "/v1/pets?limit=100"},
+			{kind: readNewestOrder, path: "/v1/store/orders?petId=%d&limit=1"},
+		} {
+			in.pet = i
+			from := time.Since(w.start)
 			a, err := w.send(node, in, 0)
 			if err != nil || a.Status != http.StatusOK {
 				w.t.Fatalf("%+v: got %v, %v, want status 200", in, a, err)

@@ -11,26 +11,26 @@ import (
 // responseCache caches encoded responses to catalogue reads, because most clients read the same few pages.
 // It never serves an outdated response. It relies on these invariants:
 //
-//   - An entry is valid for one shop.CatalogVersion and only until the next hold expires. The version is
-//     determined before the load begins. A change that commits during the load therefore invalidates the
-//     entry, even if the loaded response already includes that change.
-//   - A request joins a load in progress only if the catalogue still has the version at which that load
-//     began. A client that knows about a change therefore never gets a response from before the change.
+//   - An entry has the shop.Validity of the data from which it was built. Before it is used, the service confirms
+//     that it is valid at some time after the request arrived.
+//   - A request that waits for a load which was already in progress uses the response only if the service then
+//     confirms that it is valid. The response of a load that began after the request arrived is always recent
+//     enough. A client that knows about a change therefore never gets a response from before the change.
 //   - A response contains nothing that differs between clients. In particular, links are built for each
 //     request.
 //   - The total size of all entries is limited to maxCacheBytes, and the size of the entries that requests
 //     with one API key have loaded to maxKeyCacheBytes. Every byte that a client can choose is counted. A
 //     client that sends many different queries therefore displaces only its own entries.
 //
-// If other processes may change the catalogue, its version is not known without a query. In this case
-// nothing is cached.
+// If the service cannot tell whether an entry is valid, the database is read.
 type responseCache struct {
 	service *shop.Service
 	mu      sync.RWMutex
 	entries map[string]*entry
-	size    int           // total size of all entries, in bytes
-	keySize map[int64]int // total size of the entries that were loaded with each API key, in bytes
-	flights map[flightKey]*flight
+	size    int                // total size of all entries, in bytes
+	keySize map[int64]int      // total size of the entries that were loaded with each API key, in bytes
+	flights map[string]*flight // the loads in progress, by request
+	begun   int64              // the number of loads that have begun
 }
 
 // cachedResponse is the part of a response that is the same for all clients.
@@ -50,13 +50,9 @@ type entry struct {
 // flight is a load in progress. The result may be read only after done is closed.
 type flight struct {
 	entry
-	err  error
-	done chan struct{}
-}
-
-type flightKey struct {
-	request string
-	changes int64 // the Changes field of the CatalogVersion at which the load began
+	number int64 // the value of begun when the load began
+	err    error
+	done   chan struct{}
 }
 
 const (
@@ -70,42 +66,51 @@ const (
 )
 
 func newResponseCache(service *shop.Service) *responseCache {
-	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}, flights: map[flightKey]*flight{}}
+	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}, flights: map[string]*flight{}}
 }
 
 // get returns the cached response to a request or loads the response for the API key. Identical requests that
-// arrive at the same time share one load.
-func (c *responseCache) get(ctx context.Context, key int64, request string, load func() (cachedResponse, error)) (cachedResponse, error) {
-	version, ok := c.service.CatalogVersion()
-	if !ok {
-		return load()
-	}
+// arrive at the same time share one load. load must pass its context to the service.
+func (c *responseCache) get(
+	ctx context.Context, key int64, request string, load func(context.Context) (cachedResponse, error),
+) (cachedResponse, error) {
 	c.mu.RLock()
-	cached := c.entries[request]
+	cached, arrived := c.entries[request], c.begun
 	c.mu.RUnlock()
-	if cached != nil && cached.validity.Valid(version) {
-		return cached.cachedResponse, nil
+	for {
+		if cached != nil && c.service.IsValid(ctx, cached.validity) {
+			return cached.cachedResponse, nil
+		}
+		f, joined := c.join(key, request)
+		if !joined {
+			return c.fly(ctx, request, f, load)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return cachedResponse{}, shop.UnavailableError(ctx.Err())
+		}
+		if f.err != nil { // perhaps only because the client that started the load disconnected
+			return load(ctx)
+		}
+		if f.number > arrived {
+			return f.cachedResponse, nil
+		}
+		cached = &f.entry
 	}
-	flying := flightKey{request, version.Changes}
+}
+
+// join returns the load of a request that is in progress. If there is none, it begins one.
+func (c *responseCache) join(key int64, request string) (f *flight, joined bool) {
 	c.mu.Lock()
-	f, joined := c.flights[flying]
-	if !joined {
-		f = &flight{entry: entry{key: key}, err: errNotLoaded, done: make(chan struct{})}
-		c.flights[flying] = f
+	defer c.mu.Unlock()
+	if f, joined = c.flights[request]; joined {
+		return f, true
 	}
-	c.mu.Unlock()
-	if !joined {
-		return c.fly(ctx, flying, version, f, load)
-	}
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-		return cachedResponse{}, shop.UnavailableError(ctx.Err())
-	}
-	if f.err != nil { // perhaps only because the client that started the load disconnected
-		return load()
-	}
-	return f.cachedResponse, nil
+	c.begun++
+	f = &flight{entry: entry{key: key}, number: c.begun, err: errNotLoaded, done: make(chan struct{})}
+	c.flights[request] = f
+	return f, false
 }
 
 // errNotLoaded is the result of a flight if its load panicked.
@@ -113,24 +118,20 @@ var errNotLoaded = errors.New("the response was not loaded")
 
 // fly loads a response, caches it, and wakes up the requests that are waiting for this response.
 func (c *responseCache) fly(
-	ctx context.Context, key flightKey, version shop.CatalogVersion, f *flight, load func() (cachedResponse, error),
+	ctx context.Context, request string, f *flight, load func(context.Context) (cachedResponse, error),
 ) (cachedResponse, error) {
 	defer func() { // runs even if load panics
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.flights, key)
-		if f.err == nil {
-			c.store(key.request, &f.entry)
+		delete(c.flights, request)
+		if f.err == nil && f.validity != (shop.Validity{}) {
+			c.store(request, &f.entry)
 		}
 		close(f.done)
 	}()
-	validity, err := c.service.ValidityFrom(ctx, version)
-	if err != nil {
-		f.err = err
-		return cachedResponse{}, err
-	}
-	f.validity = validity
-	f.cachedResponse, f.err = load()
+	ctx, validity := shop.WithValidity(ctx)
+	f.cachedResponse, f.err = load(ctx)
+	f.validity = *validity
 	return f.cachedResponse, f.err
 }
 

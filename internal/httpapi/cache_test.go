@@ -1,19 +1,29 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/sqlstore"
 )
 
 // Once a change is confirmed, every response includes it, even if many clients read at the same time.
 func TestCachedResponsesAreNeverStale(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		s.skipValidation = true
+		s.awaitCache()
 		s.add(`{"name":"0","categoryId":1,"status":"available"}`)
 		var told atomic.Int64
 		var ended atomic.Bool
@@ -50,10 +60,10 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
 	for _, want := range []string{"before the change", "after the change"} {
-		got, err := cache.get(t.Context(), 0, "GET /pets", func() (cachedResponse, error) {
-			loaded := cachedResponse{body: []byte(want)}
+		got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
+			_, err := s.Inventory(ctx)
 			s.AddPet(t, "Rex", 1, shop.Available)
-			return loaded, nil
+			return cachedResponse{body: []byte(want)}, err
 		})
 		if err != nil || string(got.body) != want {
 			t.Errorf("got the response from %s (%v), want the one from %s", got.body, err, want)
@@ -61,20 +71,68 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	}
 }
 
+// A request that waits for a load which began before the request does not get the response if the catalogue has
+// changed since then.
+func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := shoptest.Open(t, shoptest.Options{})
+		cache, gate := newResponseCache(s.Service), make(chan struct{})
+		var running sync.WaitGroup
+		get := func(want int64) {
+			got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
+				inventory, err := s.Inventory(ctx)
+				<-gate
+				return cachedResponse{body: fmt.Append(nil, inventory.Available)}, err
+			})
+			if err != nil || string(got.body) != fmt.Sprint(want) {
+				t.Errorf("got %s animals (%v), want %d", got.body, err, want)
+			}
+		}
+		running.Go(func() { get(0) })
+		synctest.Wait()
+		s.AddPet(t, "Rex", 1, shop.Available)
+		running.Go(func() { get(1) })
+		synctest.Wait() // the second request waits for the first one
+		close(gate)
+		running.Wait()
+	})
+}
+
 // A cached response expires as soon as a hold expires. Errors are not cached.
 func TestCachedResponsesExpireWithAHold(t *testing.T) {
-	s := parallelShop(t)
-	s.Store.FailWith(func(bool) error { return shop.UnavailableError(nil) })
-	s.do("GET", "/v1/pets?status=available", "").wantError(t, 503, shop.Unavailable)
-	s.Store.FailWith(nil)
-	s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
-	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
-	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
-	for range 2 { // the second response comes from the cache
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		s.awaitCache()
+		s.Store.FailWith(func(bool) error { return shop.UnavailableError(nil) })
+		s.do("GET", "/v1/pets?status=available", "").wantError(t, 503, shop.Unavailable)
+		s.Store.FailWith(nil)
 		s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
+		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+		s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+		for range 2 { // the second response comes from the cache
+			s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
+		}
+		s.Clock.Forward(shop.DefaultOrderHold)
+		s.do("GET", "/v1/pets?status=available", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
+	})
+}
+
+// awaitCache waits until responses are cached. On PostgreSQL, the store must first open the session with which it
+// confirms them.
+func (s *testShop) awaitCache() {
+	s.t.Helper()
+	if !sqlstore.IsURL(s.Database) {
+		return
 	}
-	s.Clock.Forward(shop.DefaultOrderHold)
-	s.do("GET", "/v1/pets?status=available", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.Store.SQL.Collectors()...)
+	pgtest.Await(s.t, "the response cache", func() bool {
+		s.do("GET", "/v1/pets", "")
+		families := shoptest.Must(registry.Gather())(s.t)
+		return slices.ContainsFunc(families, func(f *dto.MetricFamily) bool {
+			return f.GetName() == "animalstore_postgres_response_cache_usable" && f.GetMetric()[0].GetGauge().GetValue() == 1
+		})
+	})
 }
 
 // All clients share the cache, but the links in a response contain the host that the client used.

@@ -12,8 +12,8 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
-	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func() (cachedResponse, error) {
-		return a.loadPetPage(x.context(), x.r.URL.RawQuery)
+	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func(ctx context.Context) (cachedResponse, error) {
+		return a.loadPetPage(shop.WithPrincipal(ctx, x.principal), x.r.URL.RawQuery)
 	})
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (a *API) getPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func() (cachedResponse, error) {
-		pet, err := a.Service.Pet(x.r.Context(), id)
+	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func(ctx context.Context) (cachedResponse, error) {
+		pet, err := a.Service.Pet(ctx, id)
 		return cachedResponse{tag: pet.ETag(), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {

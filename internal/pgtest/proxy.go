@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -14,6 +15,7 @@ type Proxy struct {
 	listener net.Listener
 	database *url.URL
 	running  sync.WaitGroup
+	requests atomic.Int64
 
 	mu      sync.Mutex
 	server  string // the server's address as host:port
@@ -58,6 +60,10 @@ func (p *Proxy) Address() string { return p.database.Host }
 
 // URL returns a URL that leads to the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
+
+// RoundTrips returns the number of round trips so far: messages, or pipelines, to which the server responds
+// before the client goes on. It does not count how connections are opened and closed.
+func (p *Proxy) RoundTrips() int { return int(p.requests.Load()) }
 
 func (p *Proxy) accept() {
 	for {

@@ -54,7 +54,9 @@ func (c *proxyConn) forwardRequests() {
 				break
 			}
 		}
-		message, err = readPipeline(in)
+		if message, err = readPipeline(in); err == nil && message[0] != 'X' { // Terminate
+			c.proxy.requests.Add(1)
+		}
 	}
 	c.close()
 }

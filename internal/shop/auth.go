@@ -82,7 +82,7 @@ func errInvalidKey() error {
 }
 
 func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Credential, found bool, err error) {
-	err = s.store.Read(ctx, func(tx ReadTx) (err error) {
+	err = s.store.Read(WithSingleQuery(ctx), func(tx ReadTx) (err error) {
 		c, found, err = tx.Credential(hash)
 		return err
 	})
@@ -95,7 +95,7 @@ func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil
 	}
-	key, err := read(ctx, s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
+	key, err := read(WithSingleQuery(ctx), s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
 	s.lastUsed.apply(&key)
 	return key, err
 }

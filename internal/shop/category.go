@@ -44,12 +44,12 @@ const unknownCategory = "must be the id of an existing category"
 
 // ListCategories returns one page of categories, sorted by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
+	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
 // Category returns the category with the given id. It fails with not_found if there is none.
 func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
-	return read(ctx, s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
+	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
 }
 
 func existingCategory(tx ReadTx, id int64) (Category, error) {
@@ -58,6 +58,17 @@ func existingCategory(tx ReadTx, id int64) (Category, error) {
 		err = Errorf(NotFound, "There is no category with the id %d; list the categories to find an existing one.", id)
 	}
 	return category, err
+}
+
+// CategoriesNamed returns the categories with the given name, which are several if clients created them so. It ignores
+// letter case and spaces around the name.
+func (s *Service) CategoriesNamed(ctx context.Context, name string) ([]Category, error) {
+	key := categoryKey(name)
+	return heavyRead(ctx, s, func() ([]Category, error) {
+		return read(ctx, s, func(tx ReadTx) ([]Category, error) {
+			return tx.NamedCategories(func(other string) bool { return categoryKey(other) == key })
+		})
+	})
 }
 
 func checkCategoryName(name string) error {

@@ -66,8 +66,8 @@ func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err er
 // have to wait until all of these orders are expired.
 func (s *Service) ExpireHolds(ctx context.Context) error {
 	for {
-		due, err := read(ctx, s, hasDueHold)
-		if err != nil || !due {
+		state, err := s.store.ReadCatalog(WithSingleQuery(ctx), func(ReadTx) error { return nil })
+		if err != nil || !state.isDue() {
 			return err
 		}
 		err = s.change(ctx, func(tx *eventTx) error {
@@ -89,45 +89,36 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// hasDueHold reports whether any order's hold has ended without the order having been expired yet.
-func hasDueHold(tx ReadTx) (bool, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return false, err
-	}
+// StateIn reads what CatalogState says about the holds in a transaction. The version remains zero.
+func StateIn(tx ReadTx) (CatalogState, error) {
 	next, err := tx.NextHold()
-	return isPast(next, now), err
+	if err != nil {
+		return CatalogState{}, err
+	}
+	now, err := tx.Now()
+	return CatalogState{Time: now, NextHold: next}, err
 }
 
 // readCurrent reads a snapshot in which no hold is due. Therefore an overdue hold is never visible, even if
-// the background job is delayed. readCurrent checks for due holds in the same transaction in which it reads.
-// If a hold is due, it expires the hold and starts over. If the store is not writable, it reads the snapshot
-// despite the overdue hold, because an overdue hold must not make a read fail.
+// the background job is delayed. If a hold is due in the snapshot, readCurrent expires the hold and starts
+// over. If the store is not writable, it returns the result despite the overdue hold, because an overdue hold
+// must not make a read fail.
 func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
-	type result struct {
-		value T
-		due   bool
-	}
-	current, err := s.noHoldDue(ctx)
-	if err != nil {
-		return *new(T), err
-	}
-	if current {
-		return read(ctx, s, fn)
-	}
 	for {
-		got, err := read(ctx, s, func(tx ReadTx) (result, error) {
-			if due, err := hasDueHold(tx); err != nil || due {
-				return result{due: due}, err
-			}
-			value, err := fn(tx)
-			return result{value: value}, err
+		var value T
+		state, err := s.store.ReadCatalog(ctx, func(tx ReadTx) (err error) {
+			value, err = fn(tx)
+			return err
 		})
-		if err != nil || !got.due {
-			return got.value, err
+		if err != nil {
+			return *new(T), err
+		}
+		if !state.isDue() {
+			setValidity(ctx, state)
+			return value, nil
 		}
 		if err := s.ExpireHolds(ctx); err != nil && AsError(err).Code == Unavailable {
-			return read(ctx, s, fn)
+			return value, nil
 		} else if err != nil {
 			return *new(T), err
 		}

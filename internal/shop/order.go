@@ -92,6 +92,9 @@ type OrderList struct {
 
 // ListOrders returns one page of orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
+	if !list.isHeavy() { // a search needs several queries
+		ctx = WithSingleQuery(ctx)
+	}
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Order], error) {
 		return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) { return listOrders(tx, list) })
 	})
@@ -99,7 +102,7 @@ func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], 
 
 // Order returns the order with the given id. It fails with not_found if there is none.
 func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
+	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
 }
 
 func existingOrder(tx ReadTx, id int64) (Order, error) {

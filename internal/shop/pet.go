@@ -90,6 +90,9 @@ type PetList struct {
 
 // ListPets returns one page of the catalogue, newest first.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
+	if !list.isHeavy() { // a search needs several queries
+		ctx = WithSingleQuery(ctx)
+	}
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Pet], error) {
 		return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) { return listPets(tx, list) })
 	})
@@ -97,7 +100,7 @@ func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error)
 
 // Pet returns the animal with the given id. It fails with not_found if there is none.
 func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
+	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
 }
 
 func existingPet(tx ReadTx, id int64) (Pet, error) {

@@ -28,9 +28,14 @@ type Store interface {
 	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
 	ReadLimits() ReadLimits
 
-	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
-	// change the catalogue without this store noticing.
-	CatalogVersion() (version CatalogVersion, ok bool)
+	// ReadCatalog is like Read, and describes the snapshot that fn has read. It fails with the same errors.
+	// The version is zero if the store could not notice a later change.
+	ReadCatalog(ctx context.Context, fn func(ReadTx) error) (CatalogState, error)
+	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of
+	// the store's clock at that moment or shortly after it. The caller wants to know whether the catalogue
+	// still has the version seen. If it certainly has another one, or if that is in doubt, the result may be
+	// the zero version.
+	CurrentVersion(ctx context.Context, seen CatalogVersion) (CatalogVersion, time.Time)
 
 	// Publish assigns positions to the events of all committed writes, which makes these events readable.
 	// It fails with the same errors as Write.
@@ -54,6 +59,7 @@ type ReadTx interface {
 	DeliveryReader
 	KeyReader
 	SessionReader
+	SignInLinkReader
 	IdempotencyReader
 	SearchReader
 }
@@ -79,6 +85,7 @@ type Bookkeeping interface {
 	DeliveryBookkeeping
 	KeyBookkeeping
 	SessionBookkeeping
+	SignInLinkBookkeeping
 	IdempotencyBookkeeping
 	SearchBookkeeping
 }
@@ -113,9 +120,9 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
-	// Internal rows from before the given time are no longer needed.
-	Maintain(before time.Time) (more bool, err error)
+	// Maintain does some of the store's internal maintenance and reports whether there may be more to do. cutoff
+	// returns the time before which internal rows are older than the given age.
+	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
 	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
 	// seconds, so that the rows that a frozen node has locked do not stay locked.
 	EndWhenIdle() error

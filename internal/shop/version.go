@@ -5,78 +5,77 @@ import (
 	"time"
 )
 
-// CatalogVersion identifies a state of the catalogue. Two versions with equal Changes have the same contents
-// unless a hold expired between their times.
+// CatalogVersion identifies a state of the catalogue and of the orders. Equal versions have equal contents. The
+// zero value means that the state is not known.
 type CatalogVersion struct {
-	Changes int64     // the number of changes to the catalogue so far
-	Orders  int64     // the number of changes to orders so far
-	Time    time.Time // when the version was read, by the store's clock
+	Changes  int64  // distinguishes the states that this process knows to be different
+	Snapshot string // distinguishes the states of a database that other processes change, too
 }
 
-// CatalogVersion returns the current version of the catalogue. ok is false if the store cannot determine the
-// version without a query.
-func (s *Service) CatalogVersion() (version CatalogVersion, ok bool) { return s.store.CatalogVersion() }
+// CatalogState describes the snapshot that a read has used.
+type CatalogState struct {
+	Version  CatalogVersion
+	Time     time.Time // the time of the store's clock, not before the snapshot
+	NextHold time.Time // when the next hold expires; zero if there are no holds
+}
 
-// Validity is the range of catalogue versions for which data read from the catalogue remains correct.
+// isDue reports whether the snapshot contains a hold that has ended without having been expired.
+func (s CatalogState) isDue() bool { return isPast(s.NextHold, s.Time) }
+
+// Validity is the range of states of the catalogue for which data that was read from it remains correct. The
+// zero value contains no state.
 type Validity struct {
-	changes     int64
+	version     CatalogVersion
 	from, until time.Time
 }
 
-// Valid reports whether the version is within the range. A version whose time is before the start of the
-// range is outside, because it shows that the clock was set back.
-func (v Validity) Valid(version CatalogVersion) bool {
-	return v.changes == version.Changes && !version.Time.Before(v.from) && version.Time.Before(v.until)
-}
-
 // maxValidity is the longest time that any Validity can cover. It limits the effect if another program has
-// changed the database file.
+// changed a database file.
 const maxValidity = time.Second
 
-// ValidityFrom returns the validity of data that is read from the catalogue after the given version was
-// obtained. The validity ends with the next change, with the next expiry of a hold or after maxValidity,
-// whichever comes first. Obtain the version before reading the data. A change in between then ends the
-// validity too early, but never too late.
-func (s *Service) ValidityFrom(ctx context.Context, version CatalogVersion) (Validity, error) {
-	next, err := s.nextHold(ctx, version)
-	if err != nil {
-		return Validity{}, err
+// validity returns the range in which data from the snapshot is correct. It ends with the next change, with the
+// next expiry of a hold or after maxValidity, whichever comes first.
+func (s CatalogState) validity() Validity {
+	if s.Version == (CatalogVersion{}) {
+		return Validity{}
 	}
-	until := version.Time.Add(maxValidity)
-	if !next.IsZero() && next.Before(until) {
-		until = next
+	until := s.Time.Add(maxValidity)
+	if !s.NextHold.IsZero() && s.NextHold.Before(until) {
+		until = s.NextHold
 	}
-	return Validity{version.Changes, version.Time, until}, nil
+	return Validity{s.Version, s.Time, until}
 }
 
-// holdExpiry is the time when the next hold expires. This time is valid until an order changes, but no longer
-// than maxValidity.
-type holdExpiry struct {
-	validity Validity
-	next     time.Time
+// contains reports whether the range contains the state that the catalogue has with this version at this time. A
+// time before the start of the range is outside, because it shows that the clock was set back.
+func (v Validity) contains(version CatalogVersion, now time.Time) bool {
+	return v.version == version && !now.Before(v.from) && now.Before(v.until)
 }
 
-// nextHold returns the time when the next hold expires, or the zero time if there are no holds. It caches the
-// result.
-func (s *Service) nextHold(ctx context.Context, version CatalogVersion) (time.Time, error) {
-	version.Changes = version.Orders // only changes to orders affect holds
-	if cached := s.nextHoldCache.Load(); cached != nil && cached.validity.Valid(version) {
-		return cached.next, nil
+// IsValid reports whether data with the given validity is correct at some time during the call. If that is in
+// doubt, it returns false.
+func (s *Service) IsValid(ctx context.Context, v Validity) bool {
+	if v == (Validity{}) {
+		return false
 	}
-	next, err := read(ctx, s, ReadTx.NextHold)
-	if err == nil {
-		s.nextHoldCache.Store(&holdExpiry{Validity{version.Changes, version.Time, version.Time.Add(maxValidity)}, next})
-	}
-	return next, err
+	version, now := s.store.CurrentVersion(ctx, v.version)
+	return v.contains(version, now)
 }
 
-// noHoldDue reports whether it is certain that no hold is due. It reads from the store only if nextHold has
-// no valid result in its cache.
-func (s *Service) noHoldDue(ctx context.Context) (bool, error) {
-	version, ok := s.CatalogVersion()
-	if !ok {
-		return false, nil
+type validityKey struct{}
+
+// WithValidity returns a context for one read of the catalogue. When the read has succeeded, the validity of its
+// result is set. It remains zero if the result cannot be used again.
+func WithValidity(ctx context.Context) (context.Context, *Validity) {
+	v := &Validity{}
+	return context.WithValue(ctx, validityKey{}, v), v
+}
+
+// WantsValidity reports whether the context comes from WithValidity.
+func WantsValidity(ctx context.Context) bool { return ctx.Value(validityKey{}) != nil }
+
+func setValidity(ctx context.Context, state CatalogState) {
+	if v, ok := ctx.Value(validityKey{}).(*Validity); ok {
+		*v = state.validity()
 	}
-	next, err := s.nextHold(ctx, version)
-	return !isPast(next, version.Time), err
 }

@@ -20,7 +20,8 @@ const AdminKey = "configured-key-of-the-tests"
 // Options change the shop that Open returns. The zero value opens an empty production shop on SQLite.
 type Options struct {
 	shop.Options
-	Postgres bool // use PostgreSQL instead of SQLite
+	Postgres bool   // use PostgreSQL instead of SQLite
+	Database string // the path or the URL of the database, instead of a new one
 }
 
 // Shop is a service on a real store.
@@ -34,9 +35,13 @@ type Shop struct {
 // Open opens a shop with a database of its own. The shop is closed when the test ends.
 func Open(t testing.TB, o Options) *Shop {
 	t.Helper()
-	database := filepath.Join(TempDir(t), "test.db")
-	if o.Postgres {
+	database := o.Database
+	switch {
+	case database != "":
+	case o.Postgres:
 		database = NewPostgresDatabase(t)
+	default:
+		database = filepath.Join(TempDir(t), "test.db")
 	}
 	s, err := OpenAt(t.Context(), database, o.Options)
 	if err != nil {

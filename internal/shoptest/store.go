@@ -94,13 +94,26 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 	if err := s.check(false); err != nil {
 		return err
 	}
+	return s.Store.Read(ctx, s.held(ctx, fn))
+}
+
+// ReadCatalog reads from the wrapped store unless a fault is injected.
+func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
+	if err := s.check(false); err != nil {
+		return shop.CatalogState{}, err
+	}
+	return s.Store.ReadCatalog(ctx, s.held(ctx, fn))
+}
+
+// held returns fn for a transaction in which searches are blocked, if they are.
+func (s *Store) held(ctx context.Context, fn func(shop.ReadTx) error) func(shop.ReadTx) error {
 	s.mu.Lock()
 	searches := s.searches
 	s.mu.Unlock()
 	if searches == nil {
-		return s.Store.Read(ctx, fn)
+		return fn
 	}
-	return s.Store.Read(ctx, func(tx shop.ReadTx) error { return fn(heldTx{tx, searches, ctx}) })
+	return func(tx shop.ReadTx) error { return fn(heldTx{tx, searches, ctx}) }
 }
 
 // Write writes to the wrapped store unless a fault is injected.

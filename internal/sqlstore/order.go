@@ -57,8 +57,11 @@ func (t *tx) OpenOrders(petIDs []int64) ([]shop.Order, error) {
 	return allIn(t, petIDs, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id IN (%s) AND status IN ('placed', 'approved')")
 }
 
+// nextHold is the query for the time when the next hold expires.
+const nextHold = "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'"
+
 func (t *tx) NextHold() (time.Time, error) {
-	next, _, err := one(t, scanValue[sql.Null[int64]], "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'")
+	next, _, err := one(t, scanValue[sql.Null[int64]], nextHold)
 	return fromMicros(next.V), err
 }
 

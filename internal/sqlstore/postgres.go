@@ -34,6 +34,7 @@ type postgresEngine struct {
 	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
 	groups    *postgresGroups
+	witness   *witness
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
 	// again, because it leads to a server that was lost.
 	epoch atomic.Int64
@@ -55,6 +56,8 @@ const (
 	maxConstraintViolations = 10
 	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
 	pgConnectTimeout = 2 * time.Second
+	// pgIdleTime is how long a connection may be idle until its server may be lost.
+	pgIdleTime = time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
 	// pgCancelTimeout is the value of cancelTimeout.
@@ -94,8 +97,12 @@ func openPostgres(
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
-	p.groups = startGroups(p)
+	p.groups, p.witness = startGroups(p), newWitness(p)
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
+		p.close()
+		return nil, openError(err)
+	}
+	if err := p.checkMarks(ctx); err != nil {
 		p.close()
 		return nil, openError(err)
 	}
@@ -106,17 +113,9 @@ func openPostgres(
 func (p *postgresEngine) close() error {
 	p.groups.stop()
 	p.closed.Store(true)
+	p.witness.close()
 	p.pool.Close()
 	return nil
-}
-
-func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.retry(ctx, ctx, func(ctx context.Context) error {
-		snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return p.transaction(ctx, snapshot, func(t *tx, _ func() error) error {
-			return t.run(func() error { return fn(t) })
-		})
-	})
 }
 
 // write runs fn in a group if its context declares the rows that it needs. If it does not, or the group cannot

@@ -84,3 +84,15 @@ func newTimelineGauge(timelines *timelineGuard) prometheus.Collector {
 		Help: "Highest timeline of PostgreSQL that this node has seen; 0 if the server does not say.",
 	}, func() float64 { return float64(timelines.highest().Number) })
 }
+
+func newCacheGauge(w *witness) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_postgres_response_cache_usable",
+		Help: "Whether cached responses can be confirmed by the PostgreSQL server (1) or every read asks the database (0).",
+	}, func() float64 {
+		if w.session.Load() == nil {
+			return 0
+		}
+		return 1
+	})
+}

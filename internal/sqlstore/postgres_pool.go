@@ -89,20 +89,47 @@ func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error)
 	return fn(conn.Conn())
 }
 
-// acquire returns a usable connection from the current epoch. The caller must pass it to release.
+// acquire returns a connection from the current epoch whose server responds. The caller must pass it to release.
+// It pings the server only if the connection was idle for a while. If the ping fails, a new epoch starts. A silent
+// server therefore costs only one ping and not one ping for every connection.
 func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		conn, idle, err := p.acquireUnpinged(ctx)
+		if err != nil || !idle {
+			return conn, err
+		}
+		limited, cancel := context.WithTimeout(ctx, pgPingTimeout)
+		err = conn.Conn().Ping(limited)
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		p.startEpoch(ctx, stateOf(conn.Conn()).epoch)
+		discard(conn)
+	}
+}
+
+// acquireUnpinged is like acquire, but does not ping the server. It reports whether the connection was idle for so
+// long that the server may be lost.
+func (p *postgresEngine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Conn, idle bool, err error) {
 	for {
 		start := time.Now()
 		conn, err := p.pool.Acquire(ctx)
 		if err != nil {
-			return nil, p.acquireError(ctx, time.Since(start), err)
+			return nil, false, p.acquireError(ctx, time.Since(start), err)
 		}
-		if p.isUsable(ctx, conn.Conn()) {
-			stateOf(conn.Conn()).committing.Store(false)
-			return conn, nil
+		if p.isCurrent(conn.Conn()) {
+			state := stateOf(conn.Conn())
+			state.committing.Store(false)
+			return conn, time.Since(state.lastUsed) >= pgIdleTime, nil
 		}
 		discard(conn)
 	}
+}
+
+// isCurrent reports whether a connection is from the current epoch and its server is on the newest timeline.
+func (p *postgresEngine) isCurrent(conn *pgx.Conn) bool {
+	return stateOf(conn).epoch == p.epoch.Load() && !p.timelines.isOutdated(timelineOf(conn))
 }
 
 // errNoConnection marks a request that timed out while the pool was still connecting to a server.
@@ -134,26 +161,6 @@ func (p *postgresEngine) hosts() string {
 		hosts = append(hosts, address(fallback.Host, fallback.Port))
 	}
 	return strings.Join(slices.Compact(hosts), ", ")
-}
-
-// isUsable reports whether a connection is from the current epoch, and its server is on the newest timeline and
-// still responds. It pings the server only if the connection was idle for at least a second. If the ping fails,
-// a new epoch starts. A silent server therefore costs only one ping and not one ping for every connection.
-func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
-	state := stateOf(conn)
-	if state.epoch != p.epoch.Load() || p.timelines.isOutdated(timelineOf(conn)) {
-		return false
-	}
-	if time.Since(state.lastUsed) < time.Second {
-		return true
-	}
-	limited, cancel := context.WithTimeout(ctx, pgPingTimeout)
-	defer cancel()
-	if err := conn.Ping(limited); err != nil {
-		p.startEpoch(ctx, state.epoch)
-		return false
-	}
-	return true
 }
 
 // release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly

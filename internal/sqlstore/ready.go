@@ -75,5 +75,5 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }
 
 func (p *postgresEngine) collectors() []prometheus.Collector {
-	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines)}
+	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines), newCacheGauge(p.witness)}
 }

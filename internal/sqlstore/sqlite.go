@@ -27,6 +27,7 @@ type sqliteEngine struct {
 	metrics     *metrics
 	afterWrite  func(changes effects, committed bool)
 	readTimeout time.Duration
+	catalog     localCatalog
 }
 
 // errLocked is returned by lockFile while another process holds the lock.
@@ -40,8 +41,12 @@ func openSQLite(
 		return nil, err
 	}
 	s := &sqliteEngine{
-		dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{}),
-		readTimeout: cmp.Or(o.RetryBudget, defaultTimeout),
+		dialect: sqliteDialect(o.Now), metrics: m, closed: make(chan struct{}),
+		readTimeout: cmp.Or(o.RetryBudget, defaultTimeout), catalog: localCatalog{exclusive: o.Exclusive},
+	}
+	s.afterWrite = func(changes effects, committed bool) {
+		s.catalog.bump(changes)
+		afterWrite(changes, committed)
 	}
 	if o.Exclusive {
 		if s.unlock, err = Lock(path); err != nil {

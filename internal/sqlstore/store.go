@@ -21,23 +21,25 @@ import (
 
 // Store implements shop.Store with one of the two engines.
 type Store struct {
-	engine         engine
-	metrics        *metrics
-	wakeups        chan struct{}
-	failing        atomic.Bool // whether the last write failed because of the database
-	catalogChanges atomic.Int64
-	orderChanges   atomic.Int64
-	clock          func() time.Time // the clock for holds; nil if other processes may change the catalogue
-	listen         sync.Once
-	checks         sync.WaitGroup  // calls of check
-	closed         context.Context // cancelled by Close
-	close          context.CancelFunc
+	engine  engine
+	metrics *metrics
+	wakeups chan struct{}
+	failing atomic.Bool // whether the last write failed because of the database
+	listen  sync.Once
+	checks  sync.WaitGroup  // calls of check
+	closed  context.Context // cancelled by Close
+	close   context.CancelFunc
 }
 
 // engine runs functions in database transactions. It calls Store.afterWrite for every write, before the write
 // returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
+	// readCatalog is like read, and describes the snapshot that fn has read.
+	readCatalog(ctx context.Context, fn func(*tx) error) (shop.CatalogState, error)
+	// currentVersion returns the version that the catalogue has now, or the zero version if it is unlikely to be
+	// the version seen, or not known.
+	currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time)
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
 	// publish gives committed events their positions in the feed, which makes the events readable.
 	publish(ctx context.Context) error
@@ -91,12 +93,6 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.afterWrite)
 	} else {
 		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.afterWrite)
-		if s.clock = o.Now; s.clock == nil {
-			s.clock = time.Now
-		}
-		if !o.Exclusive {
-			s.clock = nil
-		}
 	}
 	if err != nil {
 		return nil, err
@@ -119,6 +115,19 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 	return err
 }
 
+// ReadCatalog is like Read, and describes the snapshot that fn has read.
+func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
+	state, err := s.engine.readCatalog(ctx, func(tx *tx) error { return fn(tx) })
+	s.metrics.countError(ctx, err)
+	return state, err
+}
+
+// CurrentVersion returns the version that the catalogue has now, and the time of the store's clock. The version
+// is zero if it is not the version seen, or not known.
+func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
+	return s.engine.currentVersion(ctx, seen)
+}
+
 // Write runs fn in a serializable transaction. If Write returns nil, all changes are durable.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	s.metrics.writes.Inc()
@@ -131,29 +140,11 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	return err
 }
 
-// afterWrite increments the versions of the data that a transaction changed. It does this even after an
-// error, because the transaction may have been committed anyway. After a successful commit, it also wakes the
-// event feed.
-func (s *Store) afterWrite(changes effects, committed bool) {
-	if changes.orders {
-		s.orderChanges.Add(1)
-	}
-	if changes.catalog {
-		s.catalogChanges.Add(1)
-	}
+// afterWrite wakes the event feed after a successful commit.
+func (s *Store) afterWrite(_ effects, committed bool) {
 	if committed {
 		s.wake()
 	}
-}
-
-// CatalogVersion identifies the current state of the catalogue. A write changes the version before it
-// returns, so equal versions mean equal contents until the next hold expires. Holds expire by the wall clock,
-// even after it has been adjusted. Therefore the time in the version has no monotonic clock reading.
-func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
-	if s.clock == nil {
-		return shop.CatalogVersion{}, false
-	}
-	return shop.CatalogVersion{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
 }
 
 // ReadLimits returns how many heavy reads may run at the same time and how long a read may take.

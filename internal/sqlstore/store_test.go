@@ -234,27 +234,27 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	cancelled := placed
 	cancelled.Status, cancelled.HoldExpiresAt = shop.Cancelled, time.Time{}
 	for _, c := range []struct {
-		name         string
-		fn           func(shop.WriteTx) error
-		pets, orders bool
+		name    string
+		fn      func(shop.WriteTx) error
+		changes bool
 	}{
-		{"added", adding("Rex"), true, false},
-		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: rex, After: luna}) }, true, false},
-		{"removed", func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true, false},
-		{"an event", telling("pets/1"), false, false},
-		{"a failure", func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), onPurpose) }, true, false},
-		{"a setting", func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) }, false, false},
-		{"placed", func(tx shop.WriteTx) error { _, err := tx.InsertOrder(placed); return err }, false, true},
-		{"cancelled", func(tx shop.WriteTx) error { return tx.UpdateOrder(placed, cancelled) }, false, true},
+		{"added", adding("Rex"), true},
+		{"renamed", func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: rex, After: luna}) }, true},
+		{"removed", func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true},
+		{"an event", telling("pets/1"), false},
+		{"a failure", func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), onPurpose) }, true},
+		{"a setting", func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) }, false},
+		{"placed", func(tx shop.WriteTx) error { _, err := tx.InsertOrder(placed); return err }, true},
+		{"cancelled", func(tx shop.WriteTx) error { return tx.UpdateOrder(placed, cancelled) }, true},
 	} {
-		before, _ := store.CatalogVersion()
+		before := readState(t, store)
 		err := store.Write(t.Context(), c.fn)
-		after, ok := store.CatalogVersion()
-		if pets, orders := after.Changes != before.Changes, after.Orders != before.Orders; pets != c.pets || orders != c.orders {
-			t.Errorf("%s: from %+v to %+v, want changes of pets %v, of orders %v", c.name, before, after, c.pets, c.orders)
+		after, now := store.CurrentVersion(t.Context(), before.Version)
+		if changed := after != before.Version; changed != c.changes {
+			t.Errorf("%s: from %+v to %+v, want a change: %v", c.name, before, after, c.changes)
 		}
-		if !ok || after.Time.IsZero() || (err != nil) != (c.name == "a failure") {
-			t.Errorf("%s: %+v %v, %v", c.name, after, ok, err)
+		if before.Version == (shop.CatalogVersion{}) || now.Before(before.Time) || (err != nil) != (c.name == "a failure") {
+			t.Errorf("%s: %+v at %v, %v", c.name, before, now, err)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	store := openNew(t)
 	notices := store.Wakeups()
 	for n := range 100 {
-		before, _ := store.CatalogVersion()
+		before := readState(t, store).Version
 		var write sync.WaitGroup
 		write.Go(func() {
 			if err := store.Write(t.Context(), adding("Rex")); err != nil {
@@ -274,22 +274,42 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 			}
 		})
 		<-notices
-		after, _ := store.CatalogVersion()
+		after, _ := store.CurrentVersion(t.Context(), before)
 		_, pets, _ := totals(t, store)
 		write.Wait()
-		if after.Changes == before.Changes || pets != int64(n+1) {
-			t.Fatalf("change %d: %d are counted as they were, and there are %d animals", n, after.Changes, pets)
+		if after == before || pets != int64(n+1) {
+			t.Fatalf("change %d: the version is still %+v, and there are %d animals", n, after, pets)
 		}
 	}
 }
 
-// The catalogue has no version if other processes may change it. This is always the case on a PostgreSQL
-// server.
-func TestSharedCatalogHasNoVersion(t *testing.T) {
+// The catalogue has no version if other processes may change the file.
+func TestSharedFileHasNoVersion(t *testing.T) {
 	t.Parallel()
-	for _, store := range []*Store{open(t, newFile(t), Options{}), open(t, newDatabase(t), Options{Exclusive: true})} {
-		if m, ok := store.CatalogVersion(); ok {
-			t.Errorf("got %+v, want no version", m)
-		}
+	store := open(t, newFile(t), Options{})
+	state := readState(t, store)
+	if now, _ := store.CurrentVersion(t.Context(), state.Version); state.Version != (shop.CatalogVersion{}) || now != state.Version {
+		t.Errorf("got %+v and %+v, want no version", state, now)
 	}
+}
+
+// A change that commits during a read makes the version of the read outdated, even if the read did not see it.
+func TestVersionIsNotNewerThanTheSnapshot(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	state, err := store.ReadCatalog(t.Context(), func(tx shop.ReadTx) error {
+		return errors.Join(listing(tx), store.Write(t.Context(), adding("Rex")))
+	})
+	must(t, err)
+	if now, _ := store.CurrentVersion(t.Context(), state.Version); now == state.Version {
+		t.Errorf("the version is still %+v", now)
+	}
+}
+
+// readState returns the state of the catalogue in a read.
+func readState(t *testing.T, store *Store) shop.CatalogState {
+	t.Helper()
+	state, err := store.ReadCatalog(shop.WithSingleQuery(t.Context()), listing)
+	must(t, err)
+	return state
 }

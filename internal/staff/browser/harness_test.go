@@ -30,7 +30,12 @@ type testShop struct {
 
 func newShop(t *testing.T, environment shop.Environment) *testShop {
 	t.Helper()
-	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{Environment: environment}})
+	return openShop(t, shop.Options{Environment: environment})
+}
+
+func openShop(t *testing.T, options shop.Options) *testShop {
+	t.Helper()
+	s := shoptest.Open(t, shoptest.Options{Options: options})
 	pages, err := staff.New(staff.Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +133,9 @@ func (p *user) accessible(what string) {
 		p.resize(width)
 		if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			p.t.Errorf("%s is %d pixels wider than a screen of %d", what, wide, width)
+		}
+		if cut := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll(".card > table")].filter(e => e.scrollWidth > e.parentElement.clientWidth).map(e => e.className)`); len(cut) > 0 {
+			p.t.Errorf("%s at %d pixels has tables that are wider than their cards: %q", what, width, cut)
 		}
 	}
 	p.resize(p.width)

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// On PostgreSQL, a page or an animal that is not cached takes one round trip, however long the connection was
+// idle. A key whose credential is not cached takes one more.
+func TestReadsTakeOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	proxy := pgtest.StartProxy(t, shoptest.NewPostgresDatabase(t))
+	s := newShopWith(t, shoptest.Options{Database: proxy.URL() + "&pool_max_conns=1"})
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	get := func(path, key string) (roundTrips int) {
+		s.api.pageCache, s.api.petCache = newResponseCache(s.Service), newResponseCache(s.Service)
+		before := proxy.RoundTrips()
+		s.do("GET", path, "", "Authorization: Bearer "+key).want(t, 200, "")
+		return proxy.RoundTrips() - before
+	}
+	get("/v1/pets", s.Key(t, shop.Admin).Secret)
+	s.awaitCache()
+	for _, path := range []string{
+		"/v1/pets", "/v1/pets?status=pending&categoryId=1", "/v1/pets?status=sold", "/v1/pets?id=1&id=2", "/v1/pets/1",
+		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/categories", "/v1/categories/1",
+	} {
+		get(path, shoptest.AdminKey) // prepares the statement, once per connection
+		if n := get(path, shoptest.AdminKey); n != 1 {
+			t.Errorf("GET %s took %d round trips, want 1", path, n)
+		}
+		if n := get(path, s.Key(t, shop.Admin).Secret); n != 2 {
+			t.Errorf("GET %s with a key that is not cached took %d round trips, want 2", path, n)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A connection that was idle is not pinged before a read of one query, because that would be a round trip. A
+// query that takes longer than a ping may take is executed again.
+func TestSingleQueryDoesNotPing(t *testing.T) {
+	t.Parallel()
+	proxy := pgtest.StartProxy(t, newDatabase(t))
+	store := open(t, proxy.URL()+"&pool_max_conns=1", Options{})
+	for name, query := range map[string]string{"quick": "SELECT 'done'", "slow": "SELECT 'done' FROM pg_sleep(1.5)"} {
+		fn := func(r shop.ReadTx) error {
+			_, found, err := one(r.(*tx), scanValue[string], query)
+			if err == nil && !found {
+				t.Errorf("the %s query selected nothing", name)
+			}
+			return err
+		}
+		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn)) // prepares the statement
+		for _, conn := range postgresOf(store).pool.AcquireAllIdle(t.Context()) {
+			stateOf(conn.Conn()).lastUsed = time.Now().Add(-time.Hour)
+			conn.Release()
+		}
+		before := proxy.RoundTrips()
+		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn))
+		if n := proxy.RoundTrips() - before; n != 1 && name == "quick" {
+			t.Errorf("a quick query took %d round trips, want 1", n)
+		}
+	}
+}
+
+// A read that announces one query and executes two runs in one snapshot.
+func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
+	t.Parallel()
+	store := open(t, newDatabase(t), Options{})
+	const count = "SELECT count(*) FROM pets"
+	state, err := store.ReadCatalog(shop.WithSingleQuery(t.Context()), func(r shop.ReadTx) error {
+		query := func() (n int64, err error) {
+			n, _, err = one(r.(*tx), scanValue[int64], count)
+			return n, err
+		}
+		first, err := query()
+		if err != nil {
+			return err
+		}
+		must(t, store.Write(t.Context(), adding("Rex")))
+		second, err := query()
+		if err == nil && first != second {
+			t.Errorf("there were %d animals and then %d", first, second)
+		}
+		return err
+	})
+	if err != nil || state.Time.IsZero() {
+		t.Errorf("the state is %+v, %v", state, err)
+	}
+}

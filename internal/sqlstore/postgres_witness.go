@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// witness tells whether the catalogue has changed since it was read, with one short query that all requests
+// share. It compares the server's snapshots, which name the transactions that have ended: as long as a server
+// runs, equal snapshots show equal contents. After a crash, however, the server gives the same transaction ids
+// to other transactions. The witness therefore keeps a session open. A crash ends every session, so a session
+// that still exists shows that the server has not crashed since the session was opened.
+// docs/decisions/026-postgresql-response-cache.md has the proof.
+type witness struct {
+	engine *postgresEngine
+	// session is nil if there is no session that could prove anything.
+	session atomic.Pointer[witnessSession]
+	// latest is the newest snapshot that this node has seen. What was read in another one is outdated.
+	latest      atomic.Pointer[string]
+	generations atomic.Int64
+	begun       atomic.Int64 // the number of checks that have begun
+
+	turn chan struct{} // a check holds the turn while it runs; the capacity is 1
+	// The fields of the last check that has ended are used only while holding the turn.
+	last    int64 // the value of begun when the check began
+	version shop.CatalogVersion
+	time    time.Time
+
+	mu      sync.Mutex
+	closed  bool
+	opening bool
+	retryAt time.Time // no session is opened before this time
+	running sync.WaitGroup
+	ctx     context.Context // ends when the engine is closed
+	cancel  context.CancelFunc
+}
+
+// witnessSession is an open session. Only the holder of the turn uses its connection.
+type witnessSession struct {
+	conn       *pgx.Conn
+	generation int64 // distinguishes this session from all earlier ones
+	// token is a random text in a setting of the session, which exists only in the memory of its server
+	// process. A query that returns it was executed by the same process, even if there is a pooler that this
+	// node has not recognized.
+	token string
+}
+
+const (
+	// witnessTimeout is how long a check may take.
+	witnessTimeout = time.Second
+	// witnessPause is the time between two attempts to open a session, and unfitPause after a server was found
+	// unfit.
+	witnessPause = time.Second
+	unfitPause   = time.Minute
+)
+
+// errUnfit marks a session that proves nothing.
+var errUnfit = errors.New("the session cannot prove that the catalogue is unchanged")
+
+func newWitness(p *postgresEngine) *witness {
+	w := &witness{engine: p, turn: make(chan struct{}, 1)}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+// current returns the open session. If there is none, it returns nil and opens one in the background.
+func (w *witness) current() *witnessSession {
+	s := w.session.Load()
+	if s == nil {
+		w.open()
+	}
+	return s
+}
+
+// open opens a session in the background, unless that is in progress or was tried a moment ago.
+func (w *witness) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.opening || w.session.Load() != nil || time.Now().Before(w.retryAt) {
+		return
+	}
+	w.opening = true
+	w.running.Go(func() {
+		s, err := w.connect()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.opening = false
+		switch {
+		case err == nil && w.closed:
+			closeConn(s.conn)
+		case err == nil:
+			w.session.Store(s)
+		case errors.Is(err, errUnfit) || isUnsupported(err):
+			w.retryAt = time.Now().Add(unfitPause)
+		default:
+			w.retryAt = time.Now().Add(witnessPause)
+		}
+	})
+}
+
+// close ends the session. Later checks prove nothing.
+func (w *witness) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.cancel()
+	w.turn <- struct{}{}
+	if s := w.session.Swap(nil); s != nil {
+		closeConn(s.conn)
+	}
+	<-w.turn
+	w.running.Wait()
+}
+
+// drop ends a session that proves nothing any more. What was read while it was open is outdated from now on.
+func (w *witness) drop(s *witnessSession) {
+	if w.session.CompareAndSwap(s, nil) {
+		w.running.Go(func() { closeConn(s.conn) }) // a silent server would hold up the requests
+	}
+}
+
+func closeConn(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
+	defer cancel()
+	conn.Close(ctx)
+}
+
+// check returns the version that the catalogue has at some time during the call, and the server's time shortly
+// after it. The version is zero if it is in doubt. All calls that wait for a check share the next one that
+// begins.
+func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
+	before := w.begun.Load()
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return shop.CatalogVersion{}, time.Time{}
+	}
+	defer func() { <-w.turn }()
+	if w.last <= before { // the last check began before this call
+		w.last = w.begun.Add(1)
+		w.version, w.time = w.ask(context.WithoutCancel(ctx))
+	}
+	return w.version, w.time
+}
+
+// ask asks the server for its snapshot. If the session does not answer as it must, it is dropped.
+func (w *witness) ask(ctx context.Context) (shop.CatalogVersion, time.Time) {
+	s := w.session.Load()
+	if s == nil {
+		return shop.CatalogVersion{}, time.Time{}
+	}
+	state, err := w.askSession(ctx, s)
+	if err != nil {
+		w.drop(s)
+		return shop.CatalogVersion{}, time.Time{}
+	}
+	return state.Version, state.Time
+}
+
+// askSession returns the version and the time. It fails if the session has ended, or if the session leads to a
+// server that the engine no longer uses.
+func (w *witness) askSession(ctx context.Context, s *witnessSession) (state shop.CatalogState, err error) {
+	if !w.engine.isCurrent(s.conn) {
+		return state, errUnfit
+	}
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
+	defer cancel()
+	var row stateRow
+	var token string
+	query := "SELECT " + w.engine.versionColumns(true) + ", coalesce(current_setting('animalstore.witness', TRUE), '')"
+	if err := s.conn.QueryRow(ctx, query).Scan(&row.version, &row.pid, &row.now, &token); err != nil {
+		return state, err
+	}
+	state = w.engine.catalogState(row, s.conn, s)
+	if token != s.token || state.Version == (shop.CatalogVersion{}) {
+		return state, errUnfit
+	}
+	return state, nil
+}

@@ -1,0 +1,83 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fitSQL sets the token of a session and selects whether the server is a primary and a genuine PostgreSQL. Some
+// relatives have snapshots that mean something else, or sessions that survive a crash.
+const fitSQL = `
+	SELECT set_config('animalstore.witness', $1, FALSE) = $1 AND NOT pg_is_in_recovery() AND version() ~ '^PostgreSQL [0-9.]+(beta[0-9]+|rc[0-9]+|devel)? '
+		AND NOT EXISTS (SELECT FROM pg_proc WHERE proname IN ('aurora_version', 'yb_servers', 'alloydb_version'))`
+
+// connect opens a session and tests whether it proves what it must prove.
+func (w *witness) connect() (*witnessSession, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, defaultTimeout)
+	defer cancel()
+	config := w.engine.config.Copy()
+	if err := w.engine.trackConn(ctx, config); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	s := &witnessSession{conn: conn, generation: w.generations.Add(1), token: rand.Text()}
+	if err := w.test(ctx, s); err != nil {
+		closeConn(conn)
+		return nil, err
+	}
+	return s, nil
+}
+
+// test fails unless the server is fit, and its snapshots show that a transaction of another session runs and that
+// it has ended.
+func (w *witness) test(ctx context.Context, s *witnessSession) error {
+	var fit bool
+	if err := s.conn.QueryRow(ctx, fitSQL, s.token).Scan(&fit); err != nil {
+		return err
+	}
+	if !fit {
+		return errUnfit
+	}
+	return w.engine.withConn(ctx, func(other *pgx.Conn) error {
+		tx, err := other.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback(ctx)
+		var id string
+		if err := tx.QueryRow(ctx, "SELECT CAST(pg_current_xact_id() AS TEXT)").Scan(&id); err != nil {
+			return err
+		}
+		during, err := w.askSession(ctx, s)
+		if err != nil {
+			return err
+		}
+		if ended, err := hasEnded(ctx, s.conn, id); err != nil || ended {
+			return errors.Join(err, errUnfit)
+		}
+		if err := tx.Rollback(ctx); err != nil {
+			return err
+		}
+		after, err := w.askSession(ctx, s)
+		if err != nil {
+			return err
+		}
+		ended, err := hasEnded(ctx, s.conn, id)
+		if err == nil && (!ended || during.Version == after.Version) {
+			err = errUnfit
+		}
+		return err
+	})
+}
+
+// hasEnded reports whether a transaction has ended in the current snapshot of a session.
+func hasEnded(ctx context.Context, conn *pgx.Conn, id string) (ended bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT pg_visible_in_snapshot(CAST(CAST($1 AS TEXT) AS xid8), pg_current_snapshot())", id).Scan(&ended)
+	return ended, err
+}

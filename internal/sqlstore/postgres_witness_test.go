@@ -1,0 +1,345 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// witnessHarness has a store on a server on which only the test assigns transaction ids.
+type witnessHarness struct {
+	*testing.T
+	server *pgtest.Server
+	store  *Store
+	direct *pgtest.DB
+}
+
+func newWitnessHarness(t *testing.T) *witnessHarness {
+	t.Helper()
+	server := pgtest.Start(t, "autovacuum=off", "max_prepared_transactions=2")
+	must(t, createStore(server.URL()))
+	h := &witnessHarness{t, server, open(t, server.URL(), Options{}), pgtest.Connect(t, server.URL())}
+	write(t, h.store, adding("Rex"))
+	h.awaitWitness()
+	return h
+}
+
+// awaitWitness waits until the store has a session that can prove that nothing has changed.
+func (h *witnessHarness) awaitWitness() {
+	h.Helper()
+	awaitWitness(h.T, h.store)
+}
+
+func awaitWitness(t *testing.T, store *Store) {
+	t.Helper()
+	pgtest.Await(t, "the session of the witness", func() bool { return versionOf(t, store) != shop.CatalogVersion{} })
+}
+
+// versionOf returns the version of the catalogue in a read of one query.
+func versionOf(t *testing.T, store *Store) shop.CatalogVersion {
+	t.Helper()
+	ctx, _ := shop.WithValidity(shop.WithSingleQuery(t.Context()))
+	state, err := store.ReadCatalog(ctx, listing)
+	must(t, err)
+	return state.Version
+}
+
+func isCurrent(t *testing.T, store *Store, version shop.CatalogVersion) bool {
+	t.Helper()
+	now, _ := store.CurrentVersion(t.Context(), version)
+	return now == version
+}
+
+// burn ends a transaction without effects, which only uses up its id.
+func (h *witnessHarness) burn() {
+	h.Helper()
+	tx, err := h.direct.BeginTx(h.Context(), nil)
+	must(h.T, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("SELECT pg_current_xact_id()")
+	must(h.T, err)
+}
+
+func (h *witnessHarness) snapshot() string {
+	h.Helper()
+	return pgtest.Value[string](h.direct, "SELECT CAST(pg_current_snapshot() AS TEXT)")
+}
+
+// A version is current until a transaction commits, whatever kind of transaction that is and however long it has
+// been open.
+func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
+	t.Parallel()
+	h := newWitnessHarness(t)
+	conn, err := h.direct.Conn(t.Context())
+	must(t, err)
+	defer conn.Close()
+	const insert = "INSERT INTO pets (name, name_folded, category_id) VALUES ('Luna', 'LUNA', 1)"
+	for name, c := range map[string]struct{ before, commit []string }{
+		"a statement":                 {nil, []string{insert}},
+		"a long transaction":          {[]string{"BEGIN", insert}, []string{"COMMIT"}},
+		"a subtransaction":            {[]string{"BEGIN", "SAVEPOINT a", insert, "RELEASE a"}, []string{"COMMIT"}},
+		"an aborted subtransaction":   {[]string{"BEGIN", "SAVEPOINT a", insert, "ROLLBACK TO a", insert}, []string{"COMMIT"}},
+		"a prepared transaction":      {[]string{"BEGIN", insert, "PREPARE TRANSACTION 'a'"}, []string{"COMMIT PREPARED 'a'"}},
+		"an asynchronous transaction": {[]string{"SET synchronous_commit = off"}, []string{insert, "RESET synchronous_commit"}},
+		"a truncation":                {[]string{"BEGIN"}, []string{"TRUNCATE pets CASCADE", "COMMIT"}},
+	} {
+		execute := func(statements []string) {
+			for _, statement := range statements {
+				_, err := conn.ExecContext(t.Context(), statement)
+				must(t, err)
+			}
+		}
+		execute(c.before)
+		version := versionOf(t, h.store)
+		for range 3 {
+			if !isCurrent(t, h.store, version) {
+				t.Errorf("%s: the version is not current before the commit", name)
+			}
+		}
+		execute(c.commit)
+		if isCurrent(t, h.store, version) {
+			t.Errorf("%s: the version %+v is still current after the commit", name, version)
+		}
+	}
+}
+
+// After a crash, the server gives the ids of transactions that it has forgotten to other transactions, so that an
+// earlier snapshot appears again with other contents. If only the checkpointer was killed, even the time at which
+// the server was started is the same.
+func TestCrashMakesVersionsOutdated(t *testing.T) {
+	t.Parallel()
+	for name, crash := range map[string]func(*witnessHarness){
+		"of the server": func(h *witnessHarness) {
+			h.server.Kill(h.T)
+			h.server.Restart(h.T)
+		},
+		"of the checkpointer": func(h *witnessHarness) { h.server.KillCheckpointer(h.T) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newWitnessHarness(t)
+			h.server.Signal(t, "walwriter", "STOP") // otherwise it would save the ids of the transactions
+			for range 50 {
+				h.burn()
+			}
+			version, snapshot := versionOf(t, h.store), h.snapshot()
+			if !isCurrent(t, h.store, version) || !strings.HasSuffix(version.Snapshot, snapshot) {
+				t.Fatalf("the version %+v is not current in %s", version, snapshot)
+			}
+			crash(h)
+			h.direct = pgtest.Connect(t, h.server.URL())
+			write(t, h.store, adding("Luna"))
+			if isCurrent(t, h.store, version) {
+				t.Errorf("the version %+v is current directly after the crash", version)
+			}
+			h.awaitWitness()
+			for n := 0; h.snapshot() != snapshot; n++ {
+				if n == 50 {
+					t.Fatalf("the snapshot is %s and will not be %s again", h.snapshot(), snapshot)
+				}
+				h.burn()
+			}
+			if again := versionOf(t, h.store); !strings.HasSuffix(again.Snapshot, snapshot) || again == version {
+				t.Errorf("the version is %+v after the crash and was %+v", again, version)
+			}
+			if isCurrent(t, h.store, version) {
+				t.Errorf("the version %+v is current after the crash", version)
+			}
+		})
+	}
+}
+
+// A read gets the version of its snapshot, even if a transaction commits during the read, and the generation of
+// the session that was open before the read.
+func TestVersionBelongsToTheSnapshot(t *testing.T) {
+	t.Parallel()
+	h := newWitnessHarness(t)
+	w := postgresOf(h.store).witness
+	for name, during := range map[string]func(){
+		"commit": func() { write(t, h.store, adding("Luna")) },
+		"new session": func() {
+			w.drop(w.session.Load())
+			h.awaitWitness()
+		},
+	} {
+		ctx, _ := shop.WithValidity(t.Context())
+		generation := w.session.Load().generation
+		state, err := h.store.ReadCatalog(ctx, func(tx shop.ReadTx) error {
+			err := listing(tx)
+			during()
+			return err
+		})
+		must(t, err)
+		versionOf(t, h.store)
+		if state.Version.Changes != generation || isCurrent(t, h.store, state.Version) {
+			t.Errorf("after a %s, the version %+v is current; the session before the read was %d", name, state.Version, generation)
+		}
+	}
+}
+
+// The version says which server it comes from: the cluster, the timeline, and when the server was started.
+func TestVersionNamesTheServer(t *testing.T) {
+	t.Parallel()
+	h := newWitnessHarness(t)
+	version := versionOf(t, h.store)
+	want := pgtest.Value[string](h.direct, `SELECT system_identifier || '/1 ' || extract(epoch FROM pg_postmaster_start_time()) || ' ' || pg_current_snapshot()
+		FROM pg_control_system()`)
+	if version.Snapshot != want {
+		t.Errorf("the version is %q, want %q", version.Snapshot, want)
+	}
+}
+
+// Two servers are copies of one cluster, and the store's address leads to both. What was read on one of them is
+// not confirmed by the other one, even if both have the same snapshot.
+func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
+	t.Parallel()
+	other := &witnessHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
+	must(t, createStore(other.server.URL()))
+	other.direct = pgtest.Connect(t, other.server.URL())
+	h := &witnessHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
+	must(t, createStore(h.server.URL()))
+	h.direct = pgtest.Connect(t, h.server.URL())
+	proxy := pgtest.StartProxy(t, h.server.URL())
+	h.store = open(t, proxy.URL(), Options{})
+	write(t, h.store, adding("Rex"))
+	h.awaitWitness()
+	held := postgresOf(h.store).pool.AcquireAllIdle(t.Context())
+	proxy.Redirect(other.server)
+	last := func(h *witnessHarness) int64 {
+		return pgtest.Value[int64](h.direct, "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)")
+	}
+	for last(other) < last(h) {
+		other.burn()
+	}
+	for last(h) < last(other) {
+		h.burn()
+	}
+	version := versionOf(t, h.store)
+	if snapshot := h.snapshot(); version == (shop.CatalogVersion{}) || !strings.HasSuffix(version.Snapshot, snapshot) {
+		t.Fatalf("the version is %+v, want the snapshot %s", version, snapshot)
+	}
+	if isCurrent(t, h.store, version) {
+		t.Errorf("another server has confirmed %+v", version)
+	}
+	for _, conn := range held {
+		conn.Release()
+	}
+}
+
+// A session proves nothing any more if another process of the server answers, as behind a pooler, if a connection
+// to the server was lost, or if a new primary has been seen.
+func TestSessionOfTheWitnessIsDropped(t *testing.T) {
+	t.Parallel()
+	h := newWitnessHarness(t)
+	p := postgresOf(h.store)
+	for _, c := range []struct {
+		name   string
+		change func(s *witnessSession)
+	}{
+		{"another process", func(s *witnessSession) {
+			config := p.config.Copy()
+			must(t, p.trackConn(t.Context(), config))
+			conn, err := pgx.ConnectConfig(t.Context(), config)
+			must(t, err)
+			closeConn(s.conn)
+			p.witness.session.Store(&witnessSession{conn, s.generation, s.token})
+		}},
+		{"a lost connection", func(*witnessSession) { p.startEpoch(t.Context(), p.epoch.Load()) }},
+		{"a newer timeline", func(s *witnessSession) {
+			server := timelineOf(s.conn)
+			server.Number++
+			must(t, p.timelines.observe(server, timeline{}))
+		}},
+	} {
+		h.awaitWitness()
+		version := versionOf(t, h.store)
+		if !isCurrent(t, h.store, version) {
+			t.Fatalf("%s: the version %+v is not current before", c.name, version)
+		}
+		c.change(p.witness.session.Load())
+		if isCurrent(t, h.store, version) {
+			t.Errorf("%s: the version is still current", c.name)
+		}
+	}
+}
+
+// A check that began before a call is not used for that call, because the catalogue may have changed in between.
+func TestCheckBeginsAfterTheCall(t *testing.T) {
+	t.Parallel()
+	h := newWitnessHarness(t)
+	w, version := postgresOf(h.store).witness, versionOf(t, h.store)
+	w.turn <- struct{}{} // a check is in progress, and the server has answered
+	began := w.begun.Add(1)
+	var later shop.CatalogVersion
+	var running sync.WaitGroup
+	write(t, h.store, adding("Luna"))
+	running.Go(func() { later, _ = w.check(t.Context()) })
+	w.last, w.version = began, version
+	<-w.turn
+	running.Wait()
+	if later == version || later == (shop.CatalogVersion{}) {
+		t.Errorf("a call after a change got %+v; before it, the version was %+v", later, version)
+	}
+}
+
+// A server whose snapshots mean something else, as those of some relatives of PostgreSQL, cannot prove anything.
+func TestUnfitServersHaveNoVersion(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"constant snapshots":       "CREATE FUNCTION public.pg_current_snapshot() RETURNS pg_snapshot LANGUAGE sql AS 'SELECT CAST(''9:9:'' AS pg_snapshot)'",
+		"all transactions ended":   "CREATE FUNCTION public.pg_current_snapshot() RETURNS pg_snapshot LANGUAGE sql AS 'SELECT CAST((1000000000 + extract(epoch FROM clock_timestamp()) * 1000)::bigint || '':'' || (1000000000 + extract(epoch FROM clock_timestamp()) * 1000)::bigint || '':'' AS pg_snapshot)'",
+		"another version":          "CREATE FUNCTION public.version() RETURNS text LANGUAGE sql AS 'SELECT ''PostgreSQL 15.2-YB-2.25 on x86_64''::text'",
+		"a function of a relative": "CREATE FUNCTION public.aurora_version() RETURNS text LANGUAGE sql AS 'SELECT ''16.1''::text'",
+		"a standby":                "CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT TRUE'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := newDatabase(t)
+			direct := pgtest.Connect(t, database)
+			store := open(t, database, Options{})
+			direct.Do(statement, fmt.Sprintf("ALTER DATABASE %s SET search_path = public, pg_catalog", direct.Name()))
+			w := postgresOf(store).witness
+			s, err := w.connect()
+			if !errors.Is(err, errUnfit) {
+				t.Errorf("got %+v, %v", s, err)
+			}
+			w.current()
+			w.running.Wait()
+			if versionOf(t, store) != (shop.CatalogVersion{}) {
+				t.Error("the catalogue has a version")
+			}
+		})
+	}
+}
+
+// A statement that another process of the server executed, or a server without a timeline, gives no version.
+func TestVersionNeedsTheProcessOfTheConnection(t *testing.T) {
+	t.Parallel()
+	p := postgresOf(open(t, newDatabase(t), Options{}))
+	session, now := &witnessSession{generation: 1}, sql.Null[int64]{V: 1, Valid: true}
+	must(t, p.withConn(context.Background(), func(conn *pgx.Conn) error {
+		for _, c := range []struct {
+			pid   int64
+			known bool
+		}{{int64(conn.PgConn().PID()), true}, {int64(conn.PgConn().PID()) + 1, false}} {
+			state := p.catalogState(stateRow{version: "1 2:2:", pid: c.pid, now: now}, conn, session)
+			if known := state.Version != (shop.CatalogVersion{}); known != c.known {
+				t.Errorf("process %d: %+v", c.pid, state)
+			}
+		}
+		delete(conn.PgConn().CustomData(), timelineKey)
+		if state := p.catalogState(stateRow{version: "1 2:2:", pid: int64(conn.PgConn().PID()), now: now}, conn, session); state.Version != (shop.CatalogVersion{}) {
+			t.Errorf("without a timeline: %+v", state)
+		}
+		return nil
+	}))
+}

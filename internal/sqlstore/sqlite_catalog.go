@@ -1,0 +1,85 @@
+package sqlstore
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// localCatalog counts the changes of a SQLite file that this process alone writes, so that the version of the
+// catalogue is known without a query.
+type localCatalog struct {
+	exclusive bool         // whether no other process may change the catalogue
+	changes   atomic.Int64 // the number of changes to the catalogue or to orders
+	orders    atomic.Int64 // the number of changes to orders
+	hold      atomic.Pointer[cachedHold]
+}
+
+// cachedHold is the time when the next hold expires, as long as no order changes.
+type cachedHold struct {
+	next   time.Time
+	orders int64
+	readAt time.Time
+}
+
+// maxHoldAge is how long a cachedHold is used. It limits the effect if another program has changed the file.
+const maxHoldAge = time.Second
+
+// bump changes the version after a transaction, before the write returns. It does this even after an error,
+// because the transaction may have been committed anyway.
+func (c *localCatalog) bump(changes effects) {
+	if changes.orders {
+		c.orders.Add(1)
+	}
+	if changes.catalog || changes.orders {
+		c.changes.Add(1)
+	}
+}
+
+func (c *localCatalog) version() shop.CatalogVersion {
+	if !c.exclusive {
+		return shop.CatalogVersion{}
+	}
+	return shop.CatalogVersion{Changes: c.changes.Load() + 1}
+}
+
+// nextHold returns the time when the next hold expires. orders must have been loaded before the transaction
+// began.
+func (c *localCatalog) nextHold(t *tx, orders int64) (time.Time, error) {
+	cached := c.hold.Load()
+	if c.exclusive && cached != nil && cached.orders == orders && time.Since(cached.readAt) < maxHoldAge {
+		return cached.next, nil
+	}
+	readAt := time.Now()
+	next, err := t.NextHold()
+	if err == nil {
+		c.hold.Store(&cachedHold{next, orders, readAt})
+	}
+	return next, err
+}
+
+// readCatalog takes the version before the snapshot. A change in between then makes the version outdated, but
+// never wrong.
+func (s *sqliteEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
+	orders := s.catalog.orders.Load()
+	state.Version = s.catalog.version()
+	err = s.read(ctx, func(t *tx) error {
+		if err := fn(t); err != nil {
+			return err
+		}
+		if state.NextHold, err = s.catalog.nextHold(t, orders); err != nil {
+			return err
+		}
+		state.Time, err = t.Now()
+		return err
+	})
+	return state, err
+}
+
+func (s *sqliteEngine) currentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
+	version := s.catalog.version()
+	now, _ := s.dialect.now(nil) // the clock of this process, which cannot fail
+	return version, now
+}
