@@ -80,6 +80,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 
 	{"keys create", "name", "Ann", "Ann", "", "--name"},
 	{"keys create", "scope", "pets:read,orders:read", "pets:read, orders:read", "pets:eat", "--scope "},
+	{"keys create", "role", "partner-order", "pets:read, orders:read, orders:write", "boss", "--role "},
 	{"keys create", "expires", "2099-12-31", "2099-12-31 00:00 UTC", "2020-01-01", "--expires "},
 	{"keys create", "database", "staging.db", "ask_test_", ":memory:", "--database: "},
 	{"keys create", "environment", "production", "ask_live_", "prod", "--environment must be one of"},

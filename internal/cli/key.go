@@ -18,7 +18,8 @@ type keysCommands struct {
 type keysCreate struct {
 	databaseFlags
 	Name    string   `required:"" placeholder:"NAME" help:"Name of the key: who will use it."`
-	Scope   []string `placeholder:"SCOPE" default:"admin" help:"What the key may do: pets:read, pets:write, orders:read, orders:write, events:read, admin (default ${default})."`
+	Role    *string  `placeholder:"ROLE" xor:"permissions" help:"What the key may do: staff, partner-read, partner-order or admin (default admin)."`
+	Scope   []string `placeholder:"SCOPE" xor:"permissions" help:"What the key may do, instead of a role: pets:read, pets:write, orders:read, orders:write, events:read, admin."`
 	Expires string   `placeholder:"TIME" help:"When the key expires, such as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
 }
 
@@ -28,9 +29,9 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return usagef("--expires: %w", err)
 	}
-	scopes := make([]shop.Scope, len(k.Scope))
-	for i, scope := range k.Scope {
-		scopes[i] = shop.Scope(scope)
+	scopes, err := k.scopes()
+	if err != nil {
+		return err
 	}
 	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
 	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
@@ -47,6 +48,24 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
+}
+
+// scopes returns the scopes that the flags ask for. Without flags, that is admin.
+func (k *keysCreate) scopes() (scopes []shop.Scope, err error) {
+	if len(k.Scope) > 0 {
+		for _, scope := range k.Scope {
+			scopes = append(scopes, shop.Scope(scope))
+		}
+		return scopes, nil
+	}
+	role := shop.RoleAdmin
+	if k.Role != nil {
+		role = shop.Role(*k.Role)
+	}
+	if scopes = role.Scopes(); scopes == nil {
+		return nil, usagef("--role must be one of %s", shop.RolesText(shop.Roles()))
+	}
+	return scopes, nil
 }
 
 type keysList struct{ databaseFlags }

@@ -96,6 +96,7 @@ func latest(a, b time.Time) time.Time {
 type MaxLead struct {
 	Jump    time.Duration // the tolerated difference between clocks, which is added to each limit
 	Session time.Duration // the limit for the end of a session
+	Link    time.Duration // the limit for the end of a sign-in link
 	Retry   time.Duration // the limit for the next attempt of a delivery
 	Claim   time.Duration // the limit for the end of a claim
 }
@@ -113,12 +114,13 @@ func (s *Service) CheckClock(ctx context.Context) error {
 		return nil
 	}
 	s.lastUsed.clamp(s.now().Add(clockJump))
+	s.lastSeen.clamp(s.now().Add(clockJump))
 	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		return tx.ClampFutureTimes(now, MaxLead{clockJump, SessionLifetime, maxJittered(retrySchedule[len(retrySchedule)-1]), ClaimDuration})
+		return tx.ClampFutureTimes(now, MaxLead{clockJump, LongSessionLifetime, SignInLinkLifetime, maxJittered(retrySchedule[len(retrySchedule)-1]), ClaimDuration})
 	})
 	if err != nil {
 		s.clockGuard.requeueSetBack()

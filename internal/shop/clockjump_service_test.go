@@ -46,7 +46,7 @@ func TestServiceSurvivesClockJumps(t *testing.T) {
 func runAllJobs(t *testing.T, s *shop.Service) {
 	t.Helper()
 	ctx := t.Context()
-	check(t, errors.Join(s.CheckClock(ctx), s.ExpireHolds(ctx), s.SaveLastUsed(ctx), s.PruneIdempotencyRecords(ctx),
+	check(t, errors.Join(s.CheckClock(ctx), s.ExpireHolds(ctx), s.SaveLastUsed(ctx), s.SaveLastSeen(ctx), s.PruneIdempotencyRecords(ctx),
 		s.RemoveEvents(ctx), s.RemoveDeliveries(ctx), s.RemoveSessions(ctx), s.Maintain(ctx)))
 }
 
@@ -74,7 +74,7 @@ func newJumpingShop(t *testing.T) *jumpingShop {
 	partner := shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: j.Clock.Now().Add(2 * time.Hour)}
 	j.key = must(j.CreateKey(t.Context(), partner))(t)
 	must(j.Authenticate(t.Context(), j.key.Secret))(t)
-	j.session = must(j.SignIn(t.Context(), shoptest.AdminKey))(t)
+	j.session = must(j.SignIn(t.Context(), shoptest.AdminKey, shop.NewSession{}))(t).Token
 	j.fanOut(t)
 	j.events = j.allEvents(t)
 	runAllJobs(t, j.Service)

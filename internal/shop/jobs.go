@@ -21,6 +21,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
 		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
 		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
+		{20 * time.Second, nil, 0, s.SaveLastSeen},
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
@@ -52,17 +53,13 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	wg.Wait()
 }
 
-// internalRetention is how long the store keeps its internal rows. It is many times longer than any write
-// takes.
-const internalRetention = time.Hour
-
 // Maintain runs the store's internal maintenance in small transactions.
 func (s *Service) Maintain(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
-		cutoff, err := s.cutoff(tx, internalRetention)
+		now, err := tx.Now()
 		if err != nil {
 			return false, err
 		}
-		return tx.Maintain(cutoff)
+		return tx.Maintain(func(age time.Duration) time.Time { return s.clockGuard.cutoff(now, age) })
 	})
 }

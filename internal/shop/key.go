@@ -214,6 +214,8 @@ type KeyReader interface {
 	// Credential returns the key that a hashed secret belongs to and whether there is one. The key, the
 	// secret or both may have expired.
 	Credential(hash SecretHash) (Credential, bool, error)
+	// CurrentSecret returns the hash of the key's secret that does not expire. It fails if the key does not exist.
+	CurrentSecret(id int64) (SecretHash, error)
 	// CountAdmins returns the number of keys that have the scope admin and have not expired.
 	CountAdmins(now time.Time) (int, error)
 }
@@ -225,7 +227,7 @@ type KeyMutations interface {
 	InsertKey(Key) (Key, error)
 	// SetHint stores the hint for a key's new secret. before must be the key as it is stored.
 	SetHint(before Key, hint string) error
-	// DeleteKey removes a key and all of its secrets.
+	// DeleteKey removes a key with all of its secrets, sessions and sign-in links.
 	DeleteKey(Key) error
 }
 
@@ -235,7 +237,8 @@ type KeyBookkeeping interface {
 	// InsertSecret adds a secret to the key with the given id.
 	InsertSecret(id int64, hash SecretHash) error
 	// ExpireSecrets sets the expiry of every secret of a key to until, except for secrets that expire
-	// earlier. It removes the secrets that have already expired.
+	// earlier. It removes the secrets that have already expired. The sessions and sign-in links of these
+	// secrets end with them.
 	ExpireSecrets(id int64, now, until time.Time) error
 	// SetKeyLastUsed stores when a key was used, unless a later use is already stored. It does nothing if
 	// the key has been deleted.

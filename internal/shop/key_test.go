@@ -81,28 +81,6 @@ func TestKeysUseTheConfiguredClock(t *testing.T) {
 	wantCode(t, err, shop.InvalidAPIKey)
 }
 
-// A session ends when its owner signs out, when its time is over, and when its key is revoked.
-func TestSessionEnds(t *testing.T) {
-	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
-		key := s.Key(t, shop.PetsRead)
-		wantEnd := func(how string, end func(token string) error) {
-			t.Helper()
-			token := must(s.SignIn(t.Context(), key.Secret))(t)
-			equal(t, "the owner of the session", must(s.SessionPrincipal(t.Context(), token))(t).Actor(), "keys/1")
-			check(t, end(token))
-			if _, err := s.SessionPrincipal(t.Context(), token); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
-				t.Errorf("%s: got %v, want invalid_api_key", how, err)
-			}
-		}
-		wantEnd("after the sign-out", func(token string) error { return s.SignOut(t.Context(), token) })
-		wantEnd("after its lifetime", func(string) error { time.Sleep(shop.SessionLifetime); return nil })
-		wantEnd("after the end of its key", func(string) error {
-			defer time.Sleep(time.Second) // a revoked key may work for less than a second
-			return s.RevokeKey(t.Context(), key.ID)
-		})
-	})
-}
-
 // A store keeps the environment with which it was created, production by default, and cannot be opened with a
 // different one.
 func TestStoreKeepsItsEnvironment(t *testing.T) {

@@ -72,13 +72,19 @@ func hint(secret string) string { return secret[len(secret)-4:] }
 // secretPattern matches anything that looks like a complete or truncated secret.
 var secretPattern = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
 
-// Redact replaces all API keys in a text so that the text can be shown or logged.
+// signInPattern matches anything that looks like a complete or truncated token of a sign-in link.
+var signInPattern = regexp.MustCompile(signInPrefix + `[0-9A-Z]+`)
+
+// Redact replaces all API keys and tokens of sign-in links in a text so that the text can be shown or logged.
 func (s *Service) Redact(text string) string {
 	if s.configuredText != "" {
 		text = strings.ReplaceAll(text, s.configuredText, "REDACTED")
 	}
 	if strings.Contains(text, "ask_") {
 		text = secretPattern.ReplaceAllString(text, "ask_${1}_REDACTED")
+	}
+	if strings.Contains(text, signInPrefix) {
+		text = signInPattern.ReplaceAllString(text, signInPrefix+"REDACTED")
 	}
 	return text
 }

@@ -3,35 +3,106 @@ package shop
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
+	"slices"
 	"time"
 )
 
-// SessionLifetime is how long a session lasts. It is long enough for a working day.
-const SessionLifetime = 12 * time.Hour
+const (
+	// SessionLifetime is how long a session lasts. It is long enough for a working day.
+	SessionLifetime = 12 * time.Hour
+	// LongSessionLifetime is how long a session lasts if the user asked to stay signed in.
+	LongSessionLifetime = 30 * 24 * time.Hour
+	// maxSecretSessions is the maximum number of sessions for one secret. One more sign-in ends the oldest.
+	maxSecretSessions = 100
+	// maxListedSessions is the maximum number of sessions that a list contains.
+	maxListedSessions = 200
+)
 
 // Session is created when someone signs in with a key. It is stored so that every node can find it. It cannot
 // outlast the secret that was used to sign in.
 type Session struct {
-	Secret SecretHash // the hash of the secret that was used to sign in
-	EndsAt time.Time
+	ID         SecretHash // the hash of the session's token
+	Secret     SecretHash // the hash of the secret that was used to sign in
+	KeyID      int64      // the key of that secret, or 0 for the configured key or a revoked one
+	KeyName    string
+	Device     string    // the browser and its system in plain words, or "" if unknown
+	CreatedAt  time.Time // zero if the session was created by version 1.0
+	LastSeenAt time.Time // exact to a minute; zero if the session was created by version 1.0
+	EndsAt     time.Time
 }
 
-// SignIn opens a session and returns its token, which is a random text that is stored only as a hash. SignIn
-// fails with the same errors as Authenticate.
-func (s *Service) SignIn(ctx context.Context, secret string) (token string, err error) {
-	if _, err := s.Authenticate(ctx, secret); err != nil {
-		return "", err
+// IDText returns the session's id as a text that can be used in a form. Nobody can sign in with it.
+func (s Session) IDText() string { return hex.EncodeToString(s.ID[:]) }
+
+// HasToken reports whether this is the session with the given token.
+func (s Session) HasToken(token string) bool { return s.ID == HashSecret(token) }
+
+// SessionList selects sessions.
+type SessionList struct {
+	KeyID *int64 // only sessions of this key; 0 means sessions whose secret belongs to no stored key
+	Now   time.Time
+	Limit int
+}
+
+// NewSession describes a session to be opened.
+type NewSession struct {
+	Device   string
+	Keep     bool   // lasts for LongSessionLifetime instead of SessionLifetime
+	Replaces string // the token of a session that ends, because the same browser gets the new one; may be ""
+}
+
+// SignedIn is a new session. Its token is a random text that is stored only as a hash.
+type SignedIn struct {
+	Token     string
+	Principal Principal
+}
+
+// SignIn opens a session. It fails with the same errors as Authenticate.
+func (s *Service) SignIn(ctx context.Context, secret string, n NewSession) (SignedIn, error) {
+	principal, err := s.Authenticate(ctx, secret)
+	if err != nil {
+		return SignedIn{}, err
 	}
-	token = rand.Text()
-	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
-		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLifetime)})
-	})
-	return token, err
+	token := rand.Text()
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error { return s.openSession(tx, token, HashSecret(secret), n) })
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{token, principal}, nil
+}
+
+// openSession stores a new session for a secret and ends the sessions that it replaces.
+func (s *Service) openSession(tx BookkeepingTx, token string, secret SecretHash, n NewSession) error {
+	now, lifetime := s.now(), SessionLifetime
+	if n.Keep {
+		lifetime = LongSessionLifetime
+	}
+	if n.Replaces != "" {
+		if err := tx.DeleteSession(HashSecret(n.Replaces)); err != nil {
+			return err
+		}
+	}
+	session := Session{ID: HashSecret(token), Secret: secret, Device: n.Device, CreatedAt: now, LastSeenAt: now, EndsAt: now.Add(lifetime)}
+	if err := tx.InsertSession(session); err != nil {
+		return err
+	}
+	return tx.TrimSessions(secret, maxSecretSessions)
 }
 
 // SessionPrincipal returns the principal that opened a session. It fails with invalid_api_key if the session
 // has ended or its secret has expired, and with unavailable if the store cannot be reached.
 func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal, error) {
+	session, err := s.session(ctx, token)
+	if err != nil {
+		return Principal{}, err
+	}
+	return s.principal(ctx, session.Secret)
+}
+
+// session returns the session with the given token and records that it was used. It fails like
+// SessionPrincipal, but does not check the secret.
+func (s *Service) session(ctx context.Context, token string) (Session, error) {
 	type result struct {
 		session Session
 		found   bool
@@ -41,12 +112,14 @@ func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal
 		return result{session, found}, err
 	})
 	if err != nil {
-		return Principal{}, err
+		return Session{}, err
 	}
-	if !got.found || isPast(got.session.EndsAt, s.now()) {
-		return Principal{}, errInvalidKey()
+	now := s.now()
+	if !got.found || isPast(got.session.EndsAt, now) {
+		return Session{}, errInvalidKey()
 	}
-	return s.principal(ctx, got.session.Secret)
+	s.lastSeen.record(got.session, now)
+	return got.session, nil
 }
 
 // SignOut ends a session. It returns no error if the token is unknown.
@@ -54,24 +127,89 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 	return s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.DeleteSession(HashSecret(token)) })
 }
 
-// RemoveSessions removes the sessions that have ended.
-func (s *Service) RemoveSessions(ctx context.Context) error {
-	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+// ListSessions returns the sessions that a principal may end, the last used first: those of the principal's
+// own key and, if the principal has the scope admin, those of all keys. It returns at most maxListedSessions.
+func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, error) {
+	list := SessionList{Now: s.now(), Limit: maxListedSessions}
+	if !p.HasScope(Admin) {
+		list.KeyID = new(p.ID())
+	}
+	sessions, err := read(ctx, s, func(tx ReadTx) ([]Session, error) { return tx.Sessions(list) })
+	valid := sessions[:0]
+	for _, session := range sessions {
+		if session.KeyID == 0 {
+			if !s.isConfigured(session.Secret) {
+				continue // its key was revoked by version 1.0, or is the configured key of another node
+			}
+			session.KeyName = s.configured.Name
+		}
+		s.lastSeen.apply(&session)
+		valid = append(valid, session)
+	}
+	slices.SortStableFunc(valid, func(a, b Session) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
+	return valid, err
 }
 
-// SessionReader contains the method of ReadTx that reads sessions.
+// EndSession ends the session with the id that IDText returned, and returns the session. It fails with not_found if there is no such
+// session or the principal may not end it. Only a principal with the scope admin may end the sessions of
+// other keys.
+func (s *Service) EndSession(ctx context.Context, p Principal, idText string) (ended Session, err error) {
+	bytes, err := hex.DecodeString(idText)
+	if err != nil || len(bytes) != len(SecretHash{}) {
+		return Session{}, errNoSession()
+	}
+	id := SecretHash(bytes)
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
+		session, found, err := tx.Session(id)
+		if err != nil {
+			return err
+		}
+		if !found || session.KeyID != p.ID() && !p.HasScope(Admin) {
+			return errNoSession()
+		}
+		ended = session
+		return tx.DeleteSession(id)
+	})
+	return ended, err
+}
+
+func errNoSession() error {
+	return Errorf(NotFound, "This device is no longer signed in.")
+}
+
+// RemoveSessions removes the sessions and the sign-in links that have ended.
+func (s *Service) RemoveSessions(ctx context.Context) error {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
+		cutoff, err := tx.Now()
+		if err != nil {
+			return false, err
+		}
+		if err := tx.RemoveSignInLinks(cutoff); err != nil {
+			return false, err
+		}
+		return tx.RemoveSessions(s.now())
+	})
+}
+
+// SessionReader contains the methods of ReadTx that read sessions.
 type SessionReader interface {
-	// Session returns the session for the hash of a token and whether there is one. The session may have
-	// ended.
-	Session(token SecretHash) (Session, bool, error)
+	// Session returns the session with the given id and whether there is one. The session may have ended.
+	Session(id SecretHash) (Session, bool, error)
+	// Sessions returns at most list.Limit sessions that end after list.Now, the last seen first.
+	Sessions(list SessionList) ([]Session, error)
 }
 
 // SessionBookkeeping contains the methods of Bookkeeping that change sessions.
 type SessionBookkeeping interface {
-	// InsertSession stores a session under the hash of its token.
-	InsertSession(token SecretHash, session Session) error
+	// InsertSession stores a session. It ignores KeyID and KeyName, which follow from the secret.
+	InsertSession(Session) error
+	// TrimSessions removes the oldest sessions of a secret if it has more than keep.
+	TrimSessions(secret SecretHash, keep int) error
+	// SetSessionLastSeen stores when a session was used, unless a later use is already stored. It does nothing
+	// if the session has been removed.
+	SetSessionLastSeen(id SecretHash, at time.Time) error
 	// DeleteSession removes a session if it exists.
-	DeleteSession(token SecretHash) error
+	DeleteSession(id SecretHash) error
 	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more
 	// to remove.
 	RemoveSessions(now time.Time) (more bool, err error)

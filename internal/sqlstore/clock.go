@@ -16,7 +16,10 @@ func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	}{
 		{"UPDATE kept_answers SET kept_at = $1 WHERE kept_at > $2", now, now},
 		{"UPDATE keys SET last_used_at = $1 WHERE last_used_at > $2", now, now},
+		{"UPDATE sessions SET ends_at = ends_at - created_at + $1, created_at = $1, last_seen_at = $1 WHERE created_at > $2", now, now},
+		{"UPDATE sessions SET last_seen_at = $1 WHERE last_seen_at > $2", now, now},
 		{"UPDATE sessions SET ends_at = $1 WHERE ends_at > $2", now.Add(most.Session), now.Add(most.Session)},
+		{"UPDATE sign_in_links SET ends_at = $1 WHERE ends_at > $2", now, now.Add(most.Link)},
 		{"UPDATE webhook_deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
 		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
 		{"UPDATE webhook_deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"time"
 
@@ -44,6 +45,15 @@ func (t *tx) Credential(hash shop.SecretHash) (shop.Credential, bool, error) {
 	}, "SELECT "+keyColumns+", ends_at FROM key_secrets JOIN keys ON id = key_id WHERE hash = $1", hash[:])
 }
 
+func (t *tx) CurrentSecret(id int64) (hash shop.SecretHash, err error) {
+	stored, found, err := one(t, scanValue[[]byte], "SELECT hash FROM key_secrets WHERE key_id = $1 AND ends_at IS NULL", id)
+	if err == nil && !found {
+		err = fmt.Errorf("key %d has no secret without an end", id)
+	}
+	copy(hash[:], stored)
+	return hash, err
+}
+
 func (t *tx) CountAdmins(now time.Time) (int, error) {
 	n, _, err := one(t, scanValue[int], `
 		SELECT count(*) FROM keys
@@ -63,9 +73,17 @@ func (t *tx) InsertSecret(id int64, hash shop.SecretHash) error {
 	return t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
 }
 
+// ofKey is the condition for rows that belong to a secret of the key $1.
+const ofKey = "secret_hash IN (SELECT hash FROM key_secrets WHERE key_id = $1)"
+
 func (t *tx) ExpireSecrets(id int64, now, until time.Time) error {
 	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
 		return err
+	}
+	for _, table := range []string{"sessions", "sign_in_links"} {
+		if err := t.exec("UPDATE "+table+" SET ends_at = $2 WHERE ends_at > $2 AND "+ofKey, id, micros(until)); err != nil {
+			return err
+		}
 	}
 	return t.exec("UPDATE key_secrets SET ends_at = $1 WHERE key_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
 		micros(until), id)
@@ -80,8 +98,12 @@ func (t *tx) SetKeyLastUsed(id int64, at time.Time) error {
 }
 
 func (t *tx) DeleteKey(key shop.Key) error {
-	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1", key.ID); err != nil {
-		return err
+	for _, statement := range []string{
+		"DELETE FROM sessions WHERE " + ofKey, "DELETE FROM sign_in_links WHERE " + ofKey, "DELETE FROM key_secrets WHERE key_id = $1",
+	} {
+		if err := t.exec(statement, key.ID); err != nil {
+			return err
+		}
 	}
 	return t.exec("DELETE FROM keys WHERE id = $1", key.ID)
 }

@@ -29,6 +29,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"e3ecf2059fd913a0d88df9deb2bd80096413308660457cb191d734004c0abf81",
 			"9f77ff115a9e70360b8e66b2f1b3413abc3500968ff3f104008f816f8a0a523b",
 			"9d9d81fd60fe8f71edc3a133227e02fc79b3e6c3e743373e02922d17266bcee2",
+			"5146fd1c9fabedfbb2d44e9ea3384f275ef1bf998ac02a4e5a0aa08b6d82675c",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -38,6 +39,8 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"733437d1cabe5972d8ca2c8bde541b4343e9b6ff0a63389918cb9d936135c4e3",
 			"a7d92698037c2f2fd0f3862ada1975e9416b9d5e6348d906df293d886c8643fc",
 			"762751ac09ffb9408f45dd5bbf2225237dacccaab02ae64b4a9a6a92cd279932",
+			"30ea9c9198ed770dc41f19bb16a45a0e9667d02b373004038d0659297d0c3d6a",
+			"c2e42edbdb2a841139cc25b30a6be0955c75b19775c5104716ea1ec561e2c3d5",
 		},
 	}
 	for engine, want := range known {
@@ -79,7 +82,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			wantSearched(t, store, "rex", "Rex")
 			read(t, store, func(tx shop.ReadTx) error {
 				counts, err := tx.LargestCategories(3)
-				if got := fmt.Sprint(counts); got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
+				// From version 10 on, counts are kept from the events, which the animals of this test do not have.
+				if got := fmt.Sprint(counts); version < 10 && got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
 					t.Errorf("counted %s", got)
 				}
 				return err

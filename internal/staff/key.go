@@ -16,8 +16,43 @@ type keysPage struct {
 	Issued   *shop.IssuedKey
 	Rotated  bool
 	Name     string // the rejected name, shown again in the form
+	Role     string // the selected role, or "custom"
 	Selected map[shop.Scope]bool
 	Problem  string
+}
+
+// customRole is the value of the form for a key whose scopes are chosen one by one.
+const customRole = "custom"
+
+// roleChoice is a role as people read it.
+type roleChoice struct {
+	Value, Label, Hint string
+	Scopes             []shop.Scope
+}
+
+// roleChoices returns the roles that a new key can have.
+func roleChoices() (choices []roleChoice) {
+	texts := map[shop.Role][2]string{
+		shop.RoleStaff:        {"Staff", "Works in the shop: animals, orders and their history."},
+		shop.RolePartnerRead:  {"Partner, read only", "Sees the animals and changes nothing."},
+		shop.RolePartnerOrder: {"Partner, orders", "Sees the animals and places orders."},
+		shop.RoleAdmin:        {"Admin", "Does everything, and manages keys, devices and webhooks."},
+	}
+	for _, role := range shop.Roles() {
+		choices = append(choices, roleChoice{string(role), texts[role][0], texts[role][1], role.Scopes()})
+	}
+	return choices
+}
+
+// roleLabel returns the name of the role that has exactly these scopes, or "" if there is none.
+func roleLabel(scopes []shop.Scope) string {
+	role := shop.RoleOf(scopes)
+	for _, choice := range roleChoices() {
+		if choice.Value == string(role) {
+			return choice.Label
+		}
+	}
+	return ""
 }
 
 func (p *Pages) keys(x *exchange) error { return x.showKeys(http.StatusOK, keysPage{}) }
@@ -29,8 +64,8 @@ func (x *exchange) showKeys(status int, page keysPage) (err error) {
 	if items := page.Page.Items; page.Page.More {
 		page.NextFrom = items[len(items)-1].ID
 	}
-	if page.Selected == nil {
-		page.Selected = map[shop.Scope]bool{shop.PetsRead: true, shop.PetsWrite: true, shop.OrdersRead: true, shop.OrdersWrite: true, shop.EventsRead: true}
+	if page.Role == "" {
+		page.Role = string(shop.RoleStaff)
 	}
 	return x.show(status, "keys", "Keys", page)
 }
@@ -46,17 +81,20 @@ func (x *exchange) showKeyError(page keysPage, err error) error {
 
 func (p *Pages) addKey(x *exchange) error {
 	request := shop.NewKey{Name: strings.TrimSpace(x.field("name"))}
-	page := keysPage{Name: request.Name, Selected: map[shop.Scope]bool{}}
+	page := keysPage{Name: request.Name, Role: x.field("role"), Selected: map[shop.Scope]bool{}}
 	for _, scope := range x.r.PostForm["scope"] {
 		request.Scopes = append(request.Scopes, shop.Scope(scope))
 		page.Selected[shop.Scope(scope)] = true
 	}
+	if page.Role != customRole { // without scripts, the boxes may be ticked although a role is selected
+		request.Scopes = shop.Role(page.Role).Scopes()
+	}
 	if text := x.field("expires"); text != "" {
-		day, err := time.Parse(time.DateOnly, text)
+		day, err := shop.ParseDate(text)
 		if err != nil {
 			return x.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
-		request.ExpiresAt = day.AddDate(0, 0, 1) // the key stays valid until the end of that day
+		_, request.ExpiresAt = p.Service.DayBounds(day) // the key stays valid until the end of that day
 	}
 	issued, err := p.Service.CreateKey(x.context(), request)
 	if err != nil {

@@ -97,14 +97,12 @@ func (x *exchange) ensureCategory(form petForm) (int64, error) {
 	if form.NewCategory == "" {
 		return 0, shop.Errorf(shop.ValidationFailed, "Enter a name for the new category.")
 	}
-	existing, err := x.categoryOptions()
+	existing, err := x.Service.CategoriesNamed(x.context(), form.NewCategory)
 	if err != nil {
 		return 0, err
 	}
-	for _, category := range existing.Options {
-		if shop.Fold(category.Name) == shop.Fold(form.NewCategory) {
-			return category.ID, nil
-		}
+	if len(existing) > 0 {
+		return existing[0].ID, nil
 	}
 	created, err := x.Service.CreateCategory(x.context(), form.NewCategory)
 	return created.ID, err

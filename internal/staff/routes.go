@@ -25,15 +25,22 @@ func routes() []route {
 		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, x *exchange) error { return x.redirect("/") }},
 		{"GET", "/staff/sign-in", "sign-in", anyone, (*Pages).signInPage},
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
+		{"GET", "/staff/sign-in/link", "sign-in-link", anyone, (*Pages).openSignInLink},
+		{"POST", "/staff/sign-in/link", "sign-in-link", anyone, (*Pages).useSignInLink},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},
 		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).staticFile},
 		{"GET", "/staff/manifest.json", "manifest", anyone, (*Pages).manifest},
 		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
 
+		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},
+		{"POST", "/staff/devices/end", "device-end", signedIn, (*Pages).endDevice},
+		{"POST", "/staff/devices/link", "device-link", signedIn, (*Pages).createOwnLink},
+
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
+		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
 		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, (*Pages).pet},
 		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, (*Pages).savePet},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
@@ -44,6 +51,8 @@ func routes() []route {
 		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, (*Pages).placeOrder},
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
+		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
+		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
 		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
 
@@ -54,10 +63,12 @@ func routes() []route {
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
+		{"GET", "/staff/import/template.csv", "import-template", shop.PetsRead, (*Pages).importTemplate},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
+		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, (*Pages).createKeyLink},
 		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, (*Pages).rotateKey},
 		{"POST", "/staff/keys/{id}/revoke", "key-revoke", shop.Admin, (*Pages).revokeKey},
 

@@ -3,6 +3,7 @@ package staff
 import (
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	"animalstore/internal/shop"
@@ -27,10 +28,10 @@ func (x *exchange) cookieName() string {
 func (x *exchange) overTLS() bool { return x.secure || x.r.TLS != nil }
 
 // setCookie sets the session cookie, or deletes it if the token is empty.
-func (x *exchange) setCookie(token string) {
+func (x *exchange) setCookie(token string, lifetime time.Duration) {
 	cookie := &http.Cookie{
 		Name: x.cookieName(), Value: token, Path: x.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: x.overTLS(), MaxAge: int(shop.SessionLifetime.Seconds()),
+		Secure: x.overTLS(), MaxAge: int(lifetime.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1
@@ -58,6 +59,7 @@ func (x *exchange) identify() (err error) {
 type signInForm struct {
 	Next         string
 	Problem      string
+	Keep         bool // whether the box to stay signed in is ticked
 	SessionEnded bool
 }
 
@@ -67,8 +69,8 @@ func (p *Pages) signInPage(x *exchange) error {
 }
 
 func (p *Pages) signIn(x *exchange) error {
-	form := signInForm{Next: x.field("next")}
-	token, err := p.Service.SignIn(x.r.Context(), strings.TrimSpace(x.field("key")))
+	form := signInForm{Next: x.field("next"), Keep: x.field("keep") != ""}
+	in, err := p.Service.SignIn(x.r.Context(), strings.TrimSpace(x.field("key")), x.newSession())
 	if err != nil {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
 			return err
@@ -76,12 +78,32 @@ func (p *Pages) signIn(x *exchange) error {
 		form.Problem = "This key is not valid. Check that you copied all of it, that it has not expired, and that it belongs to this shop."
 		return x.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
-	x.setCookie(token)
+	x.finishSignIn(in, "key")
 	if !isStaffPath(form.Next) {
 		form.Next = "/"
 	}
 	http.Redirect(x.w, x.r, x.At(form.Next), http.StatusSeeOther)
 	return nil
+}
+
+// newSession returns the session that a sign-in form asks for. The browser's earlier session ends.
+func (x *exchange) newSession() shop.NewSession {
+	n := shop.NewSession{Device: deviceName(x.r.UserAgent()), Keep: x.field("keep") != ""}
+	if cookie, err := x.r.Cookie(x.cookieName()); err == nil {
+		n.Replaces = cookie.Value
+	}
+	return n
+}
+
+// finishSignIn gives the browser its new session.
+func (x *exchange) finishSignIn(in shop.SignedIn, with string) {
+	lifetime := shop.SessionLifetime
+	if x.field("keep") != "" {
+		lifetime = shop.LongSessionLifetime
+	}
+	x.setCookie(in.Token, lifetime)
+	x.principal = in.Principal // the access log names it
+	x.Log.Info("signed in", "request", x.id, "key", in.Principal.Actor(), "with", with, "device", deviceName(x.r.UserAgent()))
 }
 
 // isStaffPath reports whether a path leads to a staff page and cannot lead to another site.
@@ -99,6 +121,6 @@ func (p *Pages) signOut(x *exchange) error {
 			return err
 		}
 	}
-	x.setCookie("")
+	x.setCookie("", 0)
 	return x.redirect("/staff/sign-in")
 }

@@ -47,8 +47,10 @@ type Pages struct {
 	log       *web.AccessLog
 	slots     chan struct{} // a semaphore that limits requests in progress
 	streams   *web.KeyLimit
-	running   context.Context // a context that ends when the node starts to shut down
-	stop      context.CancelFunc
+	// linkAttempts limits how often somebody may try sign-in links that do not work.
+	linkAttempts *failureLimit
+	running      context.Context // a context that ends when the node starts to shut down
+	stop         context.CancelFunc
 }
 
 const (
@@ -81,7 +83,8 @@ func New(c Config) (*Pages, error) {
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
-		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
+		linkAttempts: newFailureLimit(),
+		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
 			Help:    "Time to respond to a request for a staff page, by page and status.",
@@ -130,7 +133,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) { // elsewhere browsers ignore it, and report an error
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	h.Set("Cache-Control", "no-store")
 	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {

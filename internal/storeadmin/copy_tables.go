@@ -40,7 +40,9 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},
 	{name: "key_secrets", key: 1, columns: []copiedColumn{{"hash", blob}, {"key_id", integer}, {"ends_at", integer}}},
-	{name: "sessions", key: 1, columns: []copiedColumn{{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}}},
+	{name: "sessions", key: 1, columns: []copiedColumn{
+		{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}, {"created_at", integer}, {"last_seen_at", integer}, {"device", text}}},
+	{name: "sign_in_links", key: 1, columns: []copiedColumn{{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}}},
 	{name: "kept_answers", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},

@@ -106,7 +106,10 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertSecret(3, shop.HashSecret("lost")))
 		do(tx.DeleteKey(shop.Key{ID: 3}))
 		do(tx.SetKeyLastUsed(2, copyNow))
-		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
+		do(tx.InsertSession(shop.Session{ID: shop.HashSecret("token"), Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
+		do(tx.InsertSession(shop.Session{ID: shop.HashSecret("phone"), Secret: newSecret, Device: "Safari on an iPhone", CreatedAt: copyNow,
+			LastSeenAt: copyNow, EndsAt: copyNow.Add(time.Hour)}))
+		do(tx.PutSignInLink(shop.SignInLink{ID: shop.HashSecret("link"), Secret: newSecret, EndsAt: copyNow.Add(time.Minute)}))
 		for i, key := range []string{"a", "B", "b", "é", "z", "Z", "-", "_"} { // not in the order of their bytes
 			response := shop.StoredResponse{Status: 201, Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}
 			record := shop.IdempotencyRecord{Fingerprint: newSecret, At: copyNow, StoredResponse: response}

@@ -10,7 +10,7 @@ import (
 
 var clockCases = []testCase{
 	{name: "times that are too far in the future are clamped", run: func(t *testing.T, store shop.Store) {
-		now, lead := utcNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
+		now, lead := utcNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Link: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
 		const near, far = 59 * time.Second, 61 * time.Second
 		var hook shop.Webhook
 		var key shop.Key
@@ -43,9 +43,11 @@ var clockCases = []testCase{
 				return tx.PutIdempotencyRecord(7, key, shop.IdempotencyRecord{At: at, StoredResponse: shop.StoredResponse{Body: []byte{}}})
 			}
 			session := func(token string, ends time.Time) error {
-				return tx.InsertSession(shop.HashSecret(token), shop.Session{EndsAt: ends})
+				id := shop.HashSecret(token)
+				return errors.Join(tx.InsertSession(shop.Session{ID: id, EndsAt: ends}), tx.PutSignInLink(shop.SignInLink{ID: id, Secret: id, EndsAt: ends}))
 			}
-			return errors.Join(record("near", now.Add(near)), record("far", now.Add(far)), session("near", now.Add(time.Hour+near)),
+			future := shop.Session{ID: shop.HashSecret("future"), CreatedAt: now.Add(far), LastSeenAt: now.Add(2 * far), EndsAt: now.Add(far + time.Minute)}
+			return errors.Join(record("near", now.Add(near)), record("far", now.Add(far)), tx.InsertSession(future), session("near", now.Add(time.Hour+near)),
 				session("far", now.Add(time.Hour+far)), tx.SetKeyLastUsed(key.ID, now.Add(far)))
 		})
 		write(t, store, func(tx shop.WriteTx) error { return tx.ClampFutureTimes(now, lead) })
@@ -59,6 +61,16 @@ var clockCases = []testCase{
 				if err = errors.Join(err, recordErr, sessionErr); !record.At.Equal(now.Add(want)) || !session.EndsAt.Equal(now.Add(time.Hour+want)) {
 					t.Errorf("at %v: %s: a record of %v and a session until %v", now, name, record.At, session.EndsAt)
 				}
+			}
+			for name, want := range map[string]time.Time{"near": now.Add(time.Hour + near), "far": now} {
+				link, _, linkErr := tx.SignInLink(shop.HashSecret(name))
+				if err = errors.Join(err, linkErr); !link.EndsAt.Equal(want) {
+					t.Errorf("at %v: %s: a link until %v", now, name, link.EndsAt)
+				}
+			}
+			future, _, futureErr := tx.Session(shop.HashSecret("future"))
+			if err = errors.Join(err, futureErr); !future.CreatedAt.Equal(now) || !future.LastSeenAt.Equal(now) || !future.EndsAt.Equal(now.Add(time.Minute)) {
+				t.Errorf("at %v: a session of %v to %v, last seen at %v", now, future.CreatedAt, future.EndsAt, future.LastSeenAt)
 			}
 			key, _, keyErr := tx.Key(key.ID)
 			if !key.LastUsedAt.Equal(now) {

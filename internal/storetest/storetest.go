@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"orders", orderCases},
 		{"keys", keyCases},
 		{"sessions", sessionCases},
+		{"sign-in links", signInLinkCases},
 		{"events", eventCases},
 		{"filters of events", eventFilterCases},
 		{"webhooks", webhookCases},

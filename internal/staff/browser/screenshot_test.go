@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -93,6 +94,14 @@ func (p *user) takeGallery(animal string) {
 			take(p, "keys", "/staff/keys")
 			take(p, "keys-add", "/staff/keys", ".panel > summary")
 			take(p, "keys-revoke", "/staff/keys", "#key-2 .menu > summary", "[popovertarget=revoke-2]")
+			take(p, "devices", "/staff/devices")
+			p.open("/staff/keys")
+			p.click("#key-2 .sign-in-link button")
+			p.waitVisible(".qr")
+			p.capture(*gallery, fmt.Sprintf("new-link-%d-%s", width, theme))
+			take(guest, "link", strings.TrimPrefix(p.text("#link"), p.shop.url))
+			take(guest, "link-used", "/staff/sign-in/link?token=used")
+			guest.ConsoleErrors() // the browser logs that the link no longer works
 			take(p, "not-found", "/staff/nowhere")
 			p.ConsoleErrors() // the browser logs that the page was not found
 			take(newcomer, "empty-today", "/")
@@ -126,6 +135,12 @@ func (p *user) take(folder, name, path, ready string, clicks ...string) {
 	for _, selector := range clicks {
 		p.click(selector)
 	}
+	p.capture(folder, name)
+}
+
+// capture stores a screenshot of the open page.
+func (p *user) capture(folder, name string) {
+	p.t.Helper()
 	p.waitFor(`document.readyState === "complete" && !document.querySelector("[data-busy]")`)
 	var picture []byte
 	p.Run(chromedp.CaptureScreenshot(&picture))

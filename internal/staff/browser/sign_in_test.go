@@ -1,0 +1,116 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+// newPhone opens a page of the width of a phone in which nobody is signed in.
+func (s *testShop) newPhone() *user {
+	s.t.Helper()
+	p := &user{browsertest.Open(s.t, phone, 900), s.t, s, phone}
+	p.resize(phone)
+	return p
+}
+
+// openLink opens a sign-in link.
+func (p *user) openLink(link string) {
+	p.t.Helper()
+	p.Run(chromedp.Navigate(link))
+	p.waitVisible(".sign-in")
+}
+
+// wantConsoleError checks that the only error on the console is the status of the page.
+func (p *user) wantConsoleError(status string) {
+	p.t.Helper()
+	for _, message := range p.ConsoleErrors() {
+		if !strings.Contains(message, status) {
+			p.t.Errorf("error on the console: %s", message)
+		}
+	}
+}
+
+// An administrator shows a person the link for their key, and the person signs in on a phone. The shop has no TLS,
+// as on a local network, where browsers do not send the Sec-Fetch-Site header.
+func TestSignInOnAPhone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.url = strings.Replace(s.url, "127.0.0.1", "shop.test", 1)
+	if _, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}); err != nil {
+		t.Fatal(err)
+	}
+	admin := s.signIn(desktop, s.Key(t, shop.Admin).Secret)
+	admin.open("/staff/keys", "#key-1")
+	admin.click("#key-1 .sign-in-link button")
+	admin.waitVisible("svg.qr")
+	admin.accessible("a new sign-in link")
+	link := admin.text("#link")
+
+	anna := s.newPhone()
+	anna.openLink(link)
+	anna.waitText("h1", "Sign in as Anna")
+	anna.accessible("a sign-in link")
+	if referrer := browsertest.Eval[string](anna.Page, "document.referrer"); referrer != "" {
+		t.Errorf("the referrer of the link is %q", referrer)
+	}
+	anna.click(`[name="keep"]`)
+	anna.click(".sign-in button.primary")
+	anna.waitVisible("#dashboard")
+	if referrer := browsertest.Eval[string](anna.Page, "document.referrer"); referrer != s.url+"/" {
+		t.Errorf("the referrer after the sign-in is %q, want %q", referrer, s.url+"/")
+	}
+
+	// The link works only once.
+	thief := s.newPhone()
+	thief.openLink(link)
+	thief.waitText("h1", "This link no longer works")
+	thief.accessible("a used sign-in link")
+	thief.wantConsoleError("410")
+
+	// Anna adds another device, but too late.
+	anna.open("/staff/devices", `[action="/staff/devices/link"] button`)
+	anna.accessible("devices")
+	anna.click(`[action="/staff/devices/link"] button`)
+	anna.waitVisible("svg.qr")
+	link = anna.text("#link")
+	s.Clock.Forward(shop.SignInLinkLifetime)
+	thief.openLink(link)
+	thief.waitText("h1", "This link no longer works")
+	thief.wantConsoleError("410")
+
+	// The administrator ends Anna's session, and her open page notices.
+	anna.open("/staff/pets")
+	admin.open("/staff/devices", "#other-devices")
+	admin.waitText(".devices", "Anna")
+	admin.accessible("the devices of everyone")
+	admin.click(`section[aria-labelledby="other-devices"] [action="/staff/devices/end"] button`)
+	admin.waitFor(`!document.querySelector('section[aria-labelledby="other-devices"] table')`)
+	anna.waitVisible(`[name="key"]`)
+	anna.waitText(".warning", "not signed in")
+}
+
+// The roles of a new key are presets. Without a custom role, there are no boxes for scopes.
+func TestKeyIsCreatedByRole(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	admin := s.signIn(desktop, s.Key(t, shop.Admin).Secret)
+	admin.open("/staff/keys")
+	admin.click("details > summary.primary")
+	admin.waitVisible(`[name="role"][value="staff"]:checked`)
+	admin.waitFor(`!document.querySelector('[name="scope"]').checkVisibility()`)
+	admin.click(`[name="role"][value="custom"]`)
+	admin.waitVisible(`[name="scope"]`)
+	admin.accessible("a new key")
+	admin.click(`[name="role"][value="partner-order"]`)
+	admin.fill(`[action="/staff/keys"] [name="name"]`, "website")
+	admin.click(`[action="/staff/keys"] button.primary`)
+	admin.waitText(".secret", "website was created")
+	admin.waitText("#key-2", "Partner, orders")
+	admin.click(".secret .sign-in-link button")
+	admin.waitText("h1", "Sign in as website")
+}

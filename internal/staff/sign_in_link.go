@@ -1,0 +1,113 @@
+package staff
+
+import (
+	"html/template"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/web"
+)
+
+// newLinkPage is the template data for the page that shows a new sign-in link.
+type newLinkPage struct {
+	KeyName   string
+	URL       string
+	QR        template.HTML
+	EndsAt    time.Time
+	Own       bool // whether the link is for the user's own key
+	LocalOnly bool // whether the link works only on this computer
+}
+
+func (p *Pages) createKeyLink(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	link, err := p.Service.CreateSignInLink(x.r.Context(), id)
+	if err != nil {
+		return x.showKeyError(keysPage{}, err)
+	}
+	p.Log.Info("sign-in link created", "request", x.id, "key", keyActor(id), "by", x.principal.Actor())
+	return x.showNewLink(link, id == x.principal.ID())
+}
+
+func (p *Pages) createOwnLink(x *exchange) error {
+	link, err := p.Service.CreateOwnSignInLink(x.r.Context(), x.token)
+	if err != nil {
+		return err
+	}
+	p.Log.Info("sign-in link created", "request", x.id, "key", x.principal.Actor(), "by", x.principal.Actor())
+	return x.showNewLink(link, true)
+}
+
+func (x *exchange) showNewLink(link shop.IssuedSignInLink, own bool) error {
+	base := strings.TrimSuffix(web.BaseURL(x.PublicURL, x.r), "/v1")
+	address := base + "/staff/sign-in/link?" + url.Values{"token": {link.Token}}.Encode()
+	qr, err := qrCode(address)
+	if err != nil {
+		return err
+	}
+	page := newLinkPage{KeyName: link.KeyName, URL: address, QR: qr, EndsAt: link.EndsAt, Own: own, LocalOnly: isLoopback(base)}
+	return x.show(http.StatusOK, "new-link", "Sign-in link", page)
+}
+
+// isLoopback reports whether a URL can be opened only on the computer that serves it.
+func isLoopback(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	return parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()
+}
+
+// signInLinkPage is the template data for the page that a sign-in link opens.
+type signInLinkPage struct {
+	Token   string
+	KeyName string // empty if the link is not valid
+}
+
+// openSignInLink asks whether to sign in. Opening a link does not use it up, because programs also open links:
+// those that preview or scan messages.
+func (p *Pages) openSignInLink(x *exchange) error {
+	x.hideToken()
+	page := signInLinkPage{Token: x.r.URL.Query().Get("token")}
+	if err := p.linkAttempts.check(x.r); err != nil {
+		return err
+	}
+	name, err := p.Service.SignInLinkKey(x.r.Context(), page.Token)
+	if err != nil {
+		return x.showLinkError(err)
+	}
+	page.KeyName = name
+	return x.show(http.StatusOK, "sign-in-link", "Sign in", page)
+}
+
+func (p *Pages) useSignInLink(x *exchange) error {
+	x.hideToken()
+	if err := p.linkAttempts.check(x.r); err != nil {
+		return err
+	}
+	in, err := p.Service.SignInWithLink(x.r.Context(), x.field("token"), x.newSession())
+	if err != nil {
+		return x.showLinkError(err)
+	}
+	x.finishSignIn(in, "link")
+	return x.redirect("/")
+}
+
+// hideToken keeps the token in the address of the page out of the Referer header. The policy "no-referrer"
+// would also remove the Origin header, without which the form is refused if the pages are served over HTTP.
+func (x *exchange) hideToken() { x.w.Header().Set("Referrer-Policy", "strict-origin") }
+
+// showLinkError shows that a link is not valid. It returns any other error.
+func (x *exchange) showLinkError(err error) error {
+	if shop.AsError(err).Code != shop.InvalidAPIKey {
+		return err
+	}
+	x.linkAttempts.failed(x.r)
+	return x.show(http.StatusGone, "sign-in-link", "This link no longer works", signInLinkPage{})
+}
