@@ -127,7 +127,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 
 // NewestEvent looks into the inbox first, because its events are newer than those in the feed.
 func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
-	for _, table := range slices.Compact([]string{t.dialect.inbox, "events"}) {
+	for _, table := range slices.Compact([]string{t.dialect.queue(t.dialect.inbox), "events"}) {
 		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
 		if err != nil || found {
 			return event.NewEvent, found, err
@@ -187,15 +187,17 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	limit := t.dialect.removeEvents
-	oldest, err := all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
-		horizon, micros(now.Add(time.Minute)), limit)
-	if err != nil {
-		return false, err
-	}
-	n := countOlder(oldest, before)
-	if n == 0 {
-		return false, nil
+	n, limit := 0, t.dialect.removeEvents
+	var oldest []agedRow
+	for _, many := range []int{1, limit} { // nearly always, not even the first event is old
+		oldest, err = all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
+			horizon, micros(now.Add(time.Minute)), many)
+		if err != nil {
+			return false, err
+		}
+		if n = countOlder(oldest, before); n == 0 {
+			return false, nil
+		}
 	}
 	removed, err := all(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3", horizon, oldest[n-1].id, limit)
 	if err != nil {

@@ -40,6 +40,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"a7d92698037c2f2fd0f3862ada1975e9416b9d5e6348d906df293d886c8643fc",
 			"762751ac09ffb9408f45dd5bbf2225237dacccaab02ae64b4a9a6a92cd279932",
 			"30ea9c9198ed770dc41f19bb16a45a0e9667d02b373004038d0659297d0c3d6a",
+			"c2e42edbdb2a841139cc25b30a6be0955c75b19775c5104716ea1ec561e2c3d5",
 		},
 	}
 	for engine, want := range known {
@@ -81,7 +82,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			wantSearched(t, store, "rex", "Rex")
 			read(t, store, func(tx shop.ReadTx) error {
 				counts, err := tx.LargestCategories(3)
-				if got := fmt.Sprint(counts); got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
+				// From version 10 on, counts are kept from the events, which the animals of this test do not have.
+				if got := fmt.Sprint(counts); version < 10 && got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
 					t.Errorf("counted %s", got)
 				}
 				return err

@@ -44,7 +44,7 @@ func roleChoices() (choices []roleChoice) {
 	return choices
 }
 
-// roleLabel returns the name of the role that has exactly these scopes, or "Custom".
+// roleLabel returns the name of the role that has exactly these scopes, or "" if there is none.
 func roleLabel(scopes []shop.Scope) string {
 	role := shop.RoleOf(scopes)
 	for _, choice := range roleChoices() {
@@ -52,7 +52,7 @@ func roleLabel(scopes []shop.Scope) string {
 			return choice.Label
 		}
 	}
-	return "Custom"
+	return ""
 }
 
 func (p *Pages) keys(x *exchange) error { return x.showKeys(http.StatusOK, keysPage{}) }

@@ -145,6 +145,6 @@ func TestTimesAreShownInTheShopsZone(t *testing.T) {
 	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: shoptest.Must(time.LoadLocation("America/New_York"))(t)}))(t)
 	s.pages, s.url = s.serve(service, Config{})
 	b := s.signedIn(configuredKey)
-	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2099-01-31").want(200).
+	b.post("/staff/keys", "name", "till", "role", "custom", "scope", "pets:read", "expires", "2099-01-31").want(200).
 		contains(`data-zone="America/New_York"`, `<time datetime="2099-02-01T05:00:00Z">1 Feb 2099, 00:00 EST</time>`)
 }

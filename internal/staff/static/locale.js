@@ -14,7 +14,10 @@
   const clock = { hour: "numeric", minute: "2-digit" };
   const day = { year: "numeric", month: "short", day: "numeric" };
   const name = zone === own ? {} : { timeZoneName: "short" }; // a reader elsewhere must see whose time it is
-  const time = new Intl.DateTimeFormat(languages, { ...day, ...clock, ...name, timeZone: zone });
+  const dateTime = { ...clock, ...name, timeZone: zone };
+  const otherYear = new Intl.DateTimeFormat(languages, { ...day, ...dateTime });
+  const thisYear = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", ...dateTime });
+  const year = new Intl.DateTimeFormat("en", { year: "numeric", timeZone: zone });
   const exact = new Intl.DateTimeFormat(languages, { dateStyle: "full", timeStyle: "long", timeZone: zone });
   const date = new Intl.DateTimeFormat(languages, { ...day, timeZone: "UTC" });
   const shortDate = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", timeZone: "UTC" });
@@ -26,7 +29,8 @@
     if (element.dataset.form === "short") return shortDate.format(at);
     if (element.dateTime.length === 10) return date.format(at);
     element.title = exact.format(at);
-    return time.format(at);
+    const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper"); // paper is read later
+    return (short ? thisYear : otherYear).format(at);
   }
   const selector = "time[datetime]:not(.time-left), data[value]";
   function localize(element) {
