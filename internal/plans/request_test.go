@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -125,34 +126,29 @@ func cursor(id int64) string {
 	return string(text)
 }
 
-// unexplained are the routes without a request: they do not use the store, use it like a route of the API, or
-// stay open.
-var unexplained = regexp.MustCompile(`^(GET /(docs|livez|metrics|debug|v1/openapi|staff/(sign-in|static|manifest|live|\{\$\})|staff$).*|POST /staff/.*)$`)
+// unexplained are the routes without a request, because they do not use the store.
+var unexplained = regexp.MustCompile(`^GET /(docs|livez|metrics|debug|v1/openapi)`)
 
-// wantEveryRoute fails if a route of the API or the staff pages has no request.
+// wantEveryRoute fails if a route of the API has no request. The staff pages use the same methods of the service.
 func wantEveryRoute(t *testing.T, sent []request) {
 	t.Helper()
-	routes := 0
-	for _, file := range []string{"../httpapi/routes.go", "../staff/routes.go"} {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, route := range regexp.MustCompile(`\{"([A-Z]+)", "(/[^"]*)", `).FindAllStringSubmatch(string(source), -1) {
-			routes++
-			pattern := regexp.MustCompile(`\\\{[^/]*\\\}`).ReplaceAllString(regexp.QuoteMeta(strings.TrimSuffix(route[2], "{$}")), `[^/]+`)
-			matches := regexp.MustCompile("^" + route[1] + " " + pattern + "$").MatchString
-			explained := false
-			for _, r := range sent {
-				path, _, _ := strings.Cut(r.path, "?")
-				explained = explained || matches(r.method+" "+path)
-			}
-			if name := route[1] + " " + route[2]; !explained && !unexplained.MatchString(name) {
-				t.Errorf("no request explains %s", name)
-			}
-		}
+	source, err := os.ReadFile("../httpapi/routes.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if routes < 80 {
-		t.Errorf("found only %d routes", routes)
+	routes := regexp.MustCompile(`\{"([A-Z]+)", "(/[^"]*)", `).FindAllStringSubmatch(string(source), -1)
+	if len(routes) < 40 {
+		t.Errorf("found only %d routes", len(routes))
+	}
+	for _, route := range routes {
+		pattern := regexp.MustCompile(`\\\{[^/]*\\\}`).ReplaceAllString(regexp.QuoteMeta(route[2]), `[^/]+`)
+		matches := regexp.MustCompile("^" + route[1] + " " + pattern + "$").MatchString
+		explained := slices.ContainsFunc(sent, func(r request) bool {
+			path, _, _ := strings.Cut(r.path, "?")
+			return matches(r.method + " " + path)
+		})
+		if name := route[1] + " " + route[2]; !explained && !unexplained.MatchString(name) {
+			t.Errorf("no request explains %s", name)
+		}
 	}
 }
