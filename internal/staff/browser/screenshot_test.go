@@ -26,6 +26,7 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.fillDemo()
+	s.endHoldToday(s.reserve("Nala, Whippet", "Mrs Miller").ID)
 	p := s.signIn(desktop, s.adminKey("Anna"))
 	animal := fmt.Sprint("/staff/pets/", s.mostOrderedPet())
 	folder := *screenshots
@@ -87,6 +88,8 @@ func (p *user) takeGallery(animal string) {
 			take(p, "edit", animal+"/edit")
 			take(p, "remove", "/staff/pets/"+fmt.Sprint(p.shop.availablePet())+"/delete")
 			take(p, "orders", "/staff/orders")
+			take(p, "activity", "/staff/activity")
+			take(p, "activity-none", "/staff/activity?animal=999999")
 			take(p, "categories", "/staff/categories")
 			take(p, "files", "/staff/import")
 			take(p, "webhooks", "/staff/webhooks")
