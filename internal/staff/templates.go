@@ -77,6 +77,7 @@ type view struct {
 	Now       time.Time
 	Data      any
 	RequestID string
+	Replace   bool // whether a row replaces the one on the page
 	section   string
 	principal shop.Principal
 }
@@ -121,6 +122,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"rfc3339":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":  categoryName,
+		"categoryText":  categoryText,
+		"petToken":      petToken,
 		"number":        formatNumber,
 		"count":         count,
 		"dict":          dict,

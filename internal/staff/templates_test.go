@@ -24,9 +24,9 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	data := map[string]any{
 		"categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
 		"orders": ordersPage{}, "pet-add": petForm{}, "pet-delete": shop.PetView{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
-		"pets": petsPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
+		"pets": petsPage{}, "pet-bulk": bulkResult{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.
-		"new-pets": petsPage{}, "pet-removed": int64(0), "pet-removing": shop.PetView{},
+		"bulk-result": bulkResult{}, "pet-counts": petsPage{}, "category-suggestions": []shop.Category{}, "new-pets": petsPage{}, "pet-removed": int64(0), "pet-removing": shop.PetView{},
 	}
 	for name := range s.pages.templates.pages {
 		if data[name] == nil {
