@@ -69,12 +69,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || list.NoStatus || d.byRow {
 		c := petConditions(d, list)
 		if list.NoStatus && d.byRow {
-			// PostgreSQL takes the rows from the index on the status in this order only if the status is sorted
-			// by as well. A row value cannot be compared with NULL.
-			c.byRow, order = false, "status DESC, id DESC"
-			if list.OldestFirst {
-				order = "status, id"
-			}
+			order = c.withoutStatus(list)
 		}
 		return c.page("SELECT "+petColumns+" FROM pets", list.PageRequest, after, order)
 	}
@@ -110,6 +105,26 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		addIn(c, "id", list.IDs)
 	}
 	return c
+}
+
+// withoutStatus makes PostgreSQL seek the pets without a status in the index that is made for the list. It returns
+// the order of that index. A row value cannot be compared with NULL, so the columns are compared one by one. The
+// category is an array: if it were equal to a value, the planner would see that another index has this order, too.
+func (c *conditions) withoutStatus(list shop.PetList) (order string) {
+	columns := []string{"status", "id"}
+	if list.CategoryID != nil {
+		columns = append([]string{"category_id"}, columns...)
+		c.texts, c.exact, c.value, c.args = nil, nil, nil, nil
+		c.add("category_id = ANY (CAST(%s AS BIGINT[]))", []int64{*list.CategoryID})
+		c.texts = append(c.texts, statusIs(""))
+		if len(list.IDs) > 0 {
+			addIn(c, "id", list.IDs)
+		}
+	}
+	if list.OldestFirst {
+		return strings.Join(columns, ", ")
+	}
+	return strings.Join(columns, " DESC, ") + " DESC"
 }
 
 // statusIs returns the condition that a pet has the given status, or that it has no status if status is

@@ -64,7 +64,9 @@
     const [navigation] = performance.getEntriesByType("navigation");
     if (!saved || !["back_forward", "reload"].includes(navigation?.type)) return;
     restoring = true;
-    for (let more; !document.getElementById(saved.id) && rows().length < saved.rows && (more = document.querySelector("#catalogue tr.more a[hx-get]"));) {
+    // As many rows as before, and some more if new animals came before them.
+    const missing = () => rows().length < saved.rows || (!document.getElementById(saved.id) && rows().length < saved.rows + 200);
+    for (let more; missing() && (more = document.querySelector("#catalogue tr.more a[hx-get]"));) {
       await new Promise((loaded) => {
         body.addEventListener("htmx:afterSettle", loaded, { once: true });
         more.click();
