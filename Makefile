@@ -6,6 +6,7 @@ SPECTRAL = 6.16.3
 FUZZTIME ?= 30s
 ATTACK ?= 10s
 ATTACK_ANIMALS ?= 1000000
+PLANS_ANIMALS ?= 5000000
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 SOAK ?= 10m
@@ -81,6 +82,11 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
 		go test -list '^Fuzz' $$package | grep ^Fuzz | sort -u | while read target; do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
+
+.PHONY: plans
+plans: ## Send every kind of request to a store of PLANS_ANIMALS (5000000) on PostgreSQL, and print the cost of each statement's plan (20 minutes).
+	@scripts/need-postgres
+	go test -count 1 -run '^TestPlans$$' -timeout 0 -v ./internal/plans -animals $(PLANS_ANIMALS)
 
 .PHONY: attack
 attack: ## Attack the service in every known way, for ATTACK (10s) each, while a shop works; ONLY selects attacks by name (20 minutes).

@@ -36,6 +36,7 @@ type serveCommand struct {
 	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"File with an admin key of at least 16 characters; or set $$ANIMALSTORE_API_KEY to the key itself."`
 	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: the category of a new animal is created if missing; known: it must exist (default ${default})."`
 	OrderHold           time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
+	TimeZone            string        `name:"time-zone" env:"ANIMALSTORE_TIME_ZONE" default:"local" placeholder:"ZONE" help:"Time zone of the shop, such as Europe/Berlin, which decides what \"today\" means on the staff pages (default ${default}: that of this machine)."`
 	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests per second for each key, with bursts of twice that (default ${default})."`
 	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
@@ -105,6 +106,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		OrderHold:       s.OrderHold,
 		Source:          s.PublicURL,
 		EventRetention:  settings.eventRetention,
+		Location:        settings.location,
 		OnIndexing: func(p shop.IndexProgress) {
 			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
 		},
@@ -141,7 +143,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
-		"version", version.Number, "tls", settings.certificate != nil)
+		"version", version.Number, "tls", settings.certificate != nil, "time_zone", settings.location.String())
 	if settings.configuredKey == "" {
 		url := localURL(listener.Addr(), settings.certificate)
 		if err := s.bootstrapKey(ctx, service, t, log.Logger, url, demoAnimals); err != nil {

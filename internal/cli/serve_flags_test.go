@@ -59,6 +59,8 @@ var serveFlags = []struct {
 			order := programtest.Decode[struct{ CreatedAt, HoldExpiresAt time.Time }](s.T, body)
 			return order.HoldExpiresAt.Sub(order.CreatedAt).String()
 		}},
+	{"time-zone", []string{"", "Berlin", "europe/berlin", "Local", "../etc/passwd", "+01:00"},
+		[2]string{"Europe/Berlin", "America/New_York"}, [2]string{" time_zone=Europe/Berlin", " time_zone=America/New_York"}, theLog},
 	{"rate-limit", []string{"", "0", "-1", "1000001", "fast"}, [2]string{"100000", "200000"}, [2]string{"q=200000;", "q=400000;"},
 		func(s *background, key string) string {
 			return s.Send("GET", "/v1/pets", key, "").Header.Get("RateLimit-Policy")

@@ -19,6 +19,7 @@ type settings struct {
 	today          func() time.Time    // nil to use the current date
 	eventRetention time.Duration       // 0 to keep events forever
 	certificate    *server.Certificate // nil to serve plain HTTP
+	location       *time.Location      // the shop's time zone
 }
 
 // settings checks and parses all flags before the command has any effect.
@@ -53,6 +54,9 @@ func (s *serveCommand) settings() (settings, error) {
 	}
 	if parsed.eventRetention, err = parseRetention(s.EventRetention); err != nil {
 		return parsed, usagef("--event-retention: %w", err)
+	}
+	if parsed.location, err = parseTimeZone(s.TimeZone); err != nil {
+		return parsed, usagef("--time-zone: %w", err)
 	}
 	if s.APIDate != "" {
 		date, err := time.Parse(time.DateOnly, s.APIDate)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"animalstore/internal/shop"
 )
@@ -23,11 +24,14 @@ const expectedColumns = "name, categoryId or category, and optionally status, id
 
 // Read parses a CSV file of animals. The first line names the columns. Columns are separated by commas,
 // semicolons or tabs. Problems in a row are recorded in that row. Read fails with validation_failed if the
-// file is UTF-16, its header is missing or invalid, or a row is too long. It stops after shop.MaxImport + 1
+// file is not UTF-8, its header is missing or invalid, or a row is too long. It stops after shop.MaxImport + 1
 // rows.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
+	}
+	if !utf8.Valid(file) {
+		return nil, shop.Errorf(shop.ValidationFailed, "The file is not UTF-8; save it as “CSV UTF-8” in the spreadsheet program.")
 	}
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	if !bytes.Contains(file, []byte("\n")) { // classic Mac OS ended lines with \r alone
@@ -119,14 +123,14 @@ func parseHeader(header []string) (columns, error) {
 	}
 	for i, title := range header {
 		title = strings.TrimSpace(title)
-		position := positions[strings.ToLower(title)]
+		position := positions[titleSeparators.Replace(strings.ToLower(title))]
 		switch {
 		case title == "": // an unnamed column, which must be empty in every row
 			continue
 		case position == nil:
-			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteTitle(title), expectedColumns)
+			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteValue(title), expectedColumns)
 		case *position >= 0:
-			return c, shop.Errorf(shop.ValidationFailed, "The header line names the column %s twice; name each column once.", quoteTitle(title))
+			return c, shop.Errorf(shop.ValidationFailed, "The header line names the column %s twice; name each column once.", quoteValue(title))
 		}
 		*position, c.known[i] = i, true
 	}
@@ -142,13 +146,16 @@ func parseHeader(header []string) (columns, error) {
 	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expectedColumns)
 }
 
-// quoteTitle prepares a column title for an error message. It shortens a long title and escapes invisible
+// titleSeparators removes what people write between the words of a title, such as Category ID or category_id.
+var titleSeparators = strings.NewReplacer(" ", "", "_", "", "-", "")
+
+// quoteValue prepares a column title or a value for an error message. It shortens a long text and escapes invisible
 // characters.
-func quoteTitle(title string) string {
-	if runes := []rune(title); len(runes) > 40 {
-		title = string(runes[:40]) + "…"
+func quoteValue(text string) string {
+	if runes := []rune(text); len(runes) > 40 {
+		text = string(runes[:40]) + "…"
 	}
-	return strconv.Quote(title)
+	return strconv.Quote(text)
 }
 
 func isBlank(record []string) bool {
@@ -166,7 +173,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	}
 	for i, value := range record {
 		if (i >= len(c.known) || !c.known[i]) && value != "" {
-			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the header line does not name", i+1))
+			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the header line does not name; remove the value or name the column", i+1))
 			break
 		}
 	}
@@ -183,7 +190,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 			return nil
 		}
 		if !ok {
-			row.Problems.Add(name, "must be a 64-bit integer")
+			row.Problems.Add(name, "must be a whole number without separators, such as 1234, not "+quoteValue(text))
 		}
 		return &n
 	}
@@ -196,12 +203,15 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	return row
 }
 
-// parseInteger parses an integer. It accepts 7.0, because spreadsheet programs write integers like this. It
-// rejects 1.2E+17, because a number in this form has lost digits.
+// parseInteger parses an integer. It accepts 7.0 and 7,00, because spreadsheet programs write integers like this. It
+// rejects 1.000, which could also mean a thousand, and 1.2E+17, because a number in this form has lost digits.
 func parseInteger(text string) (int64, bool) {
-	whole, fraction, _ := strings.Cut(text, ".")
+	whole, zeros := text, ""
+	if point := strings.IndexAny(text, ".,"); point >= 0 {
+		whole, zeros = text[:point], text[point+1:]
+	}
 	n, err := strconv.ParseInt(whole, 10, 64)
-	return n, err == nil && !strings.HasPrefix(whole, "+") && strings.Trim(fraction, "0") == ""
+	return n, err == nil && !strings.HasPrefix(whole, "+") && strings.Trim(zeros, "0") == "" && len(zeros) != 3
 }
 
 func unparsableRow(err error) shop.ImportRow {

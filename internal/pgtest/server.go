@@ -226,6 +226,16 @@ func (s *Server) pidFile() []string {
 	return strings.Split(string(text), "\n")
 }
 
+// Log returns what the server has logged.
+func (s *Server) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(s.logPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // showLog prints the last lines in the server's log that contain database, but only if the test has failed.
 func (s *Server) showLog(t testing.TB, database string) error {
 	if !t.Failed() {

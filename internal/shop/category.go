@@ -96,6 +96,17 @@ func existingCategory(tx ReadTx, id int64) (Category, error) {
 	return category, err
 }
 
+// CategoriesNamed returns the categories with the given name, which are several if clients created them so. It ignores
+// letter case and spaces around the name.
+func (s *Service) CategoriesNamed(ctx context.Context, name string) ([]Category, error) {
+	key := categoryKey(name)
+	return heavyRead(ctx, s, func() ([]Category, error) {
+		return read(ctx, s, func(tx ReadTx) ([]Category, error) {
+			return tx.NamedCategories(func(other string) bool { return categoryKey(other) == key })
+		})
+	})
+}
+
 func checkCategoryName(name string) error {
 	var p Problems
 	if reason := TextProblem(name); reason != "" {

@@ -203,10 +203,10 @@ type EventReader interface {
 	// NewestEvent returns the newest event about a resource, even if it is not published yet, and whether there
 	// is one.
 	NewestEvent(subject string) (NewEvent, bool, error)
-	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
-	// greater than after and at most upTo. The result contains every day on which there was an event,
+	// PeriodStats counts the arrivals and sales in each StatsPeriod. It covers the events whose position is
+	// greater than after and at most upTo. The result contains every period in which there was an event,
 	// oldest first.
-	DailyStats(after, upTo int64) ([]DayStats, error)
+	PeriodStats(after, upTo int64) ([]PeriodStats, error)
 	// LastEvent returns the position of the newest event, even if that event has been removed or undone
 	// since. It returns 0 if there has never been an event.
 	LastEvent() (int64, error)

@@ -97,17 +97,6 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 	})
 }
 
-// CheckImport returns the invalid rows of an import, each with all of its problems, and what the import would do
-// without them. It writes nothing. It fails with payload_too_large if there are too many rows.
-func (s *Service) CheckImport(ctx context.Context, rows []ImportRow, upsert bool) (invalid []ImportRow, result ImportResult, err error) {
-	if len(rows) > MaxImport {
-		return nil, ImportResult{}, errImportTooLarge()
-	}
-	ignored, _ := prepareRows(rows, upsert)
-	plan, err := s.previewImport(WithRetryBudget(ctx, importBudget), rows)
-	return plan.invalid, plan.result(ignored), err
-}
-
 func (s *Service) previewImport(ctx context.Context, rows []ImportRow) (importPlan, error) {
 	return heavyRead(ctx, s, func() (importPlan, error) {
 		return readCurrent(ctx, s, func(tx ReadTx) (importPlan, error) { return s.planImport(tx, rows) })

@@ -26,9 +26,10 @@ type importCategories struct {
 // categoryKey maps names of categories that differ only in case or in spaces around them to the same text.
 func categoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
 
-// importCategories reads the categories that the rows name. If all rows have ids and unknown ids are allowed, it
-// reads nothing, because EnsureCategories finds out which of them are missing.
-func (s *Service) importCategories(tx ReadTx, rows []ImportRow) (*importCategories, error) {
+// importCategories reads the categories that the rows name, and those of the stored animals that the rows update. If
+// all rows have ids and unknown ids are allowed, it reads nothing, because EnsureCategories finds out which of them
+// are missing.
+func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64]Pet) (*importCategories, error) {
 	found := &importCategories{known: s.knownCategories, byID: map[int64]*importCategory{}, byName: map[string][]*importCategory{}}
 	var ids []int64
 	names := map[string]bool{}
@@ -45,6 +46,9 @@ func (s *Service) importCategories(tx ReadTx, rows []ImportRow) (*importCategori
 	}
 	if !s.knownCategories && len(names) == 0 {
 		return found, nil
+	}
+	for _, pet := range stored {
+		ids = append(ids, pet.CategoryID)
 	}
 	slices.Sort(ids)
 	categories, err := tx.CategoriesByID(slices.Compact(ids))
@@ -76,13 +80,22 @@ func (c *importCategories) add(category *importCategory) *importCategory {
 }
 
 // find returns the category of a row. If there is none, it plans a new category or, if that is not allowed, adds
-// a problem to the row.
-func (c *importCategories) find(row *ImportRow) *importCategory {
+// a problem to the row. An exported row has both the id and the name of the category. If the user has changed only
+// one of them, find ignores the other; before is the animal as it was exported.
+func (c *importCategories) find(row *ImportRow, before Pet) *importCategory {
 	name := strings.Trim(row.Category, " ")
-	switch {
-	case row.Problems.has("categoryId") || row.Problems.has("category"):
+	if row.Problems.has("categoryId") || row.Problems.has("category") {
 		return nil
-	case row.ByName:
+	}
+	byName := row.ByName
+	if before.ID != 0 && name != "" && !byName {
+		if same := c.isNamed(before.CategoryID, name); row.CategoryID == before.CategoryID {
+			byName = !same
+		} else if same {
+			name = ""
+		}
+	}
+	if byName {
 		return c.findByName(row, name)
 	}
 	category := c.byID[row.CategoryID]
@@ -93,25 +106,31 @@ func (c *importCategories) find(row *ImportRow) *importCategory {
 		return category
 	case name == "":
 		return c.add(&importCategory{Category: Category{ID: row.CategoryID}})
-	case category != nil && categoryKey(category.Name) == categoryKey(name):
+	case c.isNamed(row.CategoryID, name):
 		return category
 	case category != nil && category.Name == "":
-		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d has no name", category.ID))
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d has no name; remove one of the two", category.ID))
 	case category != nil:
-		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d is %q", category.ID, category.Name))
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d is %q; remove one of the two", category.ID, category.Name))
 	case len(c.byName[categoryKey(name)]) > 0:
-		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: there is another category %q", name))
+		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: there is another category %q; remove one of the two", name))
 	default:
 		return c.add(&importCategory{Category: Category{ID: row.CategoryID, Name: name}})
 	}
 	return nil
 }
 
+// isNamed reports whether there is a category with the given id and name.
+func (c *importCategories) isNamed(id int64, name string) bool {
+	category := c.byID[id]
+	return category != nil && categoryKey(category.Name) == categoryKey(name)
+}
+
 // findByName prefers a category with exactly the given name to categories that differ in case.
 func (c *importCategories) findByName(row *ImportRow, name string) *importCategory {
 	candidates := c.byName[categoryKey(name)]
 	if len(candidates) > 1 {
-		exact := slices.DeleteFunc(slices.Clone(candidates), func(other *importCategory) bool { return other.Name != row.Category })
+		exact := slices.DeleteFunc(slices.Clone(candidates), func(other *importCategory) bool { return other.Name != name })
 		if len(exact) > 0 {
 			candidates = exact
 		}
@@ -122,7 +141,7 @@ func (c *importCategories) findByName(row *ImportRow, name string) *importCatego
 	case len(candidates) > 1:
 		row.Problems.Add("category", "is ambiguous: "+joinIDs(candidates)+" have this name; give the categoryId")
 	case c.known:
-		row.Problems.Add("category", "must be the name of an existing category")
+		row.Problems.Add("category", "must be the name of an existing category; add the category first, or correct the name")
 	default:
 		return c.add(&importCategory{Category: Category{Name: name}, assign: true})
 	}

@@ -11,12 +11,15 @@ type importPlan struct {
 	invalid    []ImportRow
 	creates    []plannedPet
 	updates    []plannedPet
+	unchanged  []plannedPet
 	categories *importCategories
+	stored     petsInStore
 }
 
 // plannedPet is an animal to create, or to update if before has an id. Its category may not exist yet.
 type plannedPet struct {
 	NewPet
+	line     int // the line of the row that describes the animal
 	category *importCategory
 	before   Pet
 }
@@ -24,28 +27,28 @@ type plannedPet struct {
 // planImport checks every row against the store. It must run in the transaction that applies the plan, because
 // only then no animal can change after its entity tag was compared.
 func (s *Service) planImport(tx ReadTx, rows []ImportRow) (plan importPlan, err error) {
-	if plan.categories, err = s.importCategories(tx, rows); err != nil {
+	if plan.stored, err = storedPets(tx, idsOf(rows)); err != nil {
 		return importPlan{}, err
 	}
-	stored, err := storedPets(tx, idsOf(rows))
-	if err != nil {
+	if plan.categories, err = s.importCategories(tx, rows, plan.stored.pets); err != nil {
 		return importPlan{}, err
 	}
 	lines := map[int64]int{} // the first line of each animal
 	for _, row := range rows {
 		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if !row.unreadable() {
-			planned := plannedPet{NewPet: row.NewPet, category: plan.categories.find(&row)}
+			planned := plannedPet{NewPet: row.NewPet, line: row.Line}
 			if row.ID != nil {
 				if first := lines[*row.ID]; first > 0 {
-					row.Problems.Add("id", fmt.Sprintf("is the same as in line %d", first))
+					row.Problems.Add("id", fmt.Sprintf("is the same as in line %d; keep one of the two rows", first))
 				} else {
 					lines[*row.ID] = row.Line
-					planned.before = stored.check(&row)
+					planned.before = plan.stored.check(&row)
 				}
 			} else if row.ETag != "" {
 				row.Problems.Add("etag", "is given without an id; remove it to create an animal")
 			}
+			planned.category = plan.categories.find(&row, planned.before)
 			plan.add(planned, row)
 		}
 		if len(row.Problems) > 0 {
@@ -55,7 +58,7 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow) (plan importPlan, err 
 	return plan, nil
 }
 
-// add adds an animal to the plan if its row is valid and changes anything.
+// add adds an animal to the plan if its row is valid.
 func (p *importPlan) add(planned plannedPet, row ImportRow) {
 	switch {
 	case len(row.Problems) > 0:
@@ -63,6 +66,8 @@ func (p *importPlan) add(planned plannedPet, row ImportRow) {
 		p.creates = append(p.creates, planned)
 	case planned.category.assign || planned.after() != planned.before:
 		p.updates = append(p.updates, planned)
+	default:
+		p.unchanged = append(p.unchanged, planned)
 	}
 }
 

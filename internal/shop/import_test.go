@@ -93,16 +93,16 @@ func TestUpsertRefusesRows(t *testing.T) {
 		{change(free, func(r *shop.ImportRow) { r.ID = nil }), "line 3: etag is given without an id; remove it to create an animal"},
 		{change(free, func(r *shop.ImportRow) { r.ID = new(int64(99)) }), "line 3: id must be the id of an existing animal, or empty to create one"},
 		{[]shop.ImportRow{exported(3, gone)}, "line 3: id must be the id of an existing animal, or empty to create one"},
-		{[]shop.ImportRow{exported(3, free), exported(4, free)}, "line 4: id is the same as in line 3"},
+		{[]shop.ImportRow{exported(3, free), exported(4, free)}, "line 4: id is the same as in line 3; keep one of the two rows"},
 		{change(free, func(r *shop.ImportRow) { r.Status = "" }), "line 3: status cannot be removed; animal 1 is available"},
 		{change(free, func(r *shop.ImportRow) { r.Status = "eaten" }), "line 3: status must be one of available, pending, sold"},
 		{change(sold, func(r *shop.ImportRow) { r.Status = shop.Pending }), "line 3: status cannot change from sold to pending; it can become available"},
 		{change(held, func(r *shop.ImportRow) { r.Status = shop.Available }), "line 3: status cannot change while order 1 holds animal 2"},
 		{change(free, func(r *shop.ImportRow) { r.Category, r.ByName = "CATS", true }), "line 3: category is ambiguous: categories 2, 3, 4 have this name; give the categoryId"},
 		{change(free, func(r *shop.ImportRow) { r.Category, r.ByName = "Cats", true }), "line 3: category is ambiguous: categories 2, 4 have this name; give the categoryId"},
-		{change(free, func(r *shop.ImportRow) { r.Category = "Birds" }), `line 3: category does not match categoryId: category 1 is "Dogs"`},
-		{change(sold, func(r *shop.ImportRow) { r.Category = "Birds" }), `line 3: category does not match categoryId: category 7 has no name`},
-		{change(free, func(r *shop.ImportRow) { r.Category, r.CategoryID = "dogs", 8 }), `line 3: category does not match categoryId: there is another category "dogs"`},
+		{change(free, func(r *shop.ImportRow) { r.Category, r.CategoryID = "Birds", 3 }), `line 3: category does not match categoryId: category 3 is "cats"; remove one of the two`},
+		{change(free, func(r *shop.ImportRow) { r.Category, r.CategoryID = "Birds", 7 }), `line 3: category does not match categoryId: category 7 has no name; remove one of the two`},
+		{change(sold, func(r *shop.ImportRow) { r.Category, r.CategoryID = "dogs", 8 }), `line 3: category does not match categoryId: there is another category "dogs"; remove one of the two`},
 		{change(free, func(r *shop.ImportRow) { r.Category, r.ByName = "a\nb", true }),
 			"line 3: category must not contain control characters (U+0000 to U+001F, U+007F)"},
 	} {
@@ -166,7 +166,7 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 	}
 	_, err := known.ImportPets(t.Context(), rows, shop.ImportOptions{})
 	equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
-		"line 3: category must be the name of an existing category; line 4: categoryId must be the id of an existing category.")
+		"line 3: category must be the name of an existing category; add the category first, or correct the name; line 4: categoryId must be the id of an existing category.")
 }
 
 // An upsert sees an animal as every other operation does: a hold that is due has ended.

@@ -53,17 +53,13 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	wg.Wait()
 }
 
-// internalRetention is how long the store keeps its internal rows. It is many times longer than any write
-// takes.
-const internalRetention = time.Hour
-
 // Maintain runs the store's internal maintenance in small transactions.
 func (s *Service) Maintain(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
-		cutoff, err := s.cutoff(tx, internalRetention)
+		now, err := tx.Now()
 		if err != nil {
 			return false, err
 		}
-		return tx.Maintain(cutoff)
+		return tx.Maintain(func(age time.Duration) time.Time { return s.clockGuard.cutoff(now, age) })
 	})
 }

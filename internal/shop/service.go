@@ -27,6 +27,8 @@ type Options struct {
 	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
 	// store's clock instead of this one.
 	Now func() time.Time
+	// Location is the shop's time zone. If it is nil, UTC is used.
+	Location *time.Location
 	// OnIndexing is called from time to time while many animals and orders are added to the search index,
 	// and once when that is done. It may be nil.
 	OnIndexing func(IndexProgress)
@@ -45,6 +47,7 @@ type Service struct {
 	source          string
 	eventRetention  time.Duration
 	clock           func() time.Time
+	location        *time.Location
 	feed            *feed
 	keyCache        *keyCache
 	lastUsed        *lastUsed
@@ -62,7 +65,7 @@ type Service struct {
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, onIndexing: o.OnIndexing,
+		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
 		keyCache: newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}
@@ -82,6 +85,9 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	if s.clock == nil {
 		s.clock = time.Now
+	}
+	if s.location == nil {
+		s.location = time.UTC
 	}
 	if o.ConfiguredKey != "" {
 		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}

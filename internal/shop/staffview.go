@@ -117,14 +117,15 @@ func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage
 	})
 }
 
-// ListExpiringHolds returns the first orders whose hold expires within the given duration, earliest first.
-func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
+// ListHoldsEndingToday returns the first orders whose hold ends before the end of the day in the shop's time zone,
+// earliest first.
+func (s *Service) ListHoldsEndingToday(ctx context.Context) (OrderPage, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return OrderPage{}, err
 		}
-		orders, err := tx.DueOrders(now.Add(within))
+		orders, err := tx.DueOrders(s.beginOf(s.DateOf(now).Add(1)).Add(-time.Microsecond))
 		if err != nil {
 			return OrderPage{}, err
 		}

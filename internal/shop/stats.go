@@ -22,9 +22,19 @@ func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
 // Total returns the number of animals with any status.
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.Unspecified }
 
-// DayStats is the number of animals added and the number of animals sold on one day in UTC.
+// DayStats is the number of animals added and the number of animals sold on one day in the shop's time zone.
 type DayStats struct {
-	Day      time.Time
+	Day      Date
+	Arrivals int64
+	Sales    int64
+}
+
+// StatsPeriod is the length of a PeriodStats. In every time zone of our days, a day consists of whole periods.
+const StatsPeriod = 15 * time.Minute
+
+// PeriodStats is the number of animals added and the number of animals sold in one StatsPeriod.
+type PeriodStats struct {
+	Begin    time.Time // a multiple of StatsPeriod in UTC
 	Arrivals int64
 	Sales    int64
 }
@@ -44,7 +54,7 @@ const (
 type statsCache struct {
 	days *shared[[]DayStats]
 	// The following fields are used only while days is being computed.
-	daily     map[time.Time]DayStats
+	daily     map[Date]DayStats
 	lastDaily int64 // all events up to this position have been counted; 0 before the first count
 }
 
@@ -63,24 +73,24 @@ func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
 	if err != nil {
 		return nil, err
 	}
-	today := s.now().Truncate(24 * time.Hour)
-	first := today.AddDate(0, 0, 1-statsDays)
+	first := s.Today().Add(1 - statsDays)
 	cache := &s.stats
 	if cache.lastDaily == 0 || last < cache.lastDaily { // this is the first count, or the store was restored from a backup
-		cache.daily, cache.lastDaily = map[time.Time]DayStats{}, 0
+		cache.daily, cache.lastDaily = map[Date]DayStats{}, 0
 	}
 	counted, err := s.countBack(ctx, first, max(cache.lastDaily, last-statsMaxEvents), last)
 	if err != nil {
 		return nil, err
 	}
 	for _, count := range counted {
-		sum := cache.daily[count.Day]
-		cache.daily[count.Day] = DayStats{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
+		day := s.DateOf(count.Begin)
+		sum := cache.daily[day]
+		cache.daily[day] = DayStats{day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
 	}
 	cache.lastDaily = last
 	days := make([]DayStats, statsDays)
 	for i := range days {
-		day := first.AddDate(0, 0, i)
+		day := first.Add(i)
 		days[i] = DayStats{day, cache.daily[day].Arrivals, cache.daily[day].Sales}
 	}
 	return days, nil
@@ -89,18 +99,18 @@ func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
 // countBack counts the arrivals and sales in the events whose position is greater than from and at most to.
 // It counts in batches, from the newest events to the oldest, and stops early if it finds events from before
 // the first day.
-func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayStats, error) {
-	var counted []DayStats
+func (s *Service) countBack(ctx context.Context, first Date, from, to int64) ([]PeriodStats, error) {
+	var counted []PeriodStats
 	for to > from {
 		after := max(from, to-statsBatch)
-		batch, err := heavyRead(ctx, s, func() ([]DayStats, error) {
-			return read(ctx, s, func(tx ReadTx) ([]DayStats, error) { return tx.DailyStats(after, to) })
+		batch, err := heavyRead(ctx, s, func() ([]PeriodStats, error) {
+			return read(ctx, s, func(tx ReadTx) ([]PeriodStats, error) { return tx.PeriodStats(after, to) })
 		})
 		if err != nil {
 			return nil, err
 		}
 		counted = append(counted, batch...)
-		if len(batch) > 0 && batch[0].Day.Before(first) {
+		if len(batch) > 0 && s.DateOf(batch[0].Begin).Before(first) {
 			break
 		}
 		to = after

@@ -120,9 +120,9 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
-	// Internal rows from before the given time are no longer needed.
-	Maintain(before time.Time) (more bool, err error)
+	// Maintain does some of the store's internal maintenance and reports whether there may be more to do. cutoff
+	// returns the time before which internal rows are older than the given age.
+	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
 	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
 	// seconds, so that the rows that a frozen node has locked do not stay locked.
 	EndWhenIdle() error

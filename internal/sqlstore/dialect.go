@@ -46,18 +46,24 @@ type dialect struct {
 	removeEvents int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
-	maintain func(t *tx, before time.Time) (more bool, err error)
+	maintain func(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error)
+	// queue returns a table expression for the rows of a table whose rows are deleted soon after they were
+	// inserted.
+	queue func(table string) string
+	// sweeps remember up to which time old rows of a table have been deleted. There are none in SQLite, which
+	// keeps no deleted rows.
+	sweeps map[string]*sweep
 	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
 	// internal.
 	convertError func(error) error
 }
 
-// The engines' queries for the number of pets with each status.
-const (
-	SQLiteInventory   = "SELECT status, n FROM inventory"
-	PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
-		" UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status"
-)
+// SQLiteInventory is the query for the number of pets with each status.
+const SQLiteInventory = "SELECT status, n FROM inventory"
+
+// PostgresInventory is like SQLiteInventory.
+var PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
+	" UNION ALL SELECT status, n FROM " + waitingRows("inventory_changes") + ") AS notes GROUP BY status"
 
 func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
 
@@ -80,6 +86,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
 		inventory:    SQLiteInventory,
 		inbox:        "events",
+		queue:        func(table string) string { return table },
 		statusIn:     "data ->> '$.%s.status'",
 		removeEvents: 1000,
 		convertError: sqliteError,
@@ -103,6 +110,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
 		inventory:      PostgresInventory,
 		inbox:          "event_inbox",
+		queue:          waitingRows,
+		sweeps:         map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		statusIn:       "CAST(data AS json) #>> '{%s,status}'",
 		removeEvents:   10_000,
 		time:           serverMicros,

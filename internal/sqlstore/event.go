@@ -115,7 +115,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 
 // NewestEvent looks into the inbox first, because its events are newer than those in the feed.
 func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
-	for _, table := range slices.Compact([]string{t.dialect.inbox, "events"}) {
+	for _, table := range slices.Compact([]string{t.dialect.queue(t.dialect.inbox), "events"}) {
 		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
 		if err != nil || found {
 			return event.NewEvent, found, err
@@ -124,24 +124,21 @@ func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
 	return shop.NewEvent{}, false, nil
 }
 
-// DailyStats returns, for each day, how many pets were created and how many were sold. It counts the events
+// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events
 // with positions greater than after and up to upTo.
-func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
+func (t *tx) PeriodStats(after, upTo int64) ([]shop.PeriodStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
-	return all(t, func(scan Scanner) (count shop.DayStats, err error) {
-		var day int64
-		err = scan(&day, &count.Arrivals, &count.Sales)
-		count.Day = fromMicros(day * microsADay)
+	return all(t, func(scan Scanner) (count shop.PeriodStats, err error) {
+		var period int64
+		err = scan(&period, &count.Arrivals, &count.Sales)
+		count.Begin = fromMicros(period * shop.StatsPeriod.Microseconds())
 		return count, err
 	}, `
-		SELECT at / 86400000000 AS day, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
+		SELECT at / $3 AS period, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
 			CAST(sum(CASE WHEN type <> 'pet.updated' THEN 0
 				WHEN `+current+` = 'sold' AND `+previous+` IS DISTINCT FROM 'sold' THEN 1 ELSE 0 END) AS BIGINT)
-		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
+		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo, shop.StatsPeriod.Microseconds())
 }
-
-// microsADay is the number of microseconds in a day.
-const microsADay = 24 * 60 * 60 * 1_000_000
 
 func (t *tx) LastEvent() (int64, error) {
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
@@ -178,15 +175,17 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	limit := t.dialect.removeEvents
-	oldest, err := all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
-		horizon, micros(now.Add(time.Minute)), limit)
-	if err != nil {
-		return false, err
-	}
-	n := countOlder(oldest, before)
-	if n == 0 {
-		return false, nil
+	n, limit := 0, t.dialect.removeEvents
+	var oldest []agedRow
+	for _, many := range []int{1, limit} { // nearly always, not even the first event is old
+		oldest, err = all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
+			horizon, micros(now.Add(time.Minute)), many)
+		if err != nil {
+			return false, err
+		}
+		if n = countOlder(oldest, before); n == 0 {
+			return false, nil
+		}
 	}
 	removed, err := all(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3", horizon, oldest[n-1].id, limit)
 	if err != nil {

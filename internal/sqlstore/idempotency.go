@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -55,15 +54,7 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 // forgetAtOnce limits how many responses one call of DeleteIdempotencyRecords removes.
 const forgetAtOnce = 1000
 
-// DeleteIdempotencyRecords removes the oldest stored responses. It first reads the time of the last response
-// that it will remove. With this time as the limit of the DELETE, the planner uses the index on kept_at.
+// DeleteIdempotencyRecords removes the oldest stored responses.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
-	end, _, err := one(t, scanValue[sql.Null[int64]], `
-		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,
-		micros(before), forgetAtOnce)
-	if err != nil || !end.Valid {
-		return false, err
-	}
-	removed, err := all(t, scanValue[int64], "DELETE FROM kept_answers WHERE kept_at <= $1 RETURNING principal", end.V)
-	return len(removed) >= forgetAtOnce, err
+	return t.sweep("responses", "kept_answers", "kept_at", "", before, forgetAtOnce)
 }

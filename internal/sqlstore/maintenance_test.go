@@ -11,6 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
+// ago returns the time that was the given duration ago.
+func ago(age time.Duration) time.Time { return time.Now().Add(-age) }
+
 // Tidying removes all rows that are due, even if that takes more than one transaction.
 func TestMaintainLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -43,7 +46,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 		must(t, err)
 		must(t, errors.Join(store.Write(context.Background(), adding("Rex")), store.Close()))
 	})
-	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err })
+	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(ago); return err })
 	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM commits"); n != 2 {
 		t.Errorf("%d rows are in commits, want 2", n)
 	}

@@ -121,7 +121,7 @@ func (t *tx) recentCounts() (petCounts, error) {
 		return nil, err
 	}
 	if t.dialect.inbox != "events" {
-		_, _, err = t.addEvents(counts, petEvents+t.dialect.inbox)
+		_, _, err = t.addEvents(counts, petEvents+t.dialect.queue(t.dialect.inbox))
 	}
 	return counts, err
 }

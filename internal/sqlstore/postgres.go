@@ -102,6 +102,10 @@ func openPostgres(
 		p.close()
 		return nil, openError(err)
 	}
+	if err := p.checkMarks(ctx); err != nil {
+		p.close()
+		return nil, openError(err)
+	}
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,14 +16,16 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	frozen, other := open(t, database, Options{RetryBudget: ample}), open(t, database, Options{RetryBudget: ample})
-	taken, thaw, done := make(chan struct{}, 10), make(chan struct{}), make(chan error)
+	taken, thawed, done := make(chan struct{}, 10), make(chan struct{}), make(chan error, 1)
+	thaw := sync.OnceFunc(func() { close(thawed) })
+	t.Cleanup(thaw) // before the stores are closed
 	go func() {
 		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
 			if ok, err := tx.TakeFanOutTurn(); !ok {
 				return err // a later attempt, while the other node has its turn
 			}
 			taken <- struct{}{}
-			<-thaw
+			<-thawed
 			return nil
 		})
 	}()
@@ -40,7 +43,7 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	if turns == 1 {
 		t.Error("two nodes had the turn at the same time")
 	}
-	close(thaw)
+	thaw()
 	must(t, <-done)
 }
 

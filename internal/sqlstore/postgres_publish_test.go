@@ -174,7 +174,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 		}
 	})
 	direct.AwaitLockWait()
-	_, err = slow.ExecContext(t.Context(), strings.Join(strings.Split(publishSQL, ";")[2:], ";"))
+	_, err = slow.ExecContext(t.Context(), strings.Join(strings.Split(publishSQL, ";")[4:], ";"))
 	must(t, err)
 	publication.Wait()
 	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first", "second"}) {

@@ -8,10 +8,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fitSQL sets the token of a session and selects whether the server is a primary and a genuine PostgreSQL. Some
-// relatives have snapshots that mean something else, or sessions that survive a crash.
+// fitSQL sets the token of a session and selects whether the server is a genuine PostgreSQL. Some relatives have
+// snapshots that mean something else, or sessions that survive a crash. A standby is unfit because it has no
+// timeline.
 const fitSQL = `
-	SELECT set_config('animalstore.witness', $1, FALSE) = $1 AND NOT pg_is_in_recovery() AND version() ~ '^PostgreSQL [0-9.]+(beta[0-9]+|rc[0-9]+|devel)? '
+	SELECT set_config('animalstore.witness', $1, FALSE) = $1
+		AND version() ~ '^PostgreSQL [0-9.]+(beta[0-9]+|rc[0-9]+|devel)? '
 		AND NOT EXISTS (SELECT FROM pg_proc WHERE proname IN ('aurora_version', 'yb_servers', 'alloydb_version'))`
 
 // connect opens a session and tests whether it proves what it must prove.

@@ -17,8 +17,8 @@ type searchEngine interface {
 	load(t *tx, of *searchable, keys []postingKey) (map[postingKey][]byte, error)
 	// store replaces the postings with the given keys. It deletes those that have no ids.
 	store(t *tx, of *searchable, keys []postingKey, ids [][]byte) error
-	// forget deletes changes that have been indexed.
-	forget(t *tx, of *searchable, changes []textChange) error
+	// forget deletes changes that have been indexed. all says whether the transaction sees no others.
+	forget(t *tx, of *searchable, changes []textChange, all bool) error
 	// byID returns a condition that selects the given ids, and its arguments.
 	byID(ids []int64) (condition string, args []any)
 }
@@ -79,7 +79,7 @@ func (sqliteSearch) store(t *tx, of *searchable, keys []postingKey, ids [][]byte
 	return nil
 }
 
-func (sqliteSearch) forget(t *tx, of *searchable, changes []textChange) error {
+func (sqliteSearch) forget(t *tx, of *searchable, changes []textChange, _ bool) error {
 	for _, c := range changes {
 		if err := t.exec("DELETE FROM "+of.changes+" WHERE id = $1 AND seq = $2", c.id, c.seq); err != nil {
 			return err
@@ -172,13 +172,17 @@ func (postgresSearch) store(t *tx, of *searchable, keys []postingKey, ids [][]by
 		" ON CONFLICT (gram, block) DO UPDATE SET ids = excluded.ids", grams, blocks, sets)
 }
 
-func (postgresSearch) forget(t *tx, of *searchable, changes []textChange) error {
+func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bool) error {
 	keys := make([]postingKey, len(changes)) // pairs of numbers as well
 	for i, c := range changes {
 		keys[i] = postingKey{c.id, c.seq}
 	}
 	ids, seqs := columnsOf(keys)
-	return t.exec("DELETE FROM "+of.changes+" AS c USING "+strings.Replace(keysIn, "gram, block", "id, seq", 1)+
+	with := ""
+	if all {
+		with = "WITH " + moveMark(of.changes, "TRUE") + " "
+	}
+	return t.exec(with+"DELETE FROM "+of.changes+" AS c USING "+strings.Replace(keysIn, "gram, block", "id, seq", 1)+
 		" WHERE c.id = k.id AND c.seq = k.seq", ids, seqs)
 }
 

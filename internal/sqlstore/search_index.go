@@ -72,7 +72,7 @@ func (t *tx) HasUnindexed() (bool, error) {
 		if err != nil || rows {
 			return rows, err
 		}
-		_, changes, err := one(t, scanValue[int64], "SELECT id FROM "+of.changes+" LIMIT 1")
+		_, changes, err := one(t, scanValue[int64], "SELECT id FROM "+t.dialect.queue(of.changes)+" LIMIT 1")
 		if err != nil || changes {
 			return changes, err
 		}
@@ -88,7 +88,7 @@ func (t *tx) CountUnindexed() (n int64, err error) {
 			return 0, err
 		}
 		count, _, err := one(t, scanValue[int64], fmt.Sprintf("SELECT (SELECT count(*) FROM %s WHERE id > $1 AND id <= $2) +"+
-			" (SELECT count(*) FROM %s)", of.table, of.changes), progress.position, progress.last)
+			" (SELECT count(*) FROM %s)", of.table, t.dialect.queue(of.changes)), progress.position, progress.last)
 		if err != nil {
 			return 0, err
 		}
@@ -167,7 +167,7 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 		err = scan(&c.id, &c.seq, &previous)
 		c.previous = previous.V
 		return c, err
-	}, fmt.Sprintf("SELECT id, seq, previous FROM %s ORDER BY id, seq LIMIT %d", b.of.changes, indexChanges))
+	}, fmt.Sprintf("SELECT id, seq, previous FROM %s ORDER BY id, seq LIMIT %d", b.tx.dialect.queue(b.of.changes), indexChanges))
 	if err != nil || len(changes) == 0 {
 		return 0, false, err
 	}
@@ -200,7 +200,7 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 		}
 	}
 	more = int(n) < len(changes) || len(changes) == indexChanges
-	return n, more, b.tx.dialect.search.forget(b.tx, b.of, changes[:n])
+	return n, more, b.tx.dialect.search.forget(b.tx, b.of, changes[:n], !more)
 }
 
 // write applies the collected changes to the postings. Ids are removed before ids are added, because the text

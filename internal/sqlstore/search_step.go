@@ -127,7 +127,7 @@ func (s *search[T]) compareLists(lists []postingList) error {
 		lowest = max(1, lists[0].floor*blockSize)
 	}
 	changes, err := all(s.tx, scanValue[int64], fmt.Sprintf(
-		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.of.changes, maxChanges), lowest, s.top)
+		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.tx.dialect.queue(s.of.changes), maxChanges), lowest, s.top)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package staff
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -52,7 +53,11 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 
 func (p *Pages) addCategory(x *exchange) error {
 	name := strings.TrimSpace(x.field("name"))
-	if _, err := p.Service.CreateCategory(x.context(), name); err != nil {
+	err := x.checkCategoryName(name)
+	if err == nil {
+		_, err = p.Service.CreateCategory(x.context(), name)
+	}
+	if err != nil {
 		problem := userMessage(err)
 		if problem == "" {
 			return err
@@ -60,6 +65,21 @@ func (p *Pages) addCategory(x *exchange) error {
 		return x.showCategories(http.StatusUnprocessableEntity, name, problem)
 	}
 	return x.redirect("/staff/categories")
+}
+
+// checkCategoryName fails with validation_failed if a category other than the own one has the name. The API allows it, because the
+// programs that use the API tell categories apart by their ids, but people would not know which of the two to choose.
+func (x *exchange) checkCategoryName(name string, own ...int64) error {
+	named, err := x.Service.CategoriesNamed(x.context(), name)
+	if err != nil {
+		return err
+	}
+	for _, other := range named {
+		if !slices.Contains(own, other.ID) {
+			return shop.Errorf(shop.ValidationFailed, "There is already a category “%s” (no. %d); choose another name.", other.Name, other.ID)
+		}
+	}
+	return nil
 }
 
 // saveCategory renames a category, unless someone has renamed the category since the page was shown.
@@ -70,9 +90,14 @@ func (p *Pages) saveCategory(x *exchange) error {
 	}
 	was := shop.Category{ID: id, Name: x.field("was-name")}
 	wanted := shop.Category{ID: id, Name: strings.TrimSpace(x.field("name"))}
-	_, err = p.Service.PutCategory(x.context(), wanted, shop.PutCondition{
-		Match: func(now shop.Category) bool { return now == was },
-	})
+	if was.Name != wanted.Name {
+		err = x.checkCategoryName(wanted.Name, id)
+	}
+	if err == nil {
+		_, err = p.Service.PutCategory(x.context(), wanted, shop.PutCondition{
+			Match: func(now shop.Category) bool { return now == was },
+		})
+	}
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		now, err := p.Service.Category(x.r.Context(), id)
 		if err != nil {

@@ -12,7 +12,7 @@ type chart struct {
 	Max, Middle int64 // the numbers on the scale
 	Width       int
 	Days        []chartDay
-	Labels      []string // the days that the axis names
+	Labels      []shop.Date // the days that the axis names
 }
 
 type chartDay struct {
@@ -35,15 +35,14 @@ func newChart(days []shop.DayStats) chart {
 	c := chart{Max: scaleMax(largest), Width: 10 * len(days)}
 	c.Middle = c.Max / 2
 	for i, day := range days {
-		date := day.Day.Format("2 Jan")
 		c.Days = append(c.Days, chartDay{
 			X:        10 * i,
-			Title:    fmt.Sprintf("%s: %s, %s", date, count(day.Arrivals, "arrival"), count(day.Sales, "sale")),
+			Title:    fmt.Sprintf("%s: %s, %s", day.Day.UTC().Format("2 Jan"), count(day.Arrivals, "arrival"), count(day.Sales, "sale")),
 			Arrivals: bar{c.Max - day.Arrivals, day.Arrivals},
 			Sales:    bar{c.Max - day.Sales, day.Sales},
 		})
 		if (len(days)-1-i)%labelEvery == 0 {
-			c.Labels = append(c.Labels, date)
+			c.Labels = append(c.Labels, day.Day)
 		}
 	}
 	return c

@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"time"
 
 	"animalstore/internal/shop"
 )
@@ -28,7 +27,7 @@ func (p *Pages) dashboard(x *exchange) error {
 		}
 	}
 	if x.May(shop.OrdersRead) {
-		holds, err := p.Service.ListExpiringHolds(x.r.Context(), 24*time.Hour)
+		holds, err := p.Service.ListHoldsEndingToday(x.r.Context())
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@ import (
 	"animalstore/internal/web"
 )
 
+// csvType is the content type of CSV files.
+const csvType = "text/csv; charset=utf-8; header=present"
+
 // exportPets streams all animals as a CSV file. If an error occurs after the first byte was sent, exportPets
 // aborts the connection, so that the browser does not mistake the partial file for a complete one.
 func (p *Pages) exportPets(x *exchange) error {
@@ -24,11 +27,11 @@ func (p *Pages) exportPets(x *exchange) error {
 	defer cancel()
 	defer context.AfterFunc(p.running, cancel)()
 	control := http.NewResponseController(x.w)
-	chunk := bytes.NewBuffer(petcsv.AppendHeader(nil))
+	chunk := bytes.NewBuffer(petcsv.AppendHeader([]byte(petcsv.ByteOrderMark)))
 	checked := time.Now()
 	send := func() error {
 		if !x.w.Started() {
-			x.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+			x.w.Header().Set("Content-Type", csvType)
 			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			x.w.WriteHeader(http.StatusOK)
 		}

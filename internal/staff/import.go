@@ -3,6 +3,7 @@ package staff
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,41 +20,49 @@ const (
 	// file.
 	maxImportBytes = 8 << 20
 	importTimeout  = 2 * time.Minute
-	// previewRows is the maximum number of rows shown in a preview. previewInvalidRows is the maximum number
-	// of invalid rows that are listed with their problems.
-	previewRows, previewInvalidRows = 8, 100
+	// previewRows is the maximum number of rows that a preview lists for each action.
+	previewRows = 100
+	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. A larger
+	// file must be chosen again.
+	maxHeldBytes = 256 << 10
 )
 
 // importPage is the template data for the page where users import and export animals.
 type importPage struct {
 	Problem  string
+	Create   bool // whether every row adds an animal, even if it has an id
 	Imported *importCounts
-	Upsert   bool // whether rows that have an id update the animal with that id
 	Preview  *importPreview
 }
 
-// importCounts is the number of animals that an import created and changed.
-type importCounts struct{ Created, Updated int }
+// importCounts is the number of animals that an import created, changed and left as they were.
+type importCounts struct{ Created, Updated, Unchanged int }
 
-// importPreview is the template data for a preview, which shows what an import would add. Nothing has been
+// importPreview is the template data for a preview, which shows what an import would do. Nothing has been
 // saved at this point.
 type importPreview struct {
-	Name        string // the name of the uploaded file
-	Checksum    string // the checksum of the file and the mode, so that only what was previewed can be imported
-	RequestID   string // the idempotency key for the import
-	Rows        []shop.ImportRow
-	InvalidRows []shop.ImportRow
-	Total       int
-	Invalid     int
-	Result      shop.ImportResult // what the import would do
+	shop.ImportPreview
+	Name      string // the name of the uploaded file
+	Checksum  string // the checksum of the file and the mode, so that only what was previewed can be imported
+	RequestID string // the idempotency key for the import
+	Total     int    // the number of rows
+	Held      string // the file itself in base64, if it is small and the browser could not send it again by itself
+	Late      bool   // whether the user tried to import the file, but the shop has changed since the last preview
 }
 
 func (p *Pages) importPage(x *exchange) error {
 	return x.show(http.StatusOK, "import", "Files", importPage{})
 }
 
+// importTemplate sends a file that users can fill in.
+func (p *Pages) importTemplate(x *exchange) error {
+	x.w.Header().Set("Content-Disposition", `attachment; filename="animals-template.csv"`)
+	return x.send(http.StatusOK, csvType, petcsv.AppendTemplate([]byte(petcsv.ByteOrderMark)))
+}
+
 // importPets shows a preview of a file. If the form says that exactly this file was already previewed,
-// importPets imports the file instead.
+// importPets imports the file instead. The browser sends the file both times, so that nothing needs to be kept
+// on this node.
 func (p *Pages) importPets(x *exchange) error {
 	release, err := p.Limits.Imports.Acquire(x.principal)
 	if err != nil {
@@ -64,29 +73,43 @@ func (p *Pages) importPets(x *exchange) error {
 	if err == nil {
 		err = x.acquireSlot()
 	}
+	page := importPage{Create: x.field("mode") == "create"}
 	if err != nil {
-		return x.showImport(importPage{}, err)
+		return x.showImport(page, err)
 	}
 	rows, err := petcsv.Read(content)
 	if err != nil {
-		return x.showImport(importPage{}, err)
+		return x.showImport(page, err)
 	}
-	upsert := x.field("mode") == "upsert"
-	sum := importChecksum(content, upsert)
+	sum := importChecksum(content, !page.Create)
 	preview := &importPreview{Name: name, Checksum: hex.EncodeToString(sum[:]), RequestID: rand.Text(), Total: len(rows)}
 	if requestID := x.field("once"); x.field("sum") == preview.Checksum && requestID != "" {
-		imported, err := x.importOnce(rows, upsert, sum, requestID)
-		if err != nil {
-			return x.showImport(importPage{Upsert: upsert}, err)
+		imported, err := x.importOnce(rows, !page.Create, sum, requestID)
+		if err == nil {
+			imported.Unchanged = len(rows) - imported.Created - imported.Updated
+			return x.showImport(importPage{Imported: &imported}, nil)
 		}
-		return x.showImport(importPage{Imported: &imported}, nil)
+		if shop.AsError(err).Code != shop.ValidationFailed {
+			return x.showImport(page, err)
+		}
+		preview.Late = true // the preview had no problem, so somebody has changed the shop since
 	}
-	bad, result, err := p.Service.CheckImport(x.context(), rows, upsert)
-	if err != nil {
-		return x.showImport(importPage{Upsert: upsert}, err)
+	if preview.ImportPreview, err = p.Service.PreviewImport(x.context(), rows, !page.Create, previewRows); err != nil {
+		return x.showImport(page, err)
 	}
-	preview.Result, preview.Invalid, preview.InvalidRows, preview.Rows = result, len(bad), bad[:min(len(bad), previewInvalidRows)], rows[:min(len(rows), previewRows)]
-	return x.showImport(importPage{Upsert: upsert, Preview: preview}, nil)
+	if !x.partial() && len(content) <= maxHeldBytes {
+		preview.Held = base64.StdEncoding.EncodeToString(content)
+	}
+	page.Preview = preview
+	return x.showImport(page, nil)
+}
+
+// importChanges returns the fields that a row of a preview changes.
+func importChanges(row shop.PreviewRow) (changes []fieldChange) {
+	texts := func(pet shop.PreviewPet) [3]string {
+		return [3]string{pet.Name, categoryName(pet.Category, pet.CategoryID), string(pet.Status)}
+	}
+	return changedFields(texts(*row.Before), texts(row.After))
 }
 
 func importChecksum(content []byte, upsert bool) [sha256.Size]byte {
@@ -110,7 +133,7 @@ func (x *exchange) importOnce(rows []shop.ImportRow, upsert bool, sum [32]byte, 
 		fmt.Sscan(string(replay.Body), &imported.Created, &imported.Updated) // version 1.0 stored only the first number
 		return imported, nil
 	}
-	return importCounts{result.Created, result.Updated}, err
+	return importCounts{Created: result.Created, Updated: result.Updated}, err
 }
 
 // showImport responds with the whole page or, for htmx, with the fragment below the form.
@@ -145,8 +168,12 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 	x.w.BodyRead()
 	x.r.PostForm = x.r.MultipartForm.Value
 	file, header, err := x.r.FormFile("file")
-	if err != nil {
-		return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
+	if err != nil || header.Filename == "" { // without a file, browsers send an empty one that has no name
+		content, err := base64.StdEncoding.DecodeString(x.field("held"))
+		if err != nil || len(content) == 0 {
+			return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
+		}
+		return x.field("held-name"), content, nil
 	}
 	defer file.Close()
 	content, err = io.ReadAll(file)

@@ -44,7 +44,7 @@ func roleChoices() (choices []roleChoice) {
 	return choices
 }
 
-// roleLabel returns the name of the role that has exactly these scopes, or "Custom".
+// roleLabel returns the name of the role that has exactly these scopes, or "" if there is none.
 func roleLabel(scopes []shop.Scope) string {
 	role := shop.RoleOf(scopes)
 	for _, choice := range roleChoices() {
@@ -52,7 +52,7 @@ func roleLabel(scopes []shop.Scope) string {
 			return choice.Label
 		}
 	}
-	return "Custom"
+	return ""
 }
 
 func (p *Pages) keys(x *exchange) error { return x.showKeys(http.StatusOK, keysPage{}) }
@@ -90,11 +90,11 @@ func (p *Pages) addKey(x *exchange) error {
 		request.Scopes = shop.Role(page.Role).Scopes()
 	}
 	if text := x.field("expires"); text != "" {
-		day, err := time.Parse(time.DateOnly, text)
+		day, err := shop.ParseDate(text)
 		if err != nil {
 			return x.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
-		request.ExpiresAt = day.AddDate(0, 0, 1) // the key stays valid until the end of that day
+		_, request.ExpiresAt = p.Service.DayBounds(day) // the key stays valid until the end of that day
 	}
 	issued, err := p.Service.CreateKey(x.context(), request)
 	if err != nil {

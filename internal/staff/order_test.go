@@ -52,14 +52,17 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 
 func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
-	s, b := signIn(t)
+	s := newShop(t)
+	now := s.Clock.Now()
+	s.Clock.Forward(now.Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(now)) // to noon, so that the holds end at noon
+	b := s.signedIn(configuredKey)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Bella", 1, shop.Available)
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
 	b.mustGet("/staff/orders", "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
-	b.mustGet("/", "No reservations expire in the next 24 hours")
+	b.mustGet("/", "No reservations end today")
 	s.Clock.Forward(71*time.Hour + 30*time.Minute) // also ends the session
 	b = s.signedIn(configuredKey)
 	b.mustGet("/staff/orders", "2 Bella Placed 2")
@@ -98,7 +101,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale through an order
 	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // a sale without an order
 	page := b.mustGet("/", "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
-	day := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
+	day := regexp.MustCompile(`<tr><th scope="row"><time datetime="[\d-]{10}">\d[^<]*</time></th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
 	rows := day.FindAllStringSubmatch(page.body, -1)
 	if len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
 		t.Errorf("the table of days has %v, want 30 rows ending in 3 arrivals and 2 sales", rows)

@@ -205,7 +205,7 @@ func printPath(ids []int64) string {
 	for _, id := range ids {
 		values.Add("id", strconv.FormatInt(id, 10))
 	}
-	return "/staff/pets?" + values.Encode()
+	return "/staff/pets/print?" + values.Encode() + "#print"
 }
 
 // Replacing is like With for a row that replaces the one on the page.

@@ -143,13 +143,18 @@ func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	}
 	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed", shop.PetRestored: "restored"}[event.Type]
 	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: action}
-	before, after := fieldTexts(data.Previous), fieldTexts(data.Current)
+	entry.Changes = changedFields(fieldTexts(data.Previous), fieldTexts(data.Current))
+	return entry
+}
+
+// changedFields compares the name, the category and the status of an animal before and after a change.
+func changedFields(before, after [3]string) (changes []fieldChange) {
 	for i, field := range [...]string{"name", "category", "status"} {
 		if before[i] != after[i] {
-			entry.Changes = append(entry.Changes, fieldChange{field, before[i], after[i]})
+			changes = append(changes, fieldChange{field, before[i], after[i]})
 		}
 	}
-	return entry
+	return changes
 }
 
 // fieldTexts returns an animal's name, category and status as texts. It returns empty texts if pet is nil.

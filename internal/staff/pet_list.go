@@ -39,7 +39,8 @@ func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 type petTab struct {
 	Value, Label, ID string
 	Checked          bool
-	Count            *int64 // nil if the animals were not counted
+	Count            int64
+	Counted          bool // whether the animals were counted
 }
 
 // Tabs returns the choices for the status, with the number of animals for each.
@@ -53,7 +54,7 @@ func (p petsPage) Tabs() []petTab {
 		tabs[i].Checked = tabs[i].Value == p.Query.Status
 		if p.Counts != nil {
 			c := p.Counts
-			tabs[i].Count = []*int64{&c.All, &c.Available, &c.Pending, &c.Sold, &c.None}[i]
+			tabs[i].Count, tabs[i].Counted = []int64{c.All, c.Available, c.Pending, c.Sold, c.None}[i], true
 		}
 	}
 	return tabs
@@ -179,16 +180,13 @@ func (x *exchange) resolveCategory(text string) (int64, error) {
 // categoryNamed returns the id of the category with the given name, in any letter case, and whether there is one.
 // If there are several, it is the one with the lowest id.
 func (x *exchange) categoryNamed(name string) (id int64, exists bool, err error) {
-	if shop.TextProblem(name) != "" {
-		return 0, false, nil
-	}
-	found, err := x.Service.FindCategories(x.context(), name, maxCategoryOptions)
-	for _, category := range found.Items {
-		if shop.Fold(category.Name) == shop.Fold(name) {
-			return category.ID, true, nil
+	named, err := x.Service.CategoriesNamed(x.context(), name)
+	for _, category := range named {
+		if !exists || category.ID < id {
+			id, exists = category.ID, true
 		}
 	}
-	return 0, false, err
+	return id, exists, err
 }
 
 // suggestCategories responds with suggestions for a field in which a user types the name of a category.

@@ -93,7 +93,8 @@ func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
 	do := func(action string, fields ...string) response {
 		return b.withHTMX().post("/staff/pets/bulk", append(append(slices.Clone(tokens), "do", action), fields...)...)
 	}
-	do("print").wantRedirect("/staff/pets?id=1&id=2&id=3&id=4")
+	do("print").wantRedirect("/staff/pets/print?id=1&id=2&id=3&id=4#print")
+	b.mustGet("/staff/pets/print?id=1&id=3&sort=oldest", "1 Rex 0", "3 Rex 2", "2 animals").lacks("Rex 1")
 	do("category").want(200, "Select a category")
 	do("category", "category", "new", "new-category", " Dogs ").want(200, "4 changed.").lacks("conflict")
 	for i := range tokens {

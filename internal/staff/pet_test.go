@@ -1,10 +1,7 @@
 package staff
 
 import (
-	"bytes"
 	"fmt"
-	"mime/multipart"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -181,114 +178,6 @@ func TestNamesAreEscaped(t *testing.T) {
 			}
 		}
 	}
-}
-
-// upload sends a file in the same way as the import form.
-func (b *browser) upload(path, content string, fields ...string) response {
-	b.t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for i := 0; i+1 < len(fields); i += 2 {
-		form.WriteField(fields[i], fields[i+1])
-	}
-	file := shoptest.Must(form.CreateFormFile("file", "animals.csv"))(b.t)
-	file.Write([]byte(content))
-	form.Close()
-	r := shoptest.Must(http.NewRequestWithContext(b.t.Context(), "POST", b.url+path, &body))(b.t)
-	r.Header.Set("Content-Type", form.FormDataContentType())
-	return b.do(r)
-}
-
-// importFields returns the values of the hidden form fields in a preview.
-func (r response) importFields() (sum, once string) {
-	r.t.Helper()
-	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(r.body)
-	if found == nil {
-		r.t.Fatalf("the page has no import button: %s", r.text())
-	}
-	return found[1], found[2]
-}
-
-func (s *testShop) wantPetCount(n int64) {
-	s.t.Helper()
-	if got, err := s.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
-		s.t.Errorf("the inventory is %+v (error %v), want %d animals", got, err, n)
-	}
-}
-
-func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
-	t.Parallel()
-	s, b := signIn(t)
-	b.mustGet("/staff/import", "up to 10 000 animals")
-	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(200,
-		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
-	s.wantPetCount(0)
-	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
-	previewed := b.upload("/staff/import", file).
-		want(200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
-	s.wantPetCount(0)
-	sum, once := previewed.importFields()
-	// A different file gets its own preview first.
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(200, "3 animals ready to import")
-	s.wantPetCount(0)
-	for range 2 { // sending the form twice imports the animals only once
-		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(200, "2 animals added")
-		s.wantPetCount(2)
-	}
-	sum, once = b.upload("/staff/import", file).importFields()
-	// A new preview allows a second import.
-	b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "2 animals added")
-	s.wantPetCount(4)
-
-	b.upload("/staff/import", "").want(422, "The file is empty")
-	b.upload("/staff/import", "name,categoryId\n").want(200, "This file contains no animals")
-	b.upload("/staff/import", "\xff\xfea").want(422, "UTF-16")
-	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(413, "at most 10000")
-	b.upload("/staff/import", strings.Repeat("x", maxImportBytes+maxFormBytes)).want(413, "8 MiB")
-	b.post("/staff/import", "sum", "x").want(422, "could not be read")
-	b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).
-		want(200, "Invalid rows: 500 of 500", "Only the first 100 are shown").lacks("<html")
-}
-
-// An exported file that was edited changes the animals only if the box is ticked. Otherwise the preview says that ids are ignored.
-func TestEditedExportChangesAnimals(t *testing.T) {
-	t.Parallel()
-	s, b := signIn(t)
-	s.AddPet(t, "Rex", 1, shop.Available)
-	file := strings.Replace(b.mustGet("/staff/export/animals.csv").body, "Rex", "Max", 1) + ",Tom,,Sold,,Cats\n"
-	ignored := b.upload("/staff/import", file).want(200, "2 animals ready to import", "The ids in this file are ignored")
-	sum, once := ignored.importFields()
-	// The button belongs to the mode that was previewed.
-	previewed := b.upload("/staff/import", file, "mode", "upsert", "sum", sum, "once", once).want(200, "1 animal to add, 1 animal to change", "Import changes")
-	s.wantPetCount(1)
-	sum, once = previewed.importFields()
-	for range 2 { // sending the form twice imports the file only once
-		b.upload("/staff/import", file, "mode", "upsert", "sum", sum, "once", once).want(200, "1 animal added, 1 animal changed")
-	}
-	s.wantPetCount(2)
-	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Name != "Max" {
-		t.Errorf("the animal is %+v (%v), want its new name", pet, err)
-	}
-	b.upload("/staff/import", file, "mode", "upsert").want(200, "Invalid rows: 1 of 2", "etag is out of date")
-	b.upload("/staff/import", b.mustGet("/staff/export/animals.csv").body, "mode", "upsert").want(200, "This file changes nothing")
-}
-
-func TestExportContainsEveryPet(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
-	if got := b.mustGet("/staff/export/animals.csv"); strings.TrimSpace(got.body) != "id,name,categoryId,status,etag,category" {
-		t.Errorf("an empty shop exports %q", got.body)
-	}
-	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}}}, 2500)
-	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
-	s.AddPet(t, "=1+1", 2, "")
-	got := b.mustGet("/staff/export/animals.csv").contains("\n1,Rex,1,available", "\n2500,Rex,1,available")
-	disposition := got.header.Get("Content-Disposition")
-	if n := strings.Count(got.body, "\n"); n != 2502 || disposition != `attachment; filename="animals.csv"` {
-		t.Errorf("got %d lines with the Content-Disposition %s, want 2502 in animals.csv", n, disposition)
-	}
-	b.mustGet("/staff/import").lacks(`type="file"`) // the import form needs pets:write
 }
 
 // A search that has found nothing yet says so and continues. Only its end says that there is nothing.

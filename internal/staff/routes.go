@@ -42,6 +42,7 @@ func routes() []route {
 		{"POST", "/staff/pets/bulk", "pet-bulk", shop.PetsWrite, (*Pages).changePets},
 		{"GET", "/staff/pets/counts", "pets-counts", shop.PetsRead, (*Pages).countPets},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
+		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
 		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, (*Pages).pet},
 		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, (*Pages).savePet},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
@@ -52,6 +53,8 @@ func routes() []route {
 		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, (*Pages).placeOrder},
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
+		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
+		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
 		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
 
@@ -63,6 +66,7 @@ func routes() []route {
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
+		{"GET", "/staff/import/template.csv", "import-template", shop.PetsRead, (*Pages).importTemplate},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},

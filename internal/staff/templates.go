@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"animalstore/internal/shop"
 )
@@ -75,6 +77,7 @@ type view struct {
 	KeyName   string // empty if nobody is signed in
 	LiveFrom  int64  // the position in the event feed before the page was rendered
 	Now       time.Time
+	Zone      string // the name of the shop's time zone, or "" if it has none that browsers know
 	Data      any
 	RequestID string
 	Replace   bool // whether a row replaces the one on the page
@@ -95,6 +98,9 @@ func (x *exchange) view(title string, data any) *view {
 	view := &view{
 		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
 		RequestID: x.id, Path: x.r.URL.RequestURI(), Theme: x.theme(), principal: x.principal,
+	}
+	if zone := x.Service.Location().String(); zone != "Local" {
+		view.Zone = zone
 	}
 	if rest, ok := strings.CutPrefix(x.r.URL.Path, "/staff/"); ok {
 		view.section, _, _ = strings.Cut(rest, "/")
@@ -118,14 +124,16 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		},
 		"initial":       initial,
 		"themes":        func() []theme { return themes },
-		"formatTime":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"formatTime":    func(t time.Time) string { return formatTime(t.In(p.Service.Location())) },
 		"rfc3339":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":  categoryName,
 		"categoryText":  categoryText,
 		"petToken":      petToken,
-		"number":        formatNumber,
-		"count":         count,
+		"number":        numberHTML,
+		"sentence":      sentence,
+		"importChanges": importChanges,
+		"count":         countHTML,
 		"dict":          dict,
 		"scopes":        shop.Scopes,
 		"roles":         roleChoices,
@@ -156,11 +164,18 @@ func dict(pairs ...any) (map[string]any, error) {
 }
 
 // count formats a number with a noun, such as "1 animal" or "2 animals".
-func count(n any, noun string) string {
+func count(n any, noun string) string { return formatNumber(n) + " " + plural(n, noun) }
+
+// countHTML does the same for a page, where the number is shown in the reader's language.
+func countHTML(n any, noun string) template.HTML {
+	return numberHTML(n) + " " + template.HTML(template.HTMLEscapeString(plural(n, noun)))
+}
+
+func plural(n any, noun string) string {
 	if fmt.Sprint(n) == "1" {
-		return "1 " + noun
+		return noun
 	}
-	return fmt.Sprintf("%v %ss", n, noun)
+	return noun + "s"
 }
 
 // categoryName returns the name of a category, or a text with its id if the category has no name.
@@ -169,6 +184,22 @@ func categoryName(c shop.Category, id int64) string {
 		return c.Name
 	}
 	return fmt.Sprintf("Category %d", id)
+}
+
+// formatTime formats a time so that everybody understands it, such as "2 Jan 2026, 15:04 CET". The script locale.js
+// replaces it with a form that the reader is used to.
+func formatTime(t time.Time) string {
+	zone := t.Format("MST")
+	if strings.ContainsAny(zone[:1], "+-") { // a zone without a short name
+		zone = "UTC" + zone
+	}
+	return t.Format("2 Jan 2006, 15:04 ") + zone
+}
+
+// sentence begins a text with a capital letter and ends it with a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // timeLeft formats a duration in its two largest units. A function in staff.js formats durations in the same
@@ -187,8 +218,17 @@ func timeLeft(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// formatNumber formats a number with its digits in groups of three.
-func formatNumber(n int64) string {
+// numberHTML formats an integer. The script locale.js replaces it with a form that the reader is used to.
+func numberHTML(n any) template.HTML {
+	text := formatNumber(n)
+	if plain := fmt.Sprint(n); plain != text {
+		text = `<data value="` + plain + `">` + text + `</data>`
+	}
+	return template.HTML(text)
+}
+
+// formatNumber formats an integer with its digits in groups of three.
+func formatNumber(n any) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "\u2009" + text[i:] // groups are separated by a thin space

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // so that the zones are known on every machine
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -23,7 +24,7 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	admin := shoptest.Must(s.Authenticate(t.Context(), configuredKey))(t)
 	data := map[string]any{
 		"categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
-		"orders": ordersPage{}, "pet-add": petForm{}, "pet-delete": shop.PetView{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
+		"orders": ordersPage{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "pet-delete": shop.PetView{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
 		"pets": petsPage{}, "pet-bulk": bulkResult{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.
 		"bulk-result": bulkResult{}, "pet-counts": petsPage{}, "category-suggestions": []shop.Category{}, "new-pets": petsPage{}, "pet-removed": int64(0), "pet-removing": shop.PetView{},
@@ -125,4 +126,25 @@ func TestStaticFilesAreCachedForever(t *testing.T) {
 		}
 	}
 	b.get("/staff/static/0000000000000000/staff.css").want(404)
+}
+
+// The server shows times in the shop's time zone, in a form that everybody understands. The last day of a key ends there,
+// too.
+func TestTimesAreShownInTheShopsZone(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC)
+	for _, c := range []struct{ zone, want string }{
+		{"UTC", "29 Mar 2026, 12:30 UTC"}, {"Europe/Berlin", "29 Mar 2026, 14:30 CEST"}, {"America/Sao_Paulo", "29 Mar 2026, 09:30 UTC-03"},
+	} {
+		zone := shoptest.Must(time.LoadLocation(c.zone))(t)
+		if got := formatTime(at.In(zone)); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	s := newShop(t)
+	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: shoptest.Must(time.LoadLocation("America/New_York"))(t)}))(t)
+	s.pages, s.url = s.serve(service, Config{})
+	b := s.signedIn(configuredKey)
+	b.post("/staff/keys", "name", "till", "role", "custom", "scope", "pets:read", "expires", "2099-01-31").want(200).
+		contains(`data-zone="America/New_York"`, `<time datetime="2099-02-01T05:00:00Z">1 Feb 2099, 00:00 EST</time>`)
 }

@@ -91,6 +91,7 @@ var onFile = map[string]damage{
 var onServer = map[string]damage{
 	"an id that comes back":     {"ALTER SEQUENCE pets_id_seq RESTART WITH 4", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
+	"a lost event":              {"INSERT INTO queue_marks (queue, xid) VALUES ('event_inbox', '9000000000000000000'); INSERT INTO event_inbox (at, type, subject, actor, data) SELECT at, type, subject, actor, data FROM events WHERE id = 1", "event_inbox: 1 rows were marked as moved and would never be read"},
 	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name_folded TYPE VARCHAR(100)", "schema: the table column pets.name_folded differs from the migrations"},
 	"a missing column":          {"ALTER TABLE orders DROP COLUMN updated_at", "schema: the table column orders.updated_at is missing"},
 	"a missing view":            {"DROP VIEW deliveries", "schema: the view deliveries is missing"},

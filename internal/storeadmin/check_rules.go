@@ -77,7 +77,7 @@ func rowRules(e *engine) []rowRule {
 				" d WHERE d.subject = e.subject AND d.type = '" + s.last + "' AND " + e.later + ") ORDER BY e.id",
 			"%s: it does not exist, but there is an event %s, and none of its removal"})
 	}
-	return rules
+	return append(rules, e.rules...)
 }
 
 func (c *checker) checkRule(ctx context.Context, rule rowRule) error {

@@ -33,7 +33,8 @@ type engine struct {
 	later  string // a condition that is true if event d is newer than event e
 	// idOf is the expression for the id in the subject of event e. Here, %[1]s is the prefix of the subject
 	// and %[2]d is the position of the first character after the prefix.
-	idOf string
+	idOf  string
+	rules []rowRule // rules that hold for this engine only
 	// schema reports differences from the migrations. usable is true if the rules can be checked
 	// nevertheless.
 	schema func(context.Context, *checker) (usable bool, err error)

@@ -13,6 +13,14 @@ const lastOnServer = "SELECT CASE WHEN is_called THEN last_value ELSE last_value
 // snapshotOnServer begins a read-only transaction in which all queries see the same snapshot.
 const snapshotOnServer = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+// lostRows returns the rules that no row of a queue is before the mark of the queue.
+func lostRows() (rules []rowRule) {
+	for _, query := range sqlstore.LostRows() {
+		rules = append(rules, rowRule{query, "%s: %s rows were marked as moved and would never be read"})
+	}
+	return rules
+}
+
 // postgres is the engine for PostgreSQL. A server may stay in use while its snapshot is read. On the target
 // of a copy, the transaction holds the same lock that every node takes when it starts.
 var postgres = engine{
@@ -26,7 +34,7 @@ var postgres = engine{
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
 		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
 	collation: ` COLLATE "C"`,
-	own:       []string{"inventory_changes", "commits", "event_inbox"},
+	own:       []string{"inventory_changes", "commits", "event_inbox", "queue_marks"},
 	events: "SELECT " + sqlstore.Events.Columns + " FROM events UNION ALL" +
 		" SELECT (" + fmt.Sprintf(lastOnServer, "events") + ") + row_number() OVER (ORDER BY id)," +
 		" at, type, subject, actor, data FROM event_inbox",
@@ -45,6 +53,7 @@ var postgres = engine{
 	later:  "(d.waits, d.id) > (e.waits, e.id)",
 	// CASE prevents an error in the cast if the rest of the subject is not a number.
 	idOf:      "CASE WHEN e.subject ~ '^%[1]s-?[0-9]{1,19}$' THEN CAST(substr(e.subject, %[2]d) AS BIGINT) END",
+	rules:     lostRows(),
 	schema:    checkServerSchema,
 	integrity: func(context.Context, *checker) error { return nil }, // use PostgreSQL's amcheck for this
 }

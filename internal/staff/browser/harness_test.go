@@ -30,7 +30,12 @@ type testShop struct {
 
 func newShop(t *testing.T, environment shop.Environment) *testShop {
 	t.Helper()
-	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{Environment: environment}})
+	return openShop(t, shop.Options{Environment: environment})
+}
+
+func openShop(t *testing.T, options shop.Options) *testShop {
+	t.Helper()
+	s := shoptest.Open(t, shoptest.Options{Options: options})
 	pages, err := staff.New(staff.Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -338,40 +337,4 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	p.accessible("a webhook")
 	p.click("#delivery-1 button")
 	p.waitText("#delivery-2", "webhook.test")
-}
-
-func TestImportIsPreviewedFirst(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, shop.Production)
-	p := s.clerk(phone)
-	p.open("/staff/import")
-	p.accessible("importing")
-	choose := func(content string) {
-		t.Helper()
-		file := t.TempDir() + "/animals.csv"
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p.Run(chromedp.SetUploadFiles("#file", []string{file}, chromedp.ByQuery))
-		p.click("#preview-file")
-	}
-	choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
-	p.waitText("#import-result", "Invalid rows: 1 of 2")
-	p.waitText("#import-result", "must be one of available, pending, sold")
-	p.accessible("a file with an invalid row")
-	if p.text("#import-now") != "" {
-		t.Error("a file with an invalid row can be imported")
-	}
-	choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
-	p.waitText("#import-result", "9000 animals ready to import")
-	p.accessible("a good file")
-	p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).
-		observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
-	p.click("#import-now")
-	p.waitText("#import-result", "9000 animals added")
-	if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
-		t.Errorf("the progress bar changed %d times", changes)
-	}
-	p.open("/staff/pets")
-	p.waitText("#pet-9000", "Rex <b>")
 }

@@ -1,4 +1,4 @@
-// What the pages need beyond htmx: live updates, messages, busy and offline signs, local times, menus and keyboard shortcuts.
+// What the pages need beyond htmx: live updates, messages, busy and offline signs, times left, menus and keyboard shortcuts.
 "use strict";
 
 (() => {
@@ -212,11 +212,8 @@
     }
   });
 
-  // The server renders times in UTC; show them in the local time zone.
+  // Count down to the end of holds.
   const serverAhead = Date.parse(body.dataset.now) - Date.now();
-  const dayAndTime = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" };
-  const thisYear = new Intl.DateTimeFormat(undefined, dayAndTime);
-  const otherYear = new Intl.DateTimeFormat(undefined, { ...dayAndTime, year: "numeric" });
   function timeLeft(ms) {
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
     if (ms <= 0) return "Expired";
@@ -226,18 +223,10 @@
     return Math.floor(h / 24) + " days " + (h % 24) + " h";
   }
   function refreshTimes(root) {
-    for (const time of root.querySelectorAll("time[datetime]")) {
-      const at = Date.parse(time.dateTime);
-      if (time.classList.contains("time-left")) {
-        const remaining = at - Date.now() - serverAhead;
-        time.textContent = timeLeft(remaining);
-        time.classList.toggle("soon", remaining < 3600000);
-      } else if (!time.dataset.local) {
-        time.dataset.local = "yes";
-        time.title = time.textContent;
-        const inThisYear = new Date(at).getFullYear() === new Date().getFullYear();
-        time.textContent = (inThisYear ? thisYear : otherYear).format(at);
-      }
+    for (const time of root.querySelectorAll("time.time-left")) {
+      const remaining = Date.parse(time.dateTime) - Date.now() - serverAhead;
+      time.textContent = timeLeft(remaining);
+      time.classList.toggle("soon", remaining < 3600000);
     }
   }
   setInterval(() => refreshTimes(document), 1000);
@@ -268,19 +257,9 @@
     navigator.clipboard?.writeText(secret.textContent).then(() => flash({ text: "Copied." }, "info"), () => {});
   });
 
-  // Selecting another file clears the preview of the last one. The bar shows the upload.
-  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("import-result").replaceChildren());
-  const bar = document.getElementById("upload-progress");
-  if (bar) {
-    const form = document.getElementById("import");
-    form.addEventListener("htmx:beforeRequest", () => { bar.value = 0; bar.hidden = false; });
-    form.addEventListener("htmx:xhr:progress", (event) => {
-      const { loaded, total } = event.detail;
-      if (loaded < total) bar.value = (100 * loaded) / total;
-      else bar.removeAttribute("value"); // uploaded; the server is still working
-    });
-    form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
-  }
+  // A link that ends in #print opens the page and its print dialog.
+  body.addEventListener("click", (event) => event.target.closest("[data-print]") && print());
+  if (location.hash === "#print") addEventListener("load", () => print());
 
   // Filters apply at once, and those that are not set are left out of the address.
   body.addEventListener("change", (event) => event.target.closest("form.filters:not([hx-get])")?.requestSubmit());

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	_ "time/tzdata" // so that zones can be named where the system has no database of them, as in an empty container
+)
+
+// localZone is the value of --time-zone for the machine's own time zone.
+const localZone = "local"
+
+// parseTimeZone parses the value of --time-zone.
+func parseTimeZone(name string) (*time.Location, error) {
+	if name == localZone {
+		return machineZone(), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, fmt.Errorf("unknown time zone %q; expected a name such as Europe/Berlin, UTC, or %s for the machine's time zone", name, localZone)
+	}
+	return zone, nil
+}
+
+// machineZone returns the machine's time zone, if possible under the name that browsers know it by.
+func machineZone() *time.Location {
+	if file, err := os.Readlink("/etc/localtime"); err == nil && time.Local.String() == "Local" {
+		if _, name, ok := strings.Cut(file, "zoneinfo/"); ok {
+			if zone, err := time.LoadLocation(name); err == nil {
+				return zone
+			}
+		}
+	}
+	return time.Local
+}

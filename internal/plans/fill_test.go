@@ -1,0 +1,69 @@
+package plans
+
+import (
+	"fmt"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/sqlstore"
+)
+
+// fill makes the store of a large shop: most of the older animals are sold, the newest ones are available, every
+// animal and order has its event, and a fifth of the animals was created with an idempotency key. The store's
+// own jobs make the search index and the summaries of events.
+func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
+	t.Helper()
+	const triggers = "pets %[1]s TRIGGER pet_search_insert; ALTER TABLE orders %[1]s TRIGGER order_search_insert"
+	db.Do(
+		"ALTER TABLE "+fmt.Sprintf(triggers, "DISABLE"),
+		fmt.Sprintf("INSERT INTO categories (id, name) SELECT n, 'Category ' || n FROM generate_series(1, %d) AS n", categories(n)),
+		fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status)
+			SELECT name, upper(name), 1 + n %% %[2]d,
+				CASE WHEN n > %[1]d * 0.8 THEN 'available' WHEN n %% 50 = 0 THEN 'pending' WHEN n %% 99 = 0 THEN NULL ELSE 'sold' END
+			FROM (SELECT n, (ARRAY['Rex', 'Bella', 'Zoë', 'Hazel', 'Mia', 'Bo', 'Luna', 'Max', 'Kitty', 'Odin', 'Nala'])[1 + n %% 11] || ' ' ||
+				(ARRAY['Bengal', 'Siamese', 'Poodle', 'Collie', 'Parrot', 'Gecko', 'Tortoise'])[1 + n / 11 %% 7] || ' ' || n AS name
+				FROM generate_series(1, %[1]d) AS n) AS named`, n, categories(n)),
+		`INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
+			SELECT id, CASE WHEN status = 'pending' THEN 'placed' WHEN id % 7 = 0 THEN 'cancelled' WHEN id % 5 = 0 THEN 'expired' ELSE 'delivered' END,
+				'customer ' || id, 0, 0, CASE WHEN status = 'pending' THEN 4000000000000000 END
+			FROM pets WHERE status IN ('pending', 'sold') AND id % 2 = 0`,
+		`INSERT INTO events (at, type, subject, actor, data)
+			SELECT CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) - (SELECT max(id) FROM pets) + id, 'pet.created', 'pets/' || id, 'keys/' || 1 + id % 3,
+				'{"current":{"id":' || id || ',"name":"' || name || '","categoryId":' || category_id || '},"previous":null}' FROM pets ORDER BY id`,
+		`INSERT INTO events (at, type, subject, actor, data)
+			SELECT CAST(extract(epoch FROM now()) * 1000000 AS BIGINT), 'order.placed', 'store/orders/' || id, 'system', '{"current":null,"previous":null}'
+			FROM orders ORDER BY id`,
+		`INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at)
+			SELECT 1, 'key ' || id, '', 201, '{}', '{}', CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) FROM pets WHERE id % 5 = 0`,
+		"UPDATE inventory SET n = (SELECT count(*) FROM pets WHERE coalesce(status, '') = inventory.status)",
+		"DELETE FROM pet_count_progress",
+	)
+	db.Do(sqlstore.CountPets...)
+	db.Do(
+		"UPDATE search_progress SET last = (SELECT max(id) FROM pets) WHERE list = 'pets'",
+		"UPDATE search_progress SET last = (SELECT max(id) FROM orders) WHERE list = 'orders'",
+		"ALTER TABLE "+fmt.Sprintf(triggers, "ENABLE"),
+	)
+	for _, job := range []func() error{
+		func() error { return shoptest.IndexSearch(t.Context(), store) },
+		func() error { return shoptest.SummarizeEvents(t.Context(), store) },
+	} {
+		if err := job(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Do("VACUUM ANALYZE")
+}
+
+// categories returns the number of categories in a store with n animals.
+func categories(n int) int { return max(20, n/1000) }
+
+// newService opens the service that is explained, with a key that is not stored.
+func newService(t *testing.T, store *sqlstore.Store) *shop.Service {
+	t.Helper()
+	return shoptest.Must(shop.Open(t.Context(), store, shop.Options{
+		Environment: shop.Production, ConfiguredKey: shoptest.AdminKey, EventRetention: 1000 * shop.DefaultOrderHold,
+	}))(t)
+}

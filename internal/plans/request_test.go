@@ -1,0 +1,154 @@
+package plans
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// request is a request that is sent to the service. Its path and body may contain %d, which stands for the id of
+// an animal that no other request uses.
+type request struct {
+	method, path, body string
+	// counts says why the request may examine many rows, if it may.
+	counts string
+}
+
+func (r request) name() string {
+	if r.body != "" && strings.HasPrefix(r.path, "/v1") {
+		return r.method + " " + r.path + " " + r.body[:min(len(r.body), 40)]
+	}
+	return r.method + " " + r.path
+}
+
+// requests returns requests for every route that reads or writes the store. n is the number of animals. The ids
+// of webhooks and keys are those of the first requests that create them.
+func requests(n int) []request {
+	half, order := n/2, n/8
+	list := []request{
+		{"GET", "/v1/pets", "", ""},
+		{"GET", fmt.Sprintf("/v1/pets?cursor=%s", cursor(int64(half))), "", ""},
+		{"GET", fmt.Sprintf("/v1/pets?status=sold&limit=100&cursor=%s", cursor(int64(half))), "", ""},
+		{"GET", "/v1/pets?status=sold", "", ""},
+		{"GET", "/v1/pets?status=pending&categoryId=7", "", ""},
+		{"GET", "/v1/pets?categoryId=7", "", ""},
+		{"GET", "/v1/pets?id=1&id=2&id=3", "", ""},
+		{"GET", fmt.Sprintf("/v1/pets?q=%d", half+7), "", ""},
+		{"GET", "/v1/pets?q=hazel+tortoise", "", ""},
+		{"GET", "/v1/pets?q=hazel&status=pending&categoryId=7", "", ""},
+		{"GET", "/v1/pets?q=zz", "", ""},
+		{"GET", "/v1/pets?q=nowhere", "", ""},
+		{"GET", "/v1/pets/%d", "", ""},
+		{"POST", "/v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, ""},
+		{"POST", "/v1/pets", `{"name":"Rex","categoryId":-7}`, ""},
+		{"PATCH", "/v1/pets/%d", `{"name":"Rex II","categoryId":8}`, ""},
+		{"DELETE", "/v1/pets/%d", "", ""},
+		{"POST", fmt.Sprintf("/v1/pets/%d/restore", n), "", ""},
+		{"GET", "/v1/categories", "", ""},
+		{"POST", "/v1/categories", `{"name":"Birds"}`, ""},
+		{"GET", "/v1/categories/7", "", ""},
+		{"PUT", "/v1/categories/7", `{"name":"Fish"}`, ""},
+		{"PUT", "/v1/categories/900000001", `{"name":"none"}`, ""},
+		{"DELETE", "/v1/categories/900000001", "", ""},
+		{"GET", "/v1/store/orders", "", ""},
+		{"GET", fmt.Sprintf("/v1/store/orders?status=expired&cursor=%s", cursor(int64(order))), "", ""},
+		{"GET", "/v1/store/orders?petId=100", "", ""},
+		{"GET", "/v1/store/orders?petId=100&status=placed", "", ""},
+		{"GET", fmt.Sprintf("/v1/store/orders?q=customer+%d", half), "", ""},
+		{"POST", "/v1/store/orders", `{"petId":%d,"reference":"customer"}`, ""},
+		{"GET", fmt.Sprintf("/v1/store/orders/%d", order), "", ""},
+		{"PATCH", "/v1/store/orders/25", `{"status":"approved"}`, ""},
+		{"GET", "/v1/store/inventory", "", ""},
+		{"GET", "/v1/events", "", ""},
+		{"GET", fmt.Sprintf("/v1/events?after=%d&limit=100", half), "", ""},
+		{"GET", "/v1/events?type=order.placed&type=pet.deleted", "", ""},
+		{"GET", fmt.Sprintf("/v1/events?subject=pets/%d", half), "", ""},
+		{"GET", "/v1/events?actor=keys/99", "", "there is one summary for 1,024 events, and a step reads at most 32,768 of them"},
+		{"GET", "/v1/events?since=2999-01-01T00:00:00Z", "", "as above"},
+		{"POST", "/v1/imports?dryRun=true", "name,categoryId\nRex,7\nMia,8\n", ""},
+		{"POST", "/v1/imports", "name,categoryId\nRex,7\nMia,8\n", ""},
+		{"GET", "/v1/exports/pets.csv", "", "an export reads all animals, page by page"},
+		{"GET", "/v1/exports/pets.ndjson", "", "an export reads all animals, page by page"},
+		{"GET", "/v1/keys", "", ""},
+		{"POST", "/v1/keys", `{"name":"one","scopes":["admin"]}`, ""},
+		{"POST", "/v1/keys", `{"name":"two","scopes":["admin"]}`, ""},
+		{"GET", "/v1/keys/current", "", ""},
+		{"POST", "/v1/keys/1/rotate", `{}`, ""},
+		{"DELETE", "/v1/keys/1", "", ""},
+		{"GET", "/v1/webhooks", "", ""},
+		{"POST", "/v1/webhooks", `{"url":"https://example.com/1"}`, ""},
+		{"POST", "/v1/webhooks", `{"url":"https://example.com/2"}`, ""},
+		{"GET", "/v1/webhooks/1", "", ""},
+		{"PATCH", "/v1/webhooks/1", `{"types":["pet.created"]}`, ""},
+		{"POST", "/v1/webhooks/1/rotate", `{}`, ""},
+		{"POST", "/v1/webhooks/1/test", "", ""},
+		{"GET", "/v1/webhooks/1/deliveries", "", ""},
+		{"GET", "/v1/webhooks/1/deliveries?status=failed", "", ""},
+		{"POST", "/v1/webhooks/1/deliveries/1/redeliver", "", ""},
+		{"DELETE", "/v1/webhooks/1", "", ""},
+		{"GET", "/readyz", "", ""},
+
+		{"GET", "/", "", "the chart adds up the events of 30 days once"},
+		{"GET", "/staff/pets", "", ""},
+		{"GET", "/staff/pets?q=hazel", "", ""},
+		{"GET", "/staff/pets?status=sold", "", ""},
+		{"GET", fmt.Sprintf("/staff/pets/fresh?after=%d", n), "", ""},
+		{"GET", "/staff/pets/%d", "", ""},
+		{"GET", "/staff/pets/%d/row", "", ""},
+		{"GET", "/staff/pets/%d/edit", "", ""},
+		{"GET", "/staff/pets/%d/delete", "", ""},
+		{"GET", "/staff/orders", "", ""},
+		{"GET", fmt.Sprintf("/staff/orders/%d/row", order), "", ""},
+		{"GET", "/staff/categories", "", ""},
+		{"GET", "/staff/import", "", ""},
+		{"GET", "/staff/export/animals.csv", "", "an export reads all animals, page by page"},
+		{"GET", "/staff/keys", "", ""},
+		{"GET", "/staff/devices", "", ""},
+		{"GET", "/staff/webhooks", "", ""},
+		{"GET", "/staff/webhooks/2", "", ""},
+		{"POST", "/staff/pets", "name=Rex&category=7", ""},
+		{"POST", "/staff/pets/%d/orders", "reference=x", ""},
+		{"POST", "/staff/categories", "name=Reptiles", ""},
+	}
+	return list
+}
+
+// cursor returns the cursor of the page after an id.
+func cursor(id int64) string {
+	digits, text := uint64(id)^(1<<63), make([]byte, 13)
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i] = "0123456789abcdefghjkmnpqrstvwxyz"[digits%32]
+		digits /= 32
+	}
+	return string(text)
+}
+
+// unexplained are the routes without a request, because they do not use the store.
+var unexplained = regexp.MustCompile(`^GET /(docs|livez|metrics|debug|v1/openapi)`)
+
+// wantEveryRoute fails if a route of the API has no request. The staff pages use the same methods of the service.
+func wantEveryRoute(t *testing.T, sent []request) {
+	t.Helper()
+	source, err := os.ReadFile("../httpapi/routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := regexp.MustCompile(`\{"([A-Z]+)", "(/[^"]*)", `).FindAllStringSubmatch(string(source), -1)
+	if len(routes) < 40 {
+		t.Errorf("found only %d routes", len(routes))
+	}
+	for _, route := range routes {
+		pattern := regexp.MustCompile(`\\\{[^/]*\\\}`).ReplaceAllString(regexp.QuoteMeta(route[2]), `[^/]+`)
+		matches := regexp.MustCompile("^" + route[1] + " " + pattern + "$").MatchString
+		explained := slices.ContainsFunc(sent, func(r request) bool {
+			path, _, _ := strings.Cut(r.path, "?")
+			return matches(r.method + " " + path)
+		})
+		if name := route[1] + " " + route[2]; !explained && !unexplained.MatchString(name) {
+			t.Errorf("no request explains %s", name)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package shop
+
+import (
+	"sort"
+	"time"
+)
+
+// Date is a day in the shop's time zone.
+type Date struct {
+	Year  int
+	Month time.Month
+	Day   int
+}
+
+// Location returns the shop's time zone, which decides on which day something happens.
+func (s *Service) Location() *time.Location { return s.location }
+
+// Today returns the current day in the shop's time zone.
+func (s *Service) Today() Date { return s.DateOf(s.clock()) }
+
+// DateOf returns the day of a time in the shop's time zone.
+func (s *Service) DateOf(t time.Time) Date { return dateOf(t.In(s.location)) }
+
+// DayBounds returns when a day begins in the shop's time zone and when the next day begins. Most days have 24 hours,
+// but a day on which clocks are changed may have 23 or 25.
+func (s *Service) DayBounds(d Date) (begin, end time.Time) {
+	return s.beginOf(d), s.beginOf(d.Add(1))
+}
+
+// beginOf returns the first minute of a day. It does not rely on midnight: where clocks are changed at midnight, there
+// may be none or two of them.
+func (s *Service) beginOf(d Date) time.Time {
+	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, s.location).Add(-3 * time.Hour)
+	minutes := sort.Search(6*60, func(i int) bool {
+		return !s.DateOf(earliest.Add(time.Duration(i) * time.Minute)).Before(d)
+	})
+	return earliest.Add(time.Duration(minutes) * time.Minute)
+}
+
+// Add returns the day that is the given number of days later.
+func (d Date) Add(days int) Date { return dateOf(d.UTC().AddDate(0, 0, days)) }
+
+// Before reports whether the day is before another one.
+func (d Date) Before(other Date) bool { return d.UTC().Before(other.UTC()) }
+
+// UTC returns midnight of the day in UTC, so that days can be compared and formatted as times.
+func (d Date) UTC() time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC) }
+
+// String returns the day as in 2026-03-29.
+func (d Date) String() string { return d.UTC().Format(time.DateOnly) }
+
+// ParseDate parses a day as in 2026-03-29.
+func ParseDate(text string) (Date, error) {
+	day, err := time.Parse(time.DateOnly, text)
+	return dateOf(day), err
+}
+
+func dateOf(t time.Time) Date {
+	year, month, day := t.Date()
+	return Date{year, month, day}
+}

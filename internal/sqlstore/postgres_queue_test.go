@@ -1,0 +1,107 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// buffers returns the number of pages that a statement reads.
+func buffers(t *testing.T, db *pgtest.DB, statement string, args ...any) (pages int, plan string) {
+	t.Helper()
+	plan = pgtest.Value[string](db, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+statement, args...)
+	var explained []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	must(t, json.Unmarshal([]byte(plan), &explained))
+	return explained[0].Plan.Hit + explained[0].Plan.Read, plan
+}
+
+// While a backup holds a snapshot, the server keeps all rows that were deleted since. The service does not read
+// them again and again: not when it looks for events, adds up counts or searches, and not when it deletes old rows.
+func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	service, err := shop.Open(t.Context(), store, shop.Options{EventRetention: time.Hour})
+	must(t, err)
+	backup, err := pgtest.Connect(t, database).BeginTx(t.Context(), nil)
+	must(t, err)
+	defer backup.Rollback()
+	_, err = backup.ExecContext(t.Context(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pets")
+	must(t, err)
+	direct.Do("INSERT INTO categories (id) VALUES (1)")
+	for n := range 30 {
+		const rows = " FROM generate_series(1, 1000) AS n"
+		direct.Do("INSERT INTO event_inbox (at, type, subject, actor, data) SELECT n, 'key.created', 'keys/1', 'system', '{}'"+rows,
+			"INSERT INTO inventory_changes (status, n) SELECT 'sold', 1"+rows,
+			"INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex ' || n, 'REX ' || n, 1"+rows,
+			"INSERT INTO commits (id, at, done) SELECT CAST('"+string(rune('a'+n))+"' || n AS BYTEA), "+serverMicros+", TRUE"+rows,
+			"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
+				"0, '"+string(rune('a'+n))+"' || n, '', 201, '{}', '', "+serverMicros+rows)
+		must(t, service.IndexSearch(t.Context()))
+		must(t, store.Publish(t.Context()))
+		must(t, service.RemoveEvents(t.Context()))
+		write(t, store, func(tx shop.WriteTx) error { // all rows are old
+			_, err := tx.Maintain(func(time.Duration) time.Time { return time.Now() })
+			return err
+		})
+		for more := true; more; {
+			write(t, store, func(tx shop.WriteTx) (err error) {
+				more, err = tx.DeleteIdempotencyRecords(time.Now())
+				return err
+			})
+		}
+	}
+	tables := []string{"event_inbox", "inventory_changes", "pet_search_changes", "events", "commits", "kept_answers"}
+	direct.Do("VACUUM ANALYZE " + strings.Join(tables, ", ")) // as autovacuum does; it removes nothing
+	for _, table := range tables {
+		if pages := pgtest.Value[int](direct, "SELECT pg_relation_size('"+table+"') / 8192"); pages < 130 {
+			t.Errorf("%s has only %d pages, so the test proves nothing", table, pages)
+		}
+	}
+	direct.Do(strings.ReplaceAll(useIndexes, "LOCAL ", ""))
+	sweeps := postgresOf(store).dialect.sweeps
+	now := time.Now().UnixMicro()
+	for name, query := range map[string]pageQuery{
+		"a look for events":       {strings.Split(lookSQL, ";")[3], nil},
+		"the inventory":           {PostgresInventory, nil},
+		"unindexed animals":       {"SELECT id FROM " + waitingRows(petNames.changes) + " LIMIT 1", nil},
+		"changes during a search": {"SELECT DISTINCT id FROM " + waitingRows(petNames.changes) + " WHERE id >= 1 ORDER BY id DESC LIMIT 200", nil},
+		"old commits":             {"SELECT at FROM commits WHERE at >= $1 AND at <= $2 AND done ORDER BY at LIMIT 10", []any{sweeps["done commits"].begin(), now}},
+		"old responses":           {"SELECT kept_at FROM kept_answers WHERE kept_at >= $1 AND kept_at <= $2 ORDER BY kept_at LIMIT 10", []any{sweeps["responses"].begin(), now}},
+		"old events":              {"SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT 10", []any{30_000, now}},
+	} {
+		if pages, plan := buffers(t, direct, query.text, query.args...); pages > 60 {
+			t.Errorf("%s reads %d pages:\n%s", name, pages, plan)
+		}
+	}
+	if horizon := pgtest.Value[string](direct, "SELECT value FROM settings WHERE name = 'event_horizon'"); horizon != "30000" {
+		t.Errorf("events were removed up to %s", horizon)
+	}
+	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 30_000 {
+		t.Errorf("%+v, %v", inventory, err)
+	}
+}
+
+// A dump was restored on another server, where transaction ids are lower. Events are published there, too.
+func TestMarksOfAnotherServerAreDropped(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	direct := pgtest.Connect(t, database)
+	direct.Do("INSERT INTO queue_marks (queue, xid) VALUES ('event_inbox', '4611686018427387904')",
+		"INSERT INTO event_inbox (xid, at, type, subject, actor, data) VALUES ('4611686018427387905', 1, 'key.created', 'restored', 'system', '{}')")
+	store := open(t, database, Options{})
+	write(t, store, telling("new"))
+	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"restored", "new"}) {
+		t.Errorf("got %q", got)
+	}
+}

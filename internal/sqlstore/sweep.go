@@ -1,0 +1,47 @@
+package sqlstore
+
+import (
+	"sync"
+	"time"
+)
+
+// sweep remembers up to which time old rows have been deleted from a table, so that the next batch does not
+// begin with the oldest row. While a backup on a PostgreSQL server holds a snapshot, the server keeps deleted
+// rows, and every batch would read all of them again.
+//
+// A batch may be rolled back. So its rows count as deleted only when a later batch has found none of them. Once
+// an hour a batch begins with the oldest row nevertheless, for rows that were committed late or whose time is
+// wrong. A nil sweep remembers nothing.
+type sweep struct {
+	mu      sync.Mutex
+	swept   int64 // the time before which there are no rows, in microseconds
+	tried   int64 // the time up to which the last batch has deleted all rows, unless it was rolled back
+	restart time.Time
+}
+
+// begin returns the time with which the next batch begins.
+func (s *sweep) begin() int64 {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.After(s.restart) {
+		s.swept, s.tried, s.restart = 0, 0, now.Add(time.Hour)
+	}
+	return s.swept
+}
+
+// found records that the first row of a batch has the given time, and that there will be no rows up to the second
+// time once the batch is committed. If there are no rows, first is any time after upTo.
+func (s *sweep) found(first, upTo int64) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first > s.tried {
+		s.swept = s.tried
+	}
+	s.tried = max(s.tried, upTo)
+}

@@ -1,0 +1,115 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+// chooseFile selects a file with the given content on the import page, which shows its preview.
+func (p *user) chooseFile(content string) (path string) {
+	p.t.Helper()
+	path = filepath.Join(p.t.TempDir(), "animals.csv")
+	p.save(path, content)
+	p.Run(chromedp.SetUploadFiles("#file", []string{path}, chromedp.ByQuery))
+	return path
+}
+
+func (p *user) save(path, content string) {
+	p.t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestImportIsPreviewedFirst(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	p := s.clerk(phone)
+	p.open("/staff/import")
+	p.accessible("importing")
+	p.chooseFile("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
+	p.waitText("#import-result", "1 Row with a problem")
+	p.waitText("#import-result", "Must be one of available, pending, sold.")
+	p.accessible("a file with an invalid row")
+	if p.text("#import-now") != "" {
+		t.Error("a file with an invalid row can be imported")
+	}
+	p.chooseFile("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
+	p.waitText("#import-now", "Add 9,000 animals")
+	p.accessible("a good file")
+	p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).
+		observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
+	p.click("#import-now")
+	p.waitText("#import-result", "9,000 animals added")
+	if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
+		t.Errorf("the progress bar changed %d times", changes)
+	}
+	p.open("/staff/pets")
+	p.waitText("#pet-9000", "Rex <b>")
+}
+
+// Staff export the animals, edit the file and import it: only what was edited changes, and nothing is doubled. An old
+// file says which rows are out of date, and a file that was saved again has to be chosen again.
+func TestExportIsEditedAndImported(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	if _, err := s.CreateCategory(t.Context(), "Dogs"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Rex", "Zoë", "Max"} {
+		s.AddPet(t, name, 1, shop.Available)
+	}
+	p := s.clerk(desktop)
+	p.open("/staff/import")
+	export := browsertest.Eval[string](p.Page, `fetch(document.querySelector("a[download]").href).then(r => r.text())`)
+	export = strings.Replace(export, "Zoë,1,available", "Zoë II,1,Sold", 1)
+	export = strings.ReplaceAll(export, ",", ";") + ";Tom;;AVAILABLE;;Cats\r\n"
+	p.chooseFile("\ufeff" + export)
+	p.waitText("#import-now", "Add 1 and change 1")
+	p.waitText("#import-result", "New category: Cats")
+	p.waitFor(`document.querySelector(".change").textContent.includes("Zoë II")`)
+	p.accessible("the preview of an edited file")
+	p.click("#import-now")
+	p.waitText("#import-result", "1 animal added, 1 animal changed, 2 unchanged")
+	if got, err := s.Inventory(t.Context()); err != nil || got != (shop.Inventory{Available: 3, Sold: 1}) {
+		t.Errorf("the inventory is %+v (%v), want four animals", got, err)
+	}
+
+	path := p.chooseFile("\ufeff" + export) // the same file once more
+	p.waitText("#import-result", "Is out of date, because animal 2 has changed since")
+	p.waitText("#import-result", "In the shop it is now “Zoë II”")
+	p.accessible("a file that is out of date")
+	p.save(path, "name,category\nLeo,Dogs\n")
+	p.click("#preview-file")
+	p.waitText("#import-result", "The file was changed after you chose it")
+	p.chooseFile("name,category\nLeo,Dogs\n")
+	p.waitText("#import-now", "Add 1 animal")
+	p.click("[name=mode]") // another choice is previewed at once, and the file stays chosen
+	p.waitFor(`document.querySelector("[name=mode]").checked && document.querySelector("#import-now")?.textContent.includes("Add 1 animal")`)
+	p.click("#import-now")
+	p.waitText("#import-result", "1 animal added")
+}
+
+// Without scripts, the page holds the file until the import button is pressed.
+func TestImportWorksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	p := s.clerk(phone)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	p.open("/staff/import", "#file")
+	p.chooseFile("name;category\r\nZoë;Dogs\r\n")
+	p.click("#preview-file")
+	p.click("#import-now")
+	p.waitText("#import-result", "1 animal added")
+	if got, err := s.Inventory(t.Context()); err != nil || got != (shop.Inventory{Unspecified: 1}) {
+		t.Errorf("the inventory is %+v (%v), want one animal", got, err)
+	}
+}

@@ -1,0 +1,60 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+	_ "time/tzdata" // so that the zones are known on every machine
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+// Dates, times and numbers are in the reader's language and in the shop's time zone, which is named where the reader is
+// in another one. They are so before the first paint: nothing on the page moves.
+func TestDatesAndNumbersFollowTheReader(t *testing.T) {
+	t.Parallel()
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openShop(t, shop.Options{Location: tokyo})
+	rows := make([]shop.ImportRow, 1234)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
+	}
+	if _, err := s.ImportPets(t.Context(), rows, shop.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.clerk(desktop)
+	look := func(language, zone, number, suffix string) {
+		t.Helper()
+		agent := browsertest.Eval[string](p.Page, "navigator.userAgent")
+		p.Run(emulation.SetUserAgentOverride(agent).WithAcceptLanguage(language), emulation.SetTimezoneOverride(zone))
+		p.open("/", ".tiles")
+		p.waitText(".tiles", number)
+		p.open("/staff/orders/print", "tbody time")
+		want := browsertest.Eval[string](p.Page, fmt.Sprintf(`new Intl.DateTimeFormat(%q, {year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZone: "Asia/Tokyo"})
+			.format(new Date(%q)).replace(/\s+/g, " ")`, language, order.CreatedAt.Truncate(time.Second).Format(time.RFC3339)))
+		if got := p.text("tbody time"); got != want+suffix {
+			t.Errorf("in %s and %s the order was placed on %s, want %s", language, zone, got, want+suffix)
+		}
+		moved := `new Promise(done => {
+			let sum = 0;
+			new PerformanceObserver(list => list.getEntries().forEach(e => sum += e.value)).observe({type: "layout-shift", buffered: true});
+			requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
+		})`
+		if sum := browsertest.Eval[float64](p.Page, moved); sum > 0 {
+			t.Errorf("in %s the page has moved by %v", language, sum)
+		}
+	}
+	look("de-DE", "Asia/Tokyo", "1.234", "")
+	look("en-US", "Asia/Tokyo", "1,234", "")
+	look("en-US", "Europe/Berlin", "1,234", " GMT+9")
+}

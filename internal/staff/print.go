@@ -1,0 +1,141 @@
+package staff
+
+import (
+	"net/http"
+	"net/url"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// maxPrintedRows is the maximum number of animals or orders on a printed list.
+	maxPrintedRows = 1000
+	// maxPrintedReads is the maximum number of times that a list is read. A search may need several reads.
+	maxPrintedReads = 10
+)
+
+// printedPets is the template data for a list of animals on paper.
+type printedPets struct {
+	Query    petQuery
+	Category string // the name of the category that the list is limited to
+	Rows     []shop.PetView
+	More     bool // whether there are more animals than fit
+}
+
+// printPets shows the animals that match the filters of the catalogue, for printing.
+func (p *Pages) printPets(x *exchange) error {
+	query, filter, err := x.petQuery()
+	if err != nil {
+		return err
+	}
+	page := printedPets{Query: query}
+	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: maxPrintedRows}, OldestFirst: query.Sort == oldestFirst}
+	for reads := 1; ; reads++ {
+		pets, err := p.Service.ListPetViews(x.context(), list)
+		if err != nil {
+			return err
+		}
+		page.Rows, page.More = append(page.Rows, pets.Items...), pets.More
+		if !pets.More || len(page.Rows) == maxPrintedRows || reads == maxPrintedReads {
+			break
+		}
+		list.After = new(pets.Next(func(v shop.PetView) int64 { return v.ID }))
+		list.Limit = maxPrintedRows - len(page.Rows)
+	}
+	if filter.CategoryID != nil {
+		names, err := p.Service.CategoriesByID(x.r.Context(), []int64{*filter.CategoryID})
+		if err != nil {
+			return err
+		}
+		page.Category = categoryName(names[*filter.CategoryID], *filter.CategoryID)
+	}
+	return x.show(http.StatusOK, "print-pets", "Animals", page)
+}
+
+// printedOrders is the template data for a list of orders on paper.
+type printedOrders struct {
+	Status  shop.OrderStatus // "" if the list has all orders
+	Problem string
+	Rows    []printedOrder
+	More    bool // whether there are more orders than fit
+}
+
+// printedOrder is an order on paper, with the name of its animal's category.
+type printedOrder struct {
+	shop.OrderView
+	Category string // "" if the animal was removed
+}
+
+// Title returns the heading of the list. The approved orders are those whose animals wait to be handed over.
+func (o printedOrders) Title() string {
+	switch o.Status {
+	case "":
+		return "Orders"
+	case shop.Approved:
+		return "To hand over"
+	}
+	return "Orders: " + string(o.Status)
+}
+
+// printOrders shows the orders with a status, for printing.
+func (p *Pages) printOrders(x *exchange) error {
+	var page printedOrders
+	if status := x.r.URL.Query().Get("status"); status != "" {
+		if reason := shop.OrderStatusProblem(status); reason != "" {
+			page.Problem = "The status " + reason + "."
+		} else {
+			page.Status = shop.OrderStatus(status)
+		}
+	}
+	orders, err := p.Service.ListOrderViews(x.context(), shop.OrderList{Status: page.Status, PageRequest: shop.PageRequest{Limit: maxPrintedRows}})
+	if err != nil {
+		return err
+	}
+	page.More = orders.More
+	if page.Rows, err = x.withCategories(orders.Items); err != nil {
+		return err
+	}
+	return x.show(http.StatusOK, "print-orders", page.Title(), page)
+}
+
+// withCategories adds the names of the animals' categories to orders.
+func (x *exchange) withCategories(orders []shop.OrderView) ([]printedOrder, error) {
+	var ids []int64
+	for _, order := range orders {
+		if order.Pet != nil {
+			ids = append(ids, order.Pet.CategoryID)
+		}
+	}
+	names, err := x.Service.CategoriesByID(x.r.Context(), ids)
+	rows := make([]printedOrder, len(orders))
+	for i, order := range orders {
+		rows[i].OrderView = order
+		if order.Pet != nil {
+			rows[i].Category = categoryName(names[order.Pet.CategoryID], order.Pet.CategoryID)
+		}
+	}
+	return rows, err
+}
+
+// printOrder shows one order as a receipt.
+func (p *Pages) printOrder(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	page, err := x.loadOrder(id)
+	if err != nil {
+		return err
+	}
+	orders, err := x.withCategories(page.Items)
+	if err != nil {
+		return err
+	}
+	return x.show(http.StatusOK, "print-order", "Receipt", orders[0])
+}
+
+// Printed returns the path of the catalogue with these filters, for printing.
+func (q petQuery) Printed() string {
+	path, _ := url.Parse(q.Path()) // cannot fail, because Path encodes the filters
+	return "/staff/pets/print?" + path.RawQuery
+}

@@ -1,0 +1,54 @@
+package staff
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// A printed list of animals has the filters of the catalogue, and everything that matches on one page.
+func TestPrintedListsFollowTheFilters(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	shoptest.Must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	s.AddPet(t, "Mia", 2, shop.Available)
+	s.addOrderedPet("Max")
+	b.mustGet("/staff/pets?status=pending&name=max").contains(`href="/staff/pets/print?name=max&amp;status=pending#print"`)
+	b.mustGet("/staff/pets/print?status=available&category=1&name=rex", "Available Dogs “rex”", "1 Rex Dogs Available 1 animal.").lacks("Mia", "Max")
+	b.mustGet("/staff/pets/print", "3 Max Dogs Pending · order 1 2 Mia Category 2 Available 1 Rex Dogs Available 3 animals.")
+	b.mustGet("/staff/pets/print?status=x", "The status must be one of")
+	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Kim", CategoryID: 2, Status: shop.Sold}}}, maxPrintedRows+1)
+	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	page := b.mustGet("/staff/pets/print?status=sold", "1 000 animals. There are more")
+	if n := strings.Count(page.body, "Kim"); n != maxPrintedRows {
+		t.Errorf("the page has %d animals, want %d", n, maxPrintedRows)
+	}
+	b.mustGet("/staff/pets/print?name=rex", "1 Rex Dogs Available 1 animal.") // the search needs several reads
+}
+
+// The list of hand-overs has the approved orders, and a receipt has what customer and shop need to know about one.
+func TestHandOversAndReceiptsArePrinted(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	shoptest.Must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	for _, name := range []string{"Rex", "Mia", "Max"} {
+		s.addOrderedPet(name)
+	}
+	b.mustGet("/staff/orders/1/print", "Order 1", "Animal Rex · no. 1", "Category Dogs", "Customer Rex", "Held until", "Status Placed")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
+	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
+	b.post("/staff/orders/2/status", "was", "approved", "to", "delivered")
+	b.mustGet("/").contains(`href="/staff/orders/print?status=approved#print"`)
+	b.mustGet("/staff/orders/print?status=approved", "To hand over", "1 Rex no. 1 Dogs Rex", "Signature", "1 order.").lacks("Mia", "Max")
+	b.mustGet("/staff/orders/print", "3 Max no. 3 Dogs Max Placed", "2 Mia no. 2 Dogs Mia Delivered", "3 orders.")
+	b.mustGet("/staff/orders/print?status=x", "The status must be one of")
+	b.mustGet("/staff/orders/2/print", "Handed over", "Status Handed over").lacks("Held until")
+	b.mustGet("/staff/orders?status=delivered").contains(`href="/staff/orders/2/print#print"`)
+	b.get("/staff/orders/99/print").want(404)
+	b.post("/staff/pets/2/delete", "was-name", "Mia", "was-category", "1", "was-status", "sold")
+	b.mustGet("/staff/orders/2/print", "Animal no. 2 (removed)")
+}

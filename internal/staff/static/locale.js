@@ -1,0 +1,51 @@
+// Shows dates, times and numbers in the reader's language and the shop's time zone. This script is loaded before the
+// page is parsed and changes elements before they are painted, so that nothing moves.
+"use strict";
+
+(() => {
+  const languages = navigator.languages.length > 0 ? [...navigator.languages] : undefined;
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  let zone = document.documentElement.dataset.zone || own;
+  try {
+    Intl.DateTimeFormat("en", { timeZone: zone });
+  } catch {
+    zone = own; // a zone that this browser does not know
+  }
+  const clock = { hour: "numeric", minute: "2-digit" };
+  const day = { year: "numeric", month: "short", day: "numeric" };
+  const name = zone === own ? {} : { timeZoneName: "short" }; // a reader elsewhere must see whose time it is
+  const dateTime = { ...clock, ...name, timeZone: zone };
+  const otherYear = new Intl.DateTimeFormat(languages, { ...day, ...dateTime });
+  const thisYear = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", ...dateTime });
+  const year = new Intl.DateTimeFormat("en", { year: "numeric", timeZone: zone });
+  const exact = new Intl.DateTimeFormat(languages, { dateStyle: "full", timeStyle: "long", timeZone: zone });
+  const date = new Intl.DateTimeFormat(languages, { ...day, timeZone: "UTC" });
+  const shortDate = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", timeZone: "UTC" });
+  const number = new Intl.NumberFormat(languages);
+
+  function text(element) {
+    if (element.localName === "data") return number.format(element.value);
+    const at = new Date(element.dateTime);
+    if (element.dataset.form === "short") return shortDate.format(at);
+    if (element.dateTime.length === 10) return date.format(at);
+    element.title = exact.format(at);
+    const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper"); // paper is read later
+    return (short ? thisYear : otherYear).format(at);
+  }
+  const selector = "time[datetime]:not(.time-left), data[value]";
+  function localize(element) {
+    const localized = text(element);
+    if (element.textContent !== localized) element.textContent = localized;
+  }
+  // The parser may add the text of an element after the element itself, so texts are watched, too.
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) {
+      if (target.matches?.(selector)) localize(target);
+      for (const node of addedNodes) {
+        if (node.nodeType !== Node.ELEMENT_NODE) continue;
+        if (node.matches(selector)) localize(node);
+        for (const element of node.querySelectorAll(selector)) localize(element);
+      }
+    }
+  }).observe(document, { childList: true, subtree: true });
+})();
