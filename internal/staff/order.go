@@ -86,7 +86,7 @@ func (p *Pages) placeOrder(x *exchange) error {
 		}
 		return err
 	}
-	x.flash("Reserved as order %d.", order.ID)
+	x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	return x.showChangedPet(id)
 }
 
@@ -103,7 +103,7 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 	}
 	switch {
 	case err == nil:
-		x.flash("Order %d is now %s.", order.ID, order.Status)
+		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, order.Status)
 	case !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
 		return err
 	default:
