@@ -56,10 +56,11 @@ func eventQuery(filter shop.EventFilter) url.Values {
 	for _, t := range filter.Types {
 		query.Add("type", string(t))
 	}
-	for name, value := range map[string]string{"subject": filter.Subject, "actor": filter.Actor} {
-		if value != "" {
-			query.Set(name, value)
-		}
+	for _, subject := range filter.Subjects {
+		query.Add("subject", subject)
+	}
+	if filter.Actor != "" {
+		query.Set("actor", filter.Actor)
 	}
 	for name, at := range map[string]time.Time{"since": filter.Since, "until": filter.Until} {
 		if !at.IsZero() {
@@ -117,7 +118,9 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
-	filter.Subject = q.checkedText("subject", shop.TextProblem)
+	if subject := q.checkedText("subject", shop.TextProblem); subject != "" {
+		filter.Subjects = []string{subject}
+	}
 	filter.Actor = q.checkedText("actor", shop.ActorProblem)
 	filter.Since, filter.Until = q.time("since"), q.time("until")
 	if !filter.Since.IsZero() && !filter.Until.IsZero() && filter.Until.Before(filter.Since) {

@@ -170,7 +170,9 @@ func TestListsArePaginated(t *testing.T) {
 		s.key(shop.PetsRead)
 		s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	}
-	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // no more events are delivered
+	for hook := range 3 { // no more events are delivered
+		s.do("PATCH", fmt.Sprintf("/v1/webhooks/%d", hook+1), `{"enabled":false}`).want(t, 200, "")
+	}
 	for range 3 {
 		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // creates deliveries 1 to 3, which fail
 	}

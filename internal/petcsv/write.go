@@ -37,6 +37,17 @@ func Append(to []byte, row shop.ExportRow) []byte {
 	return append(to, "\r\n"...)
 }
 
+// AppendRow appends a line with the given cells, none of which runs as a formula.
+func AppendRow(to []byte, cells ...string) []byte {
+	for i, cell := range cells {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = appendQuoted(to, escapeFormula(cell))
+	}
+	return append(to, "\r\n"...)
+}
+
 // appendQuoted appends a text. It adds quotes if the text contains any character that a CSV reader may treat
 // as a separator.
 func appendQuoted(to []byte, text string) []byte {

@@ -8,18 +8,18 @@ import (
 // EventFilter selects the events that match all of its fields. Fields with their zero value match every
 // event.
 type EventFilter struct {
-	Types   []EventType
-	Subject string
-	Actor   string
-	Since   time.Time // the earliest time
-	Until   time.Time // the event's time is before this time
-	Public  bool      // leave out the types that are not public
-	Newest  bool      // return the newest events first instead of the oldest
+	Types    []EventType
+	Subjects []string // any of these; empty means every subject
+	Actor    string
+	Since    time.Time // the earliest time
+	Until    time.Time // the event's time is before this time
+	Public   bool      // leave out the types that are not public
+	Newest   bool      // return the newest events first instead of the oldest
 }
 
 // Matches reports whether the filter selects an event.
 func (f EventFilter) Matches(e StoredEvent) bool {
-	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject) &&
+	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (len(f.Subjects) == 0 || slices.Contains(f.Subjects, e.Subject)) &&
 		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
 		(!f.Public || e.Type.IsPublic())
 }

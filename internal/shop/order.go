@@ -167,6 +167,9 @@ type OrderReader interface {
 	// DueOrders returns some of the placed orders whose hold expires at or before the given time. The
 	// order whose hold expires first comes first.
 	DueOrders(at time.Time) ([]Order, error)
+	// Holds returns at most limit placed orders whose hold expires at the time from or later, and before the
+	// time to unless that is zero. The order whose hold expires first comes first.
+	Holds(from, to time.Time, limit int) ([]Order, error)
 }
 
 // OrderMutations contains the methods of Mutations that change orders.

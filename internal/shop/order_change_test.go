@@ -105,7 +105,7 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 				equal(t, what+", as returned", got, wantOrder)
 			}
 			equal(t, what+", as stored", must(s.Order(t.Context(), before.ID))(t), wantOrder)
-			events, _, err := s.EventsAfter(t.Context(), shop.EventFilter{Subject: fmt.Sprint("store/orders/", before.ID)}, last)
+			events, _, err := s.EventsAfter(t.Context(), shop.EventFilter{Subjects: []string{fmt.Sprint("store/orders/", before.ID)}}, last)
 			check(t, err)
 			var types []shop.EventType
 			for _, e := range events {

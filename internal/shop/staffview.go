@@ -117,22 +117,6 @@ func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage
 	})
 }
 
-// ListHoldsEndingToday returns the first orders whose hold ends before the end of the day in the shop's time zone,
-// earliest first.
-func (s *Service) ListHoldsEndingToday(ctx context.Context) (OrderPage, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return OrderPage{}, err
-		}
-		orders, err := tx.DueOrders(s.beginOf(s.DateOf(now).Add(1)).Add(-time.Microsecond))
-		if err != nil {
-			return OrderPage{}, err
-		}
-		return orderPage(tx, Page[Order]{Items: orders})
-	})
-}
-
 // orderPage adds the animals to several orders. It reads all animals with one query.
 func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	ids := make([]int64, len(page.Items))
@@ -158,7 +142,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 }
 
 // KeyNames returns a map from event actors to the names of the keys that the actors refer to. It leaves out
-// revoked keys and actors that are not keys.
+// actors that are not keys, and keys that were revoked so long ago that the events about them were removed.
 func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]string, error) {
 	return read(ctx, s, func(tx ReadTx) (map[string]string, error) {
 		names := map[string]string{}
@@ -171,7 +155,13 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 			if err != nil {
 				return nil, err
 			}
-			if found {
+			if !found {
+				key.Name, err = lastName(tx, Key{ID: id})
+			}
+			if err != nil {
+				return nil, err
+			}
+			if key.Name != "" {
 				names[actor] = key.Name
 			}
 		}
@@ -191,7 +181,7 @@ func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (P
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
+		filter := EventFilter{Subjects: []string{Pet{ID: petID}.subject()}, Newest: true}
 		return s.events(tx, filter, page)
 	})
 }

@@ -28,6 +28,9 @@ type dialect struct {
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
 	// are spread evenly, but the newest pets are hardly ever sold.
 	byRow bool
+	// byHold follows the table orders in queries for holds. Without it, SQLite reads all placed orders and sorts
+	// them.
+	byHold string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
 	// addInventory is the statement that adds $1 to the number of pets with the status $2.
@@ -89,6 +92,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		queue:        func(table string) string { return table },
 		statusIn:     "data ->> '$.%s.status'",
 		removeEvents: 1000,
+		byHold:       " INDEXED BY orders_hold",
 		convertError: sqliteError,
 	}
 }

@@ -46,8 +46,12 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 	found, after := []shop.StoredEvent{}, page.After
 	compared, batch := 0, page.Limit+1
 	for {
-		if filter.UsesSummaries() && !filter.Newest {
-			next, err := t.skipEvents(filter, after)
+		if filter.UsesSummaries() {
+			skip := t.skipEvents
+			if filter.Newest {
+				skip = t.skipNewerEvents
+			}
+			next, err := skip(filter, after)
 			if err != nil {
 				return shop.Page[shop.StoredEvent]{}, err
 			}
@@ -78,8 +82,8 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 	}
 }
 
-// eventsQuery returns the query for one page of events. If the filter lists event types, the query reads one
-// page for each type and merges these pages. Scanning the feed for a few types could read all of it.
+// eventsQuery returns the query for one page of events. If the filter lists subjects or event types, the query
+// reads one page for each of them and merges these pages. Scanning the feed for a few types could read all of it.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -90,21 +94,29 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 		query, c.args = c.page("SELECT "+eventColumns+" FROM events", w, after, order)
 		return query
 	}
-	switch {
-	case filter.Subject != "": // a subject has so few events that no index on their type is needed
-		c.equal("subject", filter.Subject)
+	var parts []string
+	add := func() {
+		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS of%d", page(), len(parts)))
+		c.texts, c.exact, c.value = nil, nil, nil
+	}
+	for _, subject := range filter.Subjects { // a subject has so few events that no index on their type is needed
+		c.equal("subject", subject)
 		if len(filter.Types) > 0 {
 			addIn(&c, "type", filter.Types)
 		}
-		return page(), c.args
-	case len(filter.Types) == 0:
-		return page(), c.args
+		if len(filter.Subjects) == 1 {
+			return page(), c.args
+		}
+		add()
 	}
-	var parts []string
-	for i, kind := range filter.Types {
-		c.texts, c.exact, c.value = nil, nil, nil
-		c.equal("type", kind)
-		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS of%d", page(), i))
+	if len(parts) == 0 {
+		for _, kind := range filter.Types {
+			c.equal("type", kind)
+			add()
+		}
+	}
+	if len(parts) == 0 {
+		return page(), c.args
 	}
 	order := " ORDER BY id LIMIT "
 	if filter.Newest {

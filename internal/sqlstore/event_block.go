@@ -42,12 +42,49 @@ func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	return new(max(after, next)), err
 }
 
+// skipNewerEvents is like skipEvents for a reader that begins with the newest event: all events that match are
+// before the position that it returns. It skips nothing until the reader has passed the events that are not in
+// blocks yet.
+func (t *tx) skipNewerEvents(filter shop.EventFilter, from *int64) (*int64, error) {
+	covered, err := t.coveredEvents()
+	if err != nil || from == nil || *from > covered+1 {
+		return from, err
+	}
+	// The block that contains the next event ends here. Blocks follow each other without gaps.
+	end, found, err := one(t, scanValue[int64], "SELECT last_id FROM event_blocks WHERE last_id >= $1 ORDER BY last_id LIMIT 1", *from-1)
+	if err != nil || !found {
+		return from, err
+	}
+	query, args := newerBlocksQuery(filter, end)
+	last, found, err := one(t, scanValue[int64], query, args...)
+	if err == nil && !found { // none of the blocks in the window matches
+		last, _, err = one(t, scanValue[int64], "SELECT after_id FROM event_blocks WHERE last_id > $1 ORDER BY last_id LIMIT 1", end-blockWindow)
+	}
+	return new(min(*from, last+1)), err
+}
+
 // blocksQuery returns the query for the start of the first block that ends after a position and may contain an
 // event that matches.
 func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any) {
 	var c conditions
 	c.add("last_id > %s", after)
 	c.add("last_id <= %s", after+blockWindow)
+	c.addSummary(filter)
+	return c.page("SELECT after_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id")
+}
+
+// newerBlocksQuery returns the query for the end of the last block that ends at a position or before it and may
+// contain an event that matches.
+func newerBlocksQuery(filter shop.EventFilter, end int64) (query string, args []any) {
+	var c conditions
+	c.add("last_id > %s", end-blockWindow)
+	c.add("last_id <= %s", end)
+	c.addSummary(filter)
+	return c.page("SELECT last_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id DESC")
+}
+
+// addSummary adds the condition that a block may contain an event that matches.
+func (c *conditions) addSummary(filter shop.EventFilter) {
 	if !filter.Since.IsZero() {
 		c.add("latest >= %s", micros(filter.Since))
 	}
@@ -57,7 +94,6 @@ func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any
 	if filter.Actor != "" {
 		c.add("(actors = '' OR actors LIKE %s)", "% "+filter.Actor+" %")
 	}
-	return c.page("SELECT after_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id")
 }
 
 func (t *tx) HasUnsummarizedEvents() (bool, error) {

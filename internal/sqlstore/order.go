@@ -69,8 +69,23 @@ func (t *tx) NextHold() (time.Time, error) {
 const dueOrders = "100"
 
 func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
-	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE status = 'placed' AND hold_expires_at <= $1 "+
+	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders"+t.dialect.byHold+" WHERE status = 'placed' AND hold_expires_at <= $1 "+
 		"ORDER BY hold_expires_at LIMIT "+dueOrders, micros(now))
+}
+
+func (t *tx) Holds(from, to time.Time, limit int) ([]shop.Order, error) {
+	query, args := holdsQuery(t.dialect, from, to, limit)
+	return all(t, scanOrder, query, args...)
+}
+
+func holdsQuery(d *dialect, from, to time.Time, limit int) (query string, args []any) {
+	var c conditions
+	c.texts = []string{"status = 'placed'"}
+	c.add("hold_expires_at >= %s", micros(from))
+	if !to.IsZero() {
+		c.add("hold_expires_at < %s", micros(to))
+	}
+	return c.page("SELECT "+orderColumns+" FROM orders"+d.byHold, shop.PageRequest{Limit: limit}, "", "hold_expires_at, id")
 }
 
 // lockPet locks the pet of an order before the order is written.

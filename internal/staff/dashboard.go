@@ -6,8 +6,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dashboardPage is the template data for the dashboard: the inventory, recent daily arrivals and sales, and
-// the reservations that are about to expire.
+// dashboardPage is the template data for the dashboard: the work list, the inventory, and recent daily arrivals and
+// sales.
 type dashboardPage struct {
 	Inventory  shop.Inventory
 	Total      int64
@@ -16,22 +16,19 @@ type dashboardPage struct {
 	Others     int64         // the number of animals in categories that are not shown
 	Days       []shop.DayStats
 	Chart      chart
-	Holds      *shop.OrderPage // nil if the user lacks the scope orders:read
+	Work       workList
 }
 
 func (p *Pages) dashboard(x *exchange) error {
 	var page dashboardPage
+	var err error
+	if page.Work, err = x.loadWorkList(); err != nil {
+		return err
+	}
 	if x.May(shop.PetsRead) {
 		if err := x.loadPetStats(&page); err != nil {
 			return err
 		}
-	}
-	if x.May(shop.OrdersRead) {
-		holds, err := p.Service.ListHoldsEndingToday(x.r.Context())
-		if err != nil {
-			return err
-		}
-		page.Holds = &holds
 	}
 	return x.show(http.StatusOK, "dashboard", "Today", page)
 }

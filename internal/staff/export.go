@@ -1,9 +1,9 @@
 package staff
 
 import (
-	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"animalstore/internal/petcsv"
@@ -14,10 +14,23 @@ import (
 // csvType is the content type of CSV files.
 const csvType = "text/csv; charset=utf-8; header=present"
 
-// exportPets streams all animals as a CSV file. If an error occurs after the first byte was sent, exportPets
-// aborts the connection, so that the browser does not mistake the partial file for a complete one.
+// exportPets streams all animals as a CSV file.
 func (p *Pages) exportPets(x *exchange) error {
-	release, err := p.Limits.Exports.Acquire(x.principal)
+	return x.streamCSV("animals.csv", petcsv.AppendHeader(nil), func(ctx context.Context, send func([]byte) error) error {
+		return p.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
+			var chunk []byte
+			for _, row := range rows {
+				chunk = petcsv.Append(chunk, row)
+			}
+			return send(chunk)
+		})
+	})
+}
+
+// streamCSV sends a CSV file that write sends in chunks. If an error occurs after the first byte was sent, the
+// connection is aborted, so that the browser does not mistake the partial file for a complete one.
+func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.Context, send func([]byte) error) error) error {
+	release, err := x.Limits.Exports.Acquire(x.principal)
 	if err != nil {
 		return err
 	}
@@ -25,34 +38,28 @@ func (p *Pages) exportPets(x *exchange) error {
 	x.releaseSlot()
 	ctx, cancel := context.WithCancel(x.context())
 	defer cancel()
-	defer context.AfterFunc(p.running, cancel)()
+	defer context.AfterFunc(x.running, cancel)()
 	control := http.NewResponseController(x.w)
-	chunk := bytes.NewBuffer(petcsv.AppendHeader([]byte(petcsv.ByteOrderMark)))
 	checked := time.Now()
-	send := func() error {
-		if !x.w.Started() {
-			x.w.Header().Set("Content-Type", csvType)
-			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
-			x.w.WriteHeader(http.StatusOK)
-		}
-		control.SetWriteDeadline(time.Now().Add(web.ResponseTimeout)) // setting the deadline fails only in tests, which need none
-		_, err := chunk.WriteTo(x.w)
-		return err
-	}
-	err = p.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
+	send := func(chunk []byte) error {
 		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
 			if err := x.identify(); err != nil {
 				return err
 			}
 		}
-		for _, row := range rows {
-			chunk.Write(petcsv.Append(nil, row))
+		if !x.w.Started() {
+			x.w.Header().Set("Content-Type", csvType)
+			x.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+			x.w.WriteHeader(http.StatusOK)
+			chunk = slices.Concat([]byte(petcsv.ByteOrderMark), header, chunk)
 		}
-		return send()
-	})
-	if err == nil {
-		err = send()
+		control.SetWriteDeadline(time.Now().Add(web.ResponseTimeout)) // setting the deadline fails only in tests, which need none
+		_, err := x.w.Write(chunk)
+		return err
 	}
-	return err
+	if err := write(ctx, send); err != nil {
+		return err
+	}
+	return send(nil) // the header, if there are no rows
 }

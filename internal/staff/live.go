@@ -205,15 +205,18 @@ func (s *liveStream) topicsOf(event shop.Event) []string {
 		"keys":         {shop.Admin, "key-", "keys"},
 		"webhooks":     {shop.Admin, "webhook-", "webhooks"},
 	}[kind]
-	if !ok || !s.May(known.scope) {
-		return nil
+	var topics []string
+	if s.May(shop.Admin) || s.May(shop.EventsRead) && event.Type.IsPublic() {
+		topics = append(topics, "activity")
 	}
-	topics := []string{known.one + id, known.all}
+	if !ok || !s.May(known.scope) {
+		return topics
+	}
 	switch event.Type {
 	case shop.PetCreated:
-		topics = []string{"pets-created", known.all}
+		return append(topics, "pets-created", known.all)
 	case shop.OrderPlaced:
-		topics = append(topics, "orders-placed")
+		return append(topics, known.one+id, known.all, "orders-placed")
 	}
-	return topics
+	return append(topics, known.one+id, known.all)
 }

@@ -27,6 +27,7 @@ var navItems = []navItem{
 	{Label: "Today", Icon: "today", Path: "/", Tab: true, section: "today", scope: signedIn},
 	{Label: "Animals", Icon: "animals", Path: "/staff/pets", Tab: true, section: "pets", scope: shop.PetsRead},
 	{Label: "Orders", Icon: "orders", Path: "/staff/orders", Tab: true, section: "orders", scope: shop.OrdersRead},
+	{Label: "Activity", Icon: "activity", Path: "/staff/activity", section: "activity", scope: shop.EventsRead},
 	{Label: "Categories", Icon: "categories", Path: "/staff/categories", Gap: true, section: "categories", scope: shop.PetsRead},
 	{Label: "Files", Icon: "files", Path: "/staff/import", section: "import", scope: shop.PetsRead},
 	{Label: "Webhooks", Icon: "webhooks", Path: "/staff/webhooks", Gap: true, section: "webhooks", scope: shop.Admin},

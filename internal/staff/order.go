@@ -98,19 +98,29 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 	}
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
 	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
+	if err == nil {
+		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, order.Status)
+	}
+	return x.showChangedOrder(id, order, err)
+}
+
+// showChangedOrder shows an order after a change, or after an attempt that failed with err. Where it is shown depends on
+// the page from which the form was sent.
+func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error {
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
-	switch {
-	case err == nil:
-		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, order.Status)
-	case !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
-		return err
-	default:
-		x.flashProblem(userMessage(err))
-		if order, err = p.Service.Order(x.r.Context(), id); err != nil {
+	if err != nil {
+		if !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound {
 			return err
 		}
+		x.flashProblem(userMessage(err))
+		if order, err = x.Service.Order(x.r.Context(), id); err != nil {
+			return err
+		}
+	}
+	if x.field("back") == "today" {
+		return x.showWorkList()
 	}
 	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
 		return x.showOrderRow(id)

@@ -57,8 +57,12 @@ func routes() []route {
 		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
 		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
+		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, (*Pages).extendHold},
 		{"POST", "/staff/orders/{id}/undo", "order-undo", shop.OrdersWrite, (*Pages).undoOrderStep},
 		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
+
+		{"GET", "/staff/activity", "activity", shop.EventsRead, (*Pages).activity},
+		{"GET", "/staff/activity.csv", "activity-export", shop.EventsRead, (*Pages).exportActivity},
 
 		{"GET", "/staff/categories", "categories", shop.PetsRead, (*Pages).categories},
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},

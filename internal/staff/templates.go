@@ -114,7 +114,12 @@ func (x *exchange) view(title string, data any) *view {
 // templateFuncs returns the functions that templates can call.
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"url":    func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
+		"url": func(path string, args ...any) string {
+			if len(args) > 0 { // otherwise a percent sign in the path is an escaped character
+				path = fmt.Sprintf(path, args...)
+			}
+			return p.At(path)
+		},
 		"static": p.staticURL,
 		"icon": func(name string) (template.HTML, error) {
 			if icon, ok := p.icons[name]; ok {
@@ -122,24 +127,27 @@ func (p *Pages) templateFuncs() template.FuncMap {
 			}
 			return "", fmt.Errorf("there is no icon %q", name)
 		},
-		"initial":       initial,
-		"canGoBack":     canGoBack,
-		"themes":        func() []theme { return themes },
-		"formatTime":    func(t time.Time) string { return formatTime(t.In(p.Service.Location())) },
-		"rfc3339":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
-		"categoryName":  categoryName,
-		"number":        numberHTML,
-		"sentence":      sentence,
-		"importChanges": importChanges,
-		"count":         countHTML,
-		"dict":          dict,
-		"scopes":        shop.Scopes,
-		"roles":         roleChoices,
-		"roleLabel":     roleLabel,
-		"eventTypes":    shop.EventTypes,
-		"statuses":      shop.Statuses,
-		"orderStatuses": shop.OrderStatuses,
+		"initial":         initial,
+		"canGoBack":       canGoBack,
+		"themes":          func() []theme { return themes },
+		"formatTime":      func(t time.Time) string { return formatTime(t.In(p.Service.Location())) },
+		"formatClock":     func(t time.Time) string { return t.In(p.Service.Location()).Format("15:04") },
+		"noActivityQuery": func() activityQuery { return activityQuery{} },
+		"extensions":      func() []holdExtension { return holdExtensions },
+		"rfc3339":         func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"timeLeft":        func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
+		"categoryName":    categoryName,
+		"number":          numberHTML,
+		"sentence":        sentence,
+		"importChanges":   importChanges,
+		"count":           countHTML,
+		"dict":            dict,
+		"scopes":          shop.Scopes,
+		"roles":           roleChoices,
+		"roleLabel":       roleLabel,
+		"eventTypes":      shop.EventTypes,
+		"statuses":        shop.Statuses,
+		"orderStatuses":   shop.OrderStatuses,
 		"statusName": func(s any) string {
 			if text := fmt.Sprint(s); text != "" {
 				return strings.ToUpper(text[:1]) + text[1:]

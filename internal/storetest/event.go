@@ -115,12 +115,12 @@ var eventCases = []testCase{
 			t.Fatalf("there are %d events, want 12", len(all))
 		}
 		for _, types := range [][]shop.EventType{nil, kinds[:1], kinds[1:], {shop.KeyRevoked}} {
-			for _, subject := range []string{"", "pets/0", "pets/9"} {
+			for _, subjects := range [][]string{nil, {"pets/0"}, {"pets/9"}, {"pets/9", "pets/1"}} {
 				for _, from := range []*int64{nil, new(int64(0)), &all[5].ID, &all[11].ID} {
 					want := slices.DeleteFunc(slices.Clone(all), func(e shop.StoredEvent) bool {
-						return len(types) > 0 && !slices.Contains(types, e.Type) || subject != "" && e.Subject != subject || from != nil && e.ID <= *from
+						return len(types) > 0 && !slices.Contains(types, e.Type) || len(subjects) > 0 && !slices.Contains(subjects, e.Subject) || from != nil && e.ID <= *from
 					})
-					filter := shop.EventFilter{Types: types, Subject: subject}
+					filter := shop.EventFilter{Types: types, Subjects: subjects}
 					got := publishedEvents(t, store, filter, shop.PageRequest{Limit: 3, After: from})
 					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("%+v (-want +got)\n%s", filter, diff)

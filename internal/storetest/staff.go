@@ -7,6 +7,7 @@ import (
 	"time"
 
 	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"animalstore/internal/shop"
 )
@@ -44,6 +45,36 @@ var staffCases = []testCase{
 		})
 	}},
 
+	{name: "holds are listed by the time when they end", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		var held []shop.Order
+		for i, ends := range []time.Duration{3, 1, 2, 2, 4} {
+			held = append(held, addOrder(t, store, shop.Order{PetID: int64(i), Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(ends * time.Hour)}))
+		}
+		addOrder(t, store, shop.Order{PetID: 10, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
+		for _, c := range []struct {
+			from, to time.Duration // in hours; 0 as the end means no end
+			limit    int
+			want     []int
+		}{{1, 3, 9, []int{1, 2, 3}}, {2, 0, 9, []int{2, 3, 0, 4}}, {0, 0, 2, []int{1, 2}}, {5, 0, 9, nil}, {2, 2, 9, nil}} {
+			var want []shop.Order
+			for _, i := range c.want {
+				want = append(want, held[i])
+			}
+			to := time.Time{}
+			if c.to > 0 {
+				to = now.Add(c.to * time.Hour)
+			}
+			read(t, store, func(tx shop.ReadTx) error {
+				got, err := tx.Holds(now.Add(c.from*time.Hour), to, c.limit)
+				if diff := diff.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%+v (-want +got)\n%s", c, diff)
+				}
+				return err
+			})
+		}
+	}},
+
 	{name: "events are listed newest first on request", run: func(t *testing.T, store shop.Store) {
 		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/2"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.PetDeleted, "pets/1"))
 		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
@@ -52,7 +83,7 @@ var staffCases = []testCase{
 			want   []int // the expected events, as indexes into all
 		}{
 			{shop.EventFilter{Newest: true}, []int{2, 1}},
-			{shop.EventFilter{Newest: true, Subject: "pets/1"}, []int{2, 0}},
+			{shop.EventFilter{Newest: true, Subjects: []string{"pets/1"}}, []int{2, 0}},
 			{shop.EventFilter{Newest: true, Types: []shop.EventType{shop.PetCreated, shop.PetUpdated}}, []int{2, 1}},
 		} {
 			var want []shop.StoredEvent

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"animalstore/client"
 	"animalstore/internal/pgtest"
@@ -70,7 +71,9 @@ func runUpgrade(t *testing.T, previous string, f *programtest.Folder, n, retries
 	awaitOperations(t, load)
 	for i, node := range nodes {
 		stopNode(node, func() { load.SetNode(i, nil) })
+		began := time.Now()
 		start(i, programtest.Binary(t))
+		t.Logf("node %d was ready %v after its start", i, time.Since(began)) // much longer if migrations and writes deadlock
 		awaitOperations(t, load)
 	}
 	stop()

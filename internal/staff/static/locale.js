@@ -21,12 +21,17 @@
   const exact = new Intl.DateTimeFormat(languages, { dateStyle: "full", timeStyle: "long", timeZone: zone });
   const date = new Intl.DateTimeFormat(languages, { ...day, timeZone: "UTC" });
   const shortDate = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", timeZone: "UTC" });
+  const clockTime = new Intl.DateTimeFormat(languages, { ...clock, timeZone: zone });
   const number = new Intl.NumberFormat(languages);
 
   function text(element) {
     if (element.localName === "data") return number.format(element.value);
     const at = new Date(element.dateTime);
     if (element.dataset.form === "short") return shortDate.format(at);
+    if (element.dataset.form === "clock") {
+      element.title = exact.format(at);
+      return clockTime.format(at);
+    }
     if (element.dateTime.length === 10) return date.format(at);
     element.title = exact.format(at);
     const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper"); // paper is read later

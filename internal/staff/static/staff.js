@@ -135,7 +135,7 @@
     const now = performance.now();
     for (const name of pending) {
       if (userIsBusy() || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
-      if (/^(pets|orders)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
+      if (/^(pets|orders|activity)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
       pending.delete(name);
       dispatchedAt.set(name, now);
       body.dispatchEvent(new CustomEvent(name));

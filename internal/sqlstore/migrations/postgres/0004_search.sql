@@ -49,19 +49,20 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER pet_search_insert AFTER INSERT ON pets
-    FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
-CREATE TRIGGER pet_search_update AFTER UPDATE OF name ON pets
-    FOR EACH ROW WHEN (OLD.name IS DISTINCT FROM NEW.name) EXECUTE FUNCTION pet_search_changed();
-CREATE TRIGGER pet_search_delete AFTER DELETE ON pets
-    FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
-
+-- Those of orders come first, because writes of version 1.0 use orders before animals.
 CREATE TRIGGER order_search_insert AFTER INSERT ON orders
     FOR EACH ROW WHEN (NEW.reference IS NOT NULL) EXECUTE FUNCTION order_search_changed();
 CREATE TRIGGER order_search_update AFTER UPDATE OF reference ON orders
     FOR EACH ROW WHEN (OLD.reference IS DISTINCT FROM NEW.reference) EXECUTE FUNCTION order_search_changed();
 CREATE TRIGGER order_search_delete AFTER DELETE ON orders
     FOR EACH ROW EXECUTE FUNCTION order_search_changed();
+
+CREATE TRIGGER pet_search_insert AFTER INSERT ON pets
+    FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
+CREATE TRIGGER pet_search_update AFTER UPDATE OF name ON pets
+    FOR EACH ROW WHEN (OLD.name IS DISTINCT FROM NEW.name) EXECUTE FUNCTION pet_search_changed();
+CREATE TRIGGER pet_search_delete AFTER DELETE ON pets
+    FOR EACH ROW EXECUTE FUNCTION pet_search_changed();
 
 -- After the triggers: creating them waited for every write that they did not see.
 INSERT INTO search_progress (list, position, last) VALUES

@@ -1,0 +1,113 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// ActivityFilter selects the changes that match all of its fields. PetID selects the changes of an animal and of
+// its newest orders, and OrderID those of an order.
+type ActivityFilter struct {
+	EventFilter
+	PetID   *int64
+	OrderID *int64
+}
+
+// activityOrders is the maximum number of an animal's orders whose changes are shown with those of the animal.
+const activityOrders = 50
+
+// ListActivity returns one page of changes, newest first. The work for one page is bounded, so the page may have
+// fewer changes than the limit, or none, although more pages follow. Changes that were removed because of their
+// age are not included.
+func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page PageRequest) (Page[Event], error) {
+	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
+		return Page[Event]{}, err
+	}
+	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
+		return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+			events := filter.EventFilter
+			events.Newest = true
+			if filter.OrderID != nil {
+				events.Subjects = []string{Order{ID: *filter.OrderID}.subject()}
+			}
+			if filter.PetID != nil {
+				subjects, err := petSubjects(tx, *filter.PetID)
+				if err != nil {
+					return Page[Event]{}, err
+				}
+				if filter.OrderID != nil { // an order of another animal matches nothing
+					subjects = intersect(subjects, events.Subjects)
+				}
+				if events.Subjects = subjects; len(subjects) == 0 {
+					return Page[Event]{}, nil
+				}
+			}
+			return s.events(tx, events, page)
+		})
+	})
+}
+
+// petSubjects returns the subjects of an animal and of its newest orders.
+func petSubjects(tx ReadTx, id int64) ([]string, error) {
+	orders, err := tx.Orders(OrderList{PetID: &id, PageRequest: PageRequest{Limit: activityOrders}})
+	subjects := []string{Pet{ID: id}.subject()}
+	for _, order := range orders {
+		subjects = append(subjects, order.subject())
+	}
+	return subjects, err
+}
+
+// intersect returns the elements of a that are also in b.
+func intersect(a, b []string) (both []string) {
+	for _, text := range a {
+		for _, other := range b {
+			if text == other {
+				both = append(both, text)
+			}
+		}
+	}
+	return both
+}
+
+// PetNames returns a map from ids to names for the given animals. A removed animal has the name that it had when
+// it was removed, as long as its events are kept.
+func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+	return read(ctx, s, func(tx ReadTx) (map[int64]string, error) {
+		names := map[int64]string{}
+		if len(ids) == 0 {
+			return names, nil
+		}
+		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
+		if err != nil {
+			return nil, err
+		}
+		for _, pet := range pets {
+			names[pet.ID] = pet.Name
+		}
+		for _, id := range ids {
+			if _, found := names[id]; found {
+				continue
+			}
+			if names[id], err = lastName(tx, Pet{ID: id}); err != nil {
+				return nil, err
+			}
+		}
+		return names, nil
+	})
+}
+
+// lastName returns the name that a deleted animal or key had last, or "" if its events have been removed.
+func lastName(tx ReadTx, deleted resource) (string, error) {
+	newest, err := tx.NewestEvents(deleted.subject(), 1)
+	if err != nil || len(newest) == 0 {
+		return "", err
+	}
+	var data struct {
+		Current, Previous struct{ Name string }
+	}
+	err = json.Unmarshal(newest[0].Data, &data)
+	if data.Current.Name != "" {
+		return data.Current.Name, err
+	}
+	return data.Previous.Name, err
+}

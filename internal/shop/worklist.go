@@ -1,0 +1,48 @@
+package shop
+
+import (
+	"context"
+	"time"
+)
+
+// WorkList is what the staff has to do now. Every placed order is either in EndingToday or in ToApprove.
+type WorkList struct {
+	EndingToday Page[OrderView] // placed orders whose hold ends today in the shop's time zone, the first to end first
+	ToApprove   Page[OrderView] // placed orders whose hold ends later, the first to end first
+	ToHandOver  Page[OrderView] // approved orders, newest first
+	Now         time.Time       // the time of the store's clock
+}
+
+// WorkList returns the first orders of each list, at most limit of each.
+func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (work WorkList, err error) {
+		if work.Now, err = tx.Now(); err != nil {
+			return work, err
+		}
+		tomorrow := s.beginOf(s.DateOf(work.Now).Add(1))
+		holds := func(from, to time.Time) func(PageRequest) ([]Order, error) {
+			return func(page PageRequest) ([]Order, error) { return tx.Holds(from, to, page.Limit) }
+		}
+		for _, list := range []struct {
+			into *Page[OrderView]
+			read func(PageRequest) ([]Order, error)
+		}{
+			{&work.EndingToday, holds(work.Now, tomorrow)},
+			{&work.ToApprove, holds(tomorrow, time.Time{})},
+			{&work.ToHandOver, func(page PageRequest) ([]Order, error) {
+				return tx.Orders(OrderList{Status: Approved, PageRequest: page})
+			}},
+		} {
+			orders, err := pageOf(PageRequest{Limit: limit}, list.read)
+			if err != nil {
+				return work, err
+			}
+			views, err := orderPage(tx, orders)
+			if err != nil {
+				return work, err
+			}
+			*list.into = views.Page
+		}
+		return work, nil
+	})
+}

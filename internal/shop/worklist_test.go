@@ -1,0 +1,44 @@
+package shop_test
+
+import (
+	"fmt"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// orderIDs returns the ids of orders as a text.
+func orderIDs(orders []shop.OrderView) string {
+	ids := []int64{}
+	for _, order := range orders {
+		ids = append(ids, order.ID)
+	}
+	return fmt.Sprint(ids)
+}
+
+// The work list has every open order once, with its animal, and at most as many of each kind as requested.
+func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	for _, status := range []shop.OrderStatus{shop.Placed, shop.Approved, shop.Delivered, shop.Cancelled, shop.Placed, shop.Approved, shop.Placed} {
+		orderAt(t, s, status)
+	}
+	must(s.UpdateOrder(t.Context(), 5, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().AddDate(0, 0, 2))}, nil))(t)
+	work := must(s.WorkList(t.Context(), 10))(t)
+	equal(t, "to approve", orderIDs(work.ToApprove.Items), "[5 1 7]")
+	equal(t, "to hand over", orderIDs(work.ToHandOver.Items), "[6 2]")
+	equal(t, "ending today", orderIDs(work.EndingToday.Items), "[]")
+	if work.ToApprove.More || work.ToHandOver.More || work.ToApprove.Items[0].Pet == nil {
+		t.Errorf("got %+v", work)
+	}
+	work = must(s.WorkList(t.Context(), 1))(t)
+	equal(t, "the first to approve", orderIDs(work.ToApprove.Items), "[5]")
+	equal(t, "the first to hand over", orderIDs(work.ToHandOver.Items), "[6]")
+	if !work.ToApprove.More || !work.ToHandOver.More || work.EndingToday.More {
+		t.Errorf("got %+v", work)
+	}
+	s.Clock.Forward(shop.DefaultOrderHold) // the holds of the orders 1 and 7 are over
+	work = must(s.WorkList(t.Context(), 10))(t)
+	equal(t, "after the holds have ended", orderIDs(work.ToApprove.Items)+orderIDs(work.EndingToday.Items), "[][]")
+}

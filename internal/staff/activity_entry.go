@@ -1,0 +1,373 @@
+package staff
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// activityEntry describes one change in words.
+type activityEntry struct {
+	At       time.Time
+	Type     shop.EventType
+	Actor    string // the actor of the event, such as keys/3
+	Person   string // who did it, or "" if nobody did
+	Text     []activityText
+	PetID    int64 // 0 if the change is not about an animal
+	Pet      string
+	OrderID  int64 // 0 if the change is not about an order
+	Customer string
+	From, To string // the status of the animal before and after, if it has changed
+}
+
+// activityText is a part of a sentence, which may be a link or a time.
+type activityText struct {
+	Text string
+	Path string
+	At   time.Time
+}
+
+// Icon returns the name of the symbol for the change.
+func (e activityEntry) Icon() string {
+	switch e.Type {
+	case shop.PetCreated:
+		return "add"
+	case shop.PetDeleted:
+		return "remove"
+	case shop.PetRestored:
+		return "restore"
+	case shop.OrderPlaced:
+		return "orders"
+	case shop.OrderApproved, shop.OrderDelivered:
+		return "check"
+	case shop.OrderCancelled:
+		return "close"
+	case shop.OrderExpired:
+		return "clock"
+	}
+	switch kind, _, _ := strings.Cut(string(e.Type), "."); kind {
+	case "category":
+		return "categories"
+	case "key", "webhook":
+		return kind + "s"
+	}
+	return "edit"
+}
+
+// Sentence returns the description as a text.
+func (e activityEntry) Sentence() string {
+	var text strings.Builder
+	for _, part := range e.Text {
+		text.WriteString(part.Text)
+	}
+	return strings.TrimSpace(e.Person + " " + text.String())
+}
+
+// resourceState has the members of every resource that descriptions use.
+type resourceState struct {
+	ID            int64
+	Name          string
+	CategoryID    int64
+	Status        string
+	PetID         int64
+	Reference     string
+	HoldExpiresAt time.Time
+	URL           string
+	Enabled       bool
+}
+
+// change is an event whose data has been decoded.
+type change struct {
+	shop.Event
+	now, was       *resourceState // nil if there is no such state
+	petNow, petWas *resourceState // the animal after and before a step of an order
+}
+
+// state returns the state after the change or, if there is none, the one before.
+func (c change) state() resourceState {
+	for _, state := range []*resourceState{c.now, c.was} {
+		if state != nil {
+			return *state
+		}
+	}
+	return resourceState{}
+}
+
+func newChange(event shop.Event) change {
+	var data struct{ Current, Previous *resourceState }
+	json.Unmarshal(event.Data, &data) // cannot fail, because the service itself wrote the data
+	return change{Event: event, now: data.Current, was: data.Previous}
+}
+
+// animalStatus maps the steps of an order to the status that they give to the animal.
+var animalStatus = map[shop.EventType]shop.Status{
+	shop.OrderPlaced: shop.Pending, shop.OrderDelivered: shop.Sold, shop.OrderCancelled: shop.Available, shop.OrderExpired: shop.Available,
+}
+
+// joinSteps decodes events, newest first. A step of an order that changes the status of the animal has two events,
+// which become one change.
+func joinSteps(events []shop.Event) (changes []change) {
+	for _, event := range events {
+		changes = append(changes, newChange(event))
+	}
+	for i := range changes {
+		pet := changes[i]
+		if pet.Type != shop.PetUpdated || pet.now == nil || pet.was == nil || pet.now.Name != pet.was.Name || pet.now.CategoryID != pet.was.CategoryID {
+			continue
+		}
+		// The step is the newest older event about this animal.
+		for j := i + 1; j < len(changes); j++ {
+			step := &changes[j]
+			if step.Subject == pet.Subject {
+				break
+			}
+			if step.now == nil || step.now.PetID != pet.now.ID {
+				continue
+			}
+			if step.Actor == pet.Actor && string(animalStatus[step.Type]) == pet.now.Status {
+				step.petNow, step.petWas = pet.now, pet.was
+				changes[i].Type = "" // deleted below
+			}
+			break
+		}
+	}
+	return slices.DeleteFunc(changes, func(c change) bool { return c.Type == "" })
+}
+
+// activityNames are the names that descriptions need.
+type activityNames struct {
+	people     map[string]string
+	pets       map[int64]string
+	categories map[int64]shop.Category
+	location   *time.Location
+}
+
+func (x *exchange) loadActivityNames(changes []change) (names activityNames, err error) {
+	var actors []string
+	var pets, categories []int64
+	for _, c := range changes {
+		actors = append(actors, c.Actor)
+		for _, state := range []*resourceState{c.now, c.was} {
+			switch kind, _, _ := strings.Cut(string(c.Type), "."); {
+			case state == nil:
+			case kind == "pet":
+				categories = append(categories, state.CategoryID)
+			case kind == "order" && c.petNow == nil:
+				pets = append(pets, state.PetID)
+			}
+		}
+	}
+	ctx := x.r.Context()
+	names.location = x.Service.Location()
+	if names.people, err = x.Service.KeyNames(ctx, unique(actors)); err != nil {
+		return names, err
+	}
+	if names.pets, err = x.Service.PetNames(ctx, unique(pets)); err != nil {
+		return names, err
+	}
+	names.categories, err = x.Service.CategoriesByID(ctx, unique(categories))
+	return names, err
+}
+
+// unique sorts values and removes duplicates.
+func unique[T int64 | string](values []T) []T {
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// describe returns the description of a change.
+func (n activityNames) describe(c change) activityEntry {
+	e := activityEntry{At: c.Time, Actor: c.Actor, Person: actorName(c.Actor, n.people), Type: c.Type}
+	kind, _, _ := strings.Cut(string(c.Type), ".")
+	switch kind {
+	case "pet":
+		n.describePet(&e, c)
+	case "order":
+		n.describeOrder(&e, c)
+	case "category":
+		describeCategory(&e, c)
+	case "key":
+		verb := map[shop.EventType]string{shop.KeyCreated: "created", shop.KeyRotated: "replaced the secret of", shop.KeyRevoked: "revoked"}[c.Type]
+		e.Text = []activityText{{Text: verb + " the key "}, {Text: c.state().Name, Path: "/staff/keys"}}
+	case "webhook":
+		describeWebhook(&e, c)
+	default:
+		e.Text = []activityText{{Text: string(c.Type) + " " + c.Subject}}
+	}
+	return e
+}
+
+func (n activityNames) describePet(e *activityEntry, c change) {
+	pet := c.state()
+	e.PetID, e.Pet = pet.ID, pet.Name
+	link := petLink(pet.ID, pet.Name)
+	switch c.Type {
+	case shop.PetCreated:
+		e.Text = []activityText{{Text: "added "}, link, {Text: " to " + n.category(pet.CategoryID)}}
+		e.To = pet.Status
+	case shop.PetDeleted:
+		e.Text = []activityText{{Text: "removed "}, link}
+	case shop.PetRestored:
+		e.Text = []activityText{{Text: "restored "}, link}
+	default:
+		if c.was == nil || c.now == nil {
+			e.Text = []activityText{{Text: "changed "}, link}
+			return
+		}
+		n.describePetUpdate(e, link, *c.was, *c.now)
+	}
+}
+
+// describePetUpdate says from what to what an animal was changed.
+func (n activityNames) describePetUpdate(e *activityEntry, link activityText, was, now resourceState) {
+	e.From, e.To = was.Status, now.Status
+	var changed []string
+	if was.Name != now.Name {
+		changed = append(changed, "name from “"+was.Name+"” to “"+now.Name+"”")
+	}
+	if was.CategoryID != now.CategoryID {
+		changed = append(changed, "category from "+n.category(was.CategoryID)+" to "+n.category(now.CategoryID))
+	}
+	switch {
+	case was.Status == now.Status:
+		e.From, e.To = "", ""
+	case was.Status == "":
+		changed = append(changed, "status to "+now.Status)
+	default:
+		changed = append(changed, "status from "+was.Status+" to "+now.Status)
+	}
+	switch {
+	case len(changed) != 1:
+		e.Text = []activityText{{Text: "changed "}, link, {Text: ": " + strings.Join(changed, ", ")}}
+	case was.Name != now.Name:
+		e.Text = []activityText{{Text: "renamed " + was.Name + " to "}, link}
+	case was.CategoryID != now.CategoryID:
+		e.Text = []activityText{{Text: "moved "}, link, {Text: " from " + n.category(was.CategoryID) + " to " + n.category(now.CategoryID)}}
+	case was.Status == "":
+		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + now.Status}}
+	default:
+		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + was.Status + " to " + now.Status}}
+	}
+}
+
+func (n activityNames) describeOrder(e *activityEntry, c change) {
+	order := c.state()
+	e.OrderID, e.PetID, e.Customer = order.ID, order.PetID, order.Reference
+	e.Pet = n.pets[order.PetID]
+	if c.petNow != nil {
+		e.Pet, e.From, e.To = c.petNow.Name, c.petWas.Status, c.petNow.Status
+	}
+	pet := petLink(order.PetID, e.Pet)
+	number := activityText{Text: fmt.Sprint("order ", order.ID), Path: fmt.Sprint("/staff/activity?order=", order.ID)}
+	add := func(parts ...activityText) { e.Text = append(e.Text, parts...) }
+	person := func(before string) {
+		if order.Reference != "" {
+			add(activityText{Text: before + order.Reference})
+		}
+	}
+	dot := activityText{Text: " · "}
+	switch c.Type {
+	case shop.OrderPlaced:
+		add(activityText{Text: "reserved "}, pet)
+		person(" for ")
+		add(dot, number)
+	case shop.OrderApproved:
+		add(activityText{Text: "approved "}, pet)
+		person(" for ")
+		add(dot, number)
+	case shop.OrderDelivered:
+		add(activityText{Text: "handed over "}, pet)
+		person(" to ")
+		add(dot, number)
+	case shop.OrderCancelled:
+		add(activityText{Text: "cancelled the reservation of "}, pet)
+		person(" for ")
+		add(dot, number)
+	case shop.OrderExpired:
+		e.Person = ""
+		add(activityText{Text: "The reservation of "}, pet)
+		person(" for ")
+		add(activityText{Text: " expired"}, dot, number)
+	default:
+		n.describeOrderUpdate(e, c, pet, number)
+	}
+}
+
+// describeOrderUpdate describes a new customer and a new end of the hold.
+func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, number activityText) {
+	if c.was == nil || c.now == nil {
+		e.Text = []activityText{{Text: "changed "}, number}
+		return
+	}
+	e.Text = []activityText{{Text: "changed "}}
+	if was, now := c.was.Reference, c.now.Reference; was != now {
+		e.Text = append(e.Text, activityText{Text: "the customer of "}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
+	}
+	if was, now := c.was.HoldExpiresAt, c.now.HoldExpiresAt; !was.Equal(now) && !now.IsZero() {
+		if len(e.Text) > 1 {
+			e.Text = append(e.Text, activityText{Text: ", and "})
+		}
+		e.Text = append(e.Text, activityText{Text: "the hold on "}, pet, activityText{Text: " to end on "}, activityText{Text: formatTime(now.In(n.location)), At: now})
+	}
+	e.Text = append(e.Text, activityText{Text: " · "}, number)
+}
+
+// orNobody returns the name of a customer in quotes, or "nobody".
+func orNobody(customer string) string {
+	if customer == "" {
+		return "nobody"
+	}
+	return "“" + customer + "”"
+}
+
+func describeCategory(e *activityEntry, c change) {
+	link := categoryLink(c.state())
+	switch {
+	case c.Type == shop.CategoryDeleted:
+		link.Path = ""
+		e.Text = []activityText{{Text: "removed "}, link}
+	case c.was != nil:
+		e.Text = []activityText{{Text: "renamed " + categoryLink(*c.was).Text + " to "}, link}
+	default:
+		e.Text = []activityText{{Text: "added "}, link}
+	}
+}
+
+func categoryLink(category resourceState) activityText {
+	text := "the category “" + category.Name + "”"
+	if category.Name == "" {
+		text = fmt.Sprint("category ", category.ID)
+	}
+	return activityText{Text: text, Path: fmt.Sprint("/staff/pets?category=", category.ID)}
+}
+
+func describeWebhook(e *activityEntry, c change) {
+	state := c.state()
+	verb := map[shop.EventType]string{shop.WebhookCreated: "added", shop.WebhookUpdated: "changed", shop.WebhookDeleted: "removed"}[c.Type]
+	if c.was != nil && c.now != nil && c.was.Enabled != c.now.Enabled {
+		verb = map[bool]string{true: "turned on", false: "turned off"}[c.now.Enabled]
+	}
+	host := state.URL
+	if address, err := url.Parse(state.URL); err == nil { // the rest of the address may hold a token
+		host = address.Host
+	}
+	link := activityText{Text: host, Path: fmt.Sprint("/staff/webhooks/", state.ID)}
+	if c.Type == shop.WebhookDeleted {
+		link.Path = ""
+	}
+	e.Text = []activityText{{Text: verb + " the webhook to "}, link}
+}
+
+func (n activityNames) category(id int64) string { return categoryName(n.categories[id], id) }
+
+func petLink(id int64, name string) activityText {
+	if name == "" {
+		name = fmt.Sprint("animal ", id)
+	}
+	return activityText{Text: name, Path: fmt.Sprint("/staff/pets/", id)}
+}

@@ -1,0 +1,51 @@
+package staff
+
+import (
+	"animalstore/internal/shop"
+)
+
+const (
+	// workListSize is the maximum number of orders in each list of the work list. A link leads to the others.
+	workListSize = 10
+	// recentChanges is the maximum number of changes that are shown with the work list.
+	recentChanges = 12
+)
+
+// workList is the template data for what there is to do, and for what has changed since yesterday.
+type workList struct {
+	Today   shop.Date
+	Orders  *shop.WorkList // nil if the user lacks the scope orders:read
+	Recent  []activityDay
+	MoreNew bool // whether there are more changes since yesterday
+}
+
+func (x *exchange) loadWorkList() (work workList, err error) {
+	work.Today = x.Service.Today()
+	if x.May(shop.OrdersRead) {
+		orders, err := x.Service.WorkList(x.r.Context(), workListSize)
+		if err != nil {
+			return work, err
+		}
+		work.Orders = &orders
+	}
+	if !x.May(shop.EventsRead) {
+		return work, nil
+	}
+	filter := shop.ActivityFilter{}
+	filter.Since, _ = x.Service.DayBounds(work.Today.Add(-1))
+	page, err := x.loadActivity(filter, shop.PageRequest{Limit: recentChanges})
+	work.Recent, work.MoreNew = page.Days, page.More
+	return work, err
+}
+
+// showWorkList responds with the work list after a change to an order.
+func (x *exchange) showWorkList() error {
+	if !x.partial() {
+		return x.redirect("/")
+	}
+	work, err := x.loadWorkList()
+	if err != nil {
+		return err
+	}
+	return x.showFragment("worklist", work)
+}

@@ -1,0 +1,66 @@
+package staff
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// Today lists what there is to do, each line with its button, and the buttons lead back to the list.
+func TestWorkIsDoneFromToday(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	b.mustGet("/", "No holds end today.", "Nothing to approve.", "Nothing to hand over.", "Nothing has changed since yesterday.")
+	s.addOrderedPet("Rex")
+	b.mustGet("/", "To approve 1", "Rex Rex 1 2 days 23 h Approve").lacks("Extend")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "today").wantRedirect("/")
+	b.mustGet("/", "Nothing to approve.", "To hand over 1", "Hand over", "Configured key approved Rex for Rex · order 1")
+	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").
+		want(200, "Order 1 is now delivered", "Nothing to hand over.").contains(`id="worklist"`).lacks("<html")
+	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").
+		want(200, "Someone else has changed this order", "Nothing to hand over.").contains(`id="worklist"`)
+	for range workListSize + 1 {
+		s.addOrderedPet("Max")
+	}
+	page := b.mustGet("/", "To approve 10+").contains(`href="/staff/orders?status=placed"`)
+	if n := strings.Count(page.body, `<tr id="work-`); n != workListSize {
+		t.Errorf("the list has %d orders, want %d", n, workListSize)
+	}
+	// The lists follow the scopes of the key.
+	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/").lacks("To approve", "Since yesterday")
+	s.signedIn(s.Key(t, shop.OrdersRead).Secret).mustGet("/", "To approve").lacks("Since yesterday", `value="approved"`, "Extend")
+	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/", "Since yesterday").lacks("To approve")
+}
+
+// A hold that ends today can be extended. It then ends at the same time of day in the shop's time zone, even if the
+// clocks are changed in between.
+func TestHoldIsExtended(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	berlin := shoptest.Must(time.LoadLocation("Europe/Berlin"))(t)
+	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: berlin}))(t)
+	s.pages, s.url = s.serve(service, Config{})
+	noon := time.Date(2027, 3, 27, 12, 0, 0, 0, berlin) // a day before the clocks are changed
+	s.Clock.Forward(noon.Sub(s.Clock.Now()))
+	s.addOrderedPet("Rex")
+	was := noon.Add(3 * time.Hour).UTC()
+	shoptest.Must(s.UpdateOrder(t.Context(), 1, shop.OrderChange{HoldExpiresAt: &was}, nil))(t)
+	b := s.signedIn(configuredKey)
+	b.mustGet("/", "Holds ending today 1", "Extend 1 more day 3 more days 1 more week", "Nothing else to approve.")
+	form := []string{"was", was.Format(time.RFC3339Nano), "back", "today"}
+	b.withHTMX().post("/staff/orders/1/hold", append(form, "days", "1")...).
+		want(200, "The hold of order 1 now ends on 28 March at 15:00", "No holds end today.", "To approve 1")
+	want := time.Date(2027, 3, 28, 15, 0, 0, 0, berlin)
+	if order := shoptest.Must(s.Order(t.Context(), 1))(t); !order.HoldExpiresAt.Equal(want) {
+		t.Errorf("the hold ends at %s, want %s", order.HoldExpiresAt, want)
+	}
+	b.post("/staff/orders/1/hold", append(form, "days", "1")...).want(412, "Someone else has changed this order")
+	b.post("/staff/orders/1/hold", append(form, "days", "0")...).want(422, "between 1 and 366")
+	b.post("/staff/orders/1/hold", "was", "x", "days", "1").want(422)
+	b.post("/staff/orders/1/hold", "was", want.Format(time.RFC3339Nano), "days", "366").want(422, "at most a year ahead")
+	b.post("/staff/orders/9/hold", append(form, "days", "1")...).want(404)
+	b.mustGet("/staff/activity?order=1", "changed the hold on Rex to end on 28 Mar 2027, 15:00 CEST · order 1")
+}
