@@ -131,7 +131,7 @@ func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
 	newest := "SELECT " + eventColumns + ", %d AS newer FROM %s WHERE subject = $1 ORDER BY id DESC LIMIT $2"
 	query := fmt.Sprintf(newest, 0, "events")
 	if inbox := t.dialect.inbox; inbox != "events" {
-		query = fmt.Sprintf("("+newest+") UNION ALL (%s)", 1, inbox, query)
+		query = fmt.Sprintf("("+newest+") UNION ALL (%s)", 1, t.dialect.queue(inbox), query)
 	}
 	return all(t, scanEvent, "SELECT "+eventColumns+" FROM ("+query+") AS newest ORDER BY newer DESC, id DESC LIMIT $2", subject, n)
 }
