@@ -36,6 +36,9 @@ type commandLine struct {
 	Check   checkCommand   `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
 	Health  healthCommand  `cmd:"" help:"Check whether the service on this machine is ready."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+	Help    helpCommand    `cmd:"" help:"Show the help for a command."`
+
+	PrintVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 // terminal holds the output streams for a command. Results are written to out, and everything else to err.
@@ -64,6 +67,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 		kong.Name("animalstore"),
 		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Help(printHelp),
 		kong.Writers(t.out, t.err),
 		kong.Exit(func(int) { helped = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
