@@ -282,6 +282,9 @@ type PetBookkeeping interface {
 	// FoldCounts adds the changes of events to the stored counts. It does nothing if these events have been
 	// added before, maybe by another node.
 	FoldCounts(CountChanges) error
+	// RecountPets counts all animals again if events were removed before FoldCounts has added their changes. Nodes of
+	// version 1.0 do so if no later version runs beside them for as long as events are kept.
+	RecountPets() error
 }
 
 // PetMutations contains the methods of Mutations that change animals.

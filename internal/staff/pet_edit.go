@@ -137,14 +137,20 @@ func (x *exchange) petFromPath() (shop.PetView, error) {
 	return x.Service.PetView(x.r.Context(), id)
 }
 
-// showPetRow responds with the animal's current table row, or with a row saying that the animal was removed.
+// showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and
+// can restore it.
 func (x *exchange) showPetRow(id int64) error {
 	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
 		if shop.AsError(err).Code != shop.NotFound {
 			return err
 		}
-		return x.showFragment("pet-removed", id)
+		removed, err := x.removedPet(id)
+		if err != nil && shop.AsError(err).Code != shop.NotFound {
+			return err
+		}
+		removed.ID = id // also if the user may not see more of it
+		return x.showFragment("pet-removed", removed)
 	}
 	return x.showFragment("pet-row", pet)
 }
@@ -192,7 +198,9 @@ func (p *Pages) savePet(x *exchange) error {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
 		if err == nil {
-			x.flash("%s was saved.", pet.Name)
+			before := pet
+			before.Name, before.CategoryID = original.Name, original.CategoryID
+			x.flashUndo(undoOfPetChange(before, pet), "%s was saved.", pet.Name)
 			return x.showChangedPet(id)
 		}
 	}
@@ -227,7 +235,7 @@ func (x *exchange) showChangedPet(id int64) error {
 	if x.field("back") == "list" {
 		return x.redirect("/staff/pets")
 	}
-	return x.redirect("/staff/pets/" + strconv.FormatInt(id, 10))
+	return x.redirect(petPath(id))
 }
 
 // setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
@@ -239,7 +247,9 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
 	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	if err == nil {
-		x.flash("%s is now %s.", pet.Name, pet.Status)
+		before := pet
+		before.Status = was
+		x.flashUndo(undoOfPetChange(before, pet), "%s is now %s.", pet.Name, pet.Status)
 		return x.showChangedPet(id)
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
@@ -252,20 +262,7 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	return x.showChangedPet(id)
 }
 
-// confirmDeletePet asks for confirmation before an animal is removed. In the table, the removal is sent
-// automatically after a few seconds, and until then the user can cancel it. Afterwards the animal can be restored
-// only through the API or on the command line.
-func (p *Pages) confirmDeletePet(x *exchange) error {
-	pet, err := x.petFromPath()
-	if err != nil {
-		return err
-	}
-	if x.partial() {
-		return x.showFragment("pet-removing", pet)
-	}
-	return x.show(http.StatusOK, "pet-delete", "Remove "+pet.Name, pet)
-}
-
+// deletePet removes an animal, unless it has changed since the page was shown. Its page stays and can restore it.
 func (p *Pages) deletePet(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -274,11 +271,8 @@ func (p *Pages) deletePet(x *exchange) error {
 	original := x.originalPet(id)
 	err = p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
 	if err == nil {
-		x.flash("%s was removed.", original.Name)
-		if x.partial() {
-			return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
-		}
-		return x.redirect("/staff/pets")
+		x.flashUndo(&undo{petPath(id) + "/restore", nil}, "%s was removed.", original.Name)
+		return x.showChangedPet(id)
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
@@ -287,5 +281,5 @@ func (p *Pages) deletePet(x *exchange) error {
 		return err
 	}
 	x.flashProblem(userMessage(err))
-	return x.showPetRow(id)
+	return x.showChangedPet(id)
 }
