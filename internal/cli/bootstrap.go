@@ -54,9 +54,18 @@ Try it:
 
     curl -H "Authorization: Bearer %s" %s/v1/pets
 
-Or open %s/ in a browser and sign in with the key.
+Or open the staff pages in a browser and sign in with the key.
+`, key.Secret, key.Secret, url)
+	return err
+}
 
-`, key.Secret, key.Secret, url, url)
+// printAddress prints where the staff pages are and how to create a key for them.
+func (s *serveCommand) printAddress(t terminal, url string) error {
+	_, err := fmt.Fprintf(t.out, `
+Staff pages:  %s/
+Create a key: animalstore keys create --name NAME --role staff --database %s
+
+`, url, shellQuote(absolutePath(s.Database)))
 	return err
 }
 

@@ -46,7 +46,19 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 			if output := screen.String() + second.Output.String(); strings.Contains(output, "ask_") || strings.Contains(output, "curl") {
 				t.Errorf("second start: got %s, want neither a key nor a curl command", output)
 			}
+			expectAddress(t, second, screen)
 		})
+	}
+}
+
+// expectAddress checks that the terminal shows the address of the staff pages and a command that creates a key for them.
+func expectAddress(t *testing.T, s *background, screen *programtest.Transcript) {
+	t.Helper()
+	awaitText(t, screen, "Staff pages:  "+s.URL+"/\r\n")
+	_, line, _ := strings.Cut(screen.String(), "Create a key: animalstore ")
+	line, _, found := strings.Cut(line, "\r\n")
+	if key := createKey(t, strings.Fields(line)[2:]...); !found || !shownKey.MatchString(key) {
+		t.Errorf("%s: got %q, want a key", line, key)
 	}
 }
 
@@ -71,9 +83,10 @@ func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	s.Get("/v1/pets")
 	s.stop()
 	output := screen.String() + s.Output.String() + succeed(t, "keys", "list").Stdout
-	if strings.Contains(output, "ask_") || strings.Contains(output, "keys create") || strings.Contains(output, " admin ") {
-		t.Errorf("got %s, want neither a key nor how to create one", output)
+	if strings.Contains(output, "ask_") || strings.Contains(output, " admin ") {
+		t.Errorf("got %s, want no key", output)
 	}
+	expectAddress(t, s, screen)
 }
 
 // A process that is stopped while it starts still prints the key that it has created, and what a demo is.

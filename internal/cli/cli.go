@@ -27,15 +27,20 @@ type commandLine struct {
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 
-	Keys    keysCommands   `cmd:"" help:"Manage API keys directly in the database."`
-	Import  importCommand  `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
-	Export  exportCommand  `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
-	Backup  backupCommand  `cmd:"" help:"Back up a store to a file, even while it is in use."`
-	Restore restoreCommand `cmd:"" help:"Restore a store from a backup."`
-	Check   checkCommand   `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
-	Health  healthCommand  `cmd:"" help:"Check whether the service on this machine is ready."`
+	Keys       keysCommands      `cmd:"" help:"Manage API keys directly in the database."`
+	Import     importCommand     `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
+	Export     exportCommand     `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
+	Copy       copyCommand       `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
+	Backup     backupCommand     `cmd:"" help:"Back up a store to a file, even while it is in use."`
+	Restore    restoreCommand    `cmd:"" help:"Restore a store from a backup."`
+	Check      checkCommand      `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands, flags and values in a shell."`
+
 	Version versionCommand `cmd:"" help:"Print the version."`
+	Help    helpCommand    `cmd:"" help:"Show the help for a command."`
+
+	PrintVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 // terminal holds the output streams for a command. Results are written to out, and everything else to err.
@@ -64,6 +69,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 		kong.Name("animalstore"),
 		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Help(printHelp),
 		kong.Writers(t.out, t.err),
 		kong.Exit(func(int) { helped = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)),

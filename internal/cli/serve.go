@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -138,15 +137,20 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.Addr)
+	listener, err := listen(s.Addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
+		return err
 	}
 	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
 		"version", version.Number, "tls", settings.certificate != nil, "time_zone", settings.location.String())
+	url := localURL(listener.Addr(), settings.certificate)
 	if settings.configuredKey == "" {
-		url := localURL(listener.Addr(), settings.certificate)
 		if err := s.bootstrapKey(ctx, service, t, log.Logger, url, demoAnimals); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	if isTerminal(t.out) {
+		if err := s.printAddress(t, url); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}

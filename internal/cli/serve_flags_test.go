@@ -244,5 +244,10 @@ func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 func TestPortInUseIsReported(t *testing.T) {
 	newFolder(t)
 	taken := programtest.TakenAddr(t)
-	expectRefusal(t, animalstore(t, "serve", "--addr", taken), 1, "cannot listen", taken, "in use")
+	r := animalstore(t, "serve", "--addr", taken)
+	expectRefusal(t, r, 1, "cannot listen: "+taken+" is already in use; choose another with --addr 127.0.0.1:")
+	_, suggested, _ := strings.Cut(strings.TrimSpace(r.Stderr), "--addr ")
+	if port, _ := strings.CutPrefix(suggested, "127.0.0.1:"); suggested == taken || checkAddr(suggested) != nil || port == "0" {
+		t.Errorf("got the suggestion %q, want another port", suggested)
+	}
 }

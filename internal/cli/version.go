@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/alecthomas/kong"
+
 	"animalstore/internal/version"
 )
 
@@ -13,6 +15,18 @@ type versionCommand struct{}
 func (versionCommand) Run(t terminal) error {
 	_, err := fmt.Fprintf(t.out, "animalstore %s (%s%s, %s/%s)\n", version.Number, commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
+}
+
+// versionFlag is the flag --version, which does the same as the command.
+type versionFlag bool
+
+// BeforeReset prints the version before Kong reports a missing command.
+func (versionFlag) BeforeReset(app *kong.Kong, t terminal) error {
+	if err := (versionCommand{}).Run(t); err != nil {
+		return err
+	}
+	app.Exit(exitOK)
+	return nil
 }
 
 // commit returns the commit that the binary was built from, such as "commit 6570a1c, ", or "" if Go has not recorded it,

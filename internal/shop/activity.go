@@ -77,7 +77,7 @@ func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, 
 		if len(ids) == 0 {
 			return names, nil
 		}
-		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
+		pets, err := tx.Pets(PetList{PetFilter: PetFilter{IDs: ids}, PageRequest: PageRequest{Limit: len(ids)}})
 		if err != nil {
 			return nil, err
 		}
@@ -98,14 +98,14 @@ func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, 
 
 // lastName returns the name that a deleted animal or key had last, or "" if its events have been removed.
 func lastName(tx ReadTx, deleted resource) (string, error) {
-	event, found, err := tx.NewestEvent(deleted.subject())
-	if err != nil || !found {
+	newest, err := tx.NewestEvents(deleted.subject(), 1)
+	if err != nil || len(newest) == 0 {
 		return "", err
 	}
 	var data struct {
 		Current, Previous struct{ Name string }
 	}
-	err = json.Unmarshal(event.Data, &data)
+	err = json.Unmarshal(newest[0].Data, &data)
 	if data.Current.Name != "" {
 		return data.Current.Name, err
 	}

@@ -200,9 +200,9 @@ type EventReader interface {
 	// follow, because the number of events that are compared with the filter is limited. Every event
 	// published later has a larger position.
 	Events(filter EventFilter, page PageRequest) (Page[StoredEvent], error)
-	// NewestEvent returns the newest event about a resource, even if it is not published yet, and whether there
-	// is one.
-	NewestEvent(subject string) (NewEvent, bool, error)
+	// NewestEvents returns at most n events about a resource, newest first, even if they are not published yet.
+	// The id of an event that is not published yet is not its position in the feed.
+	NewestEvents(subject string, n int) ([]StoredEvent, error)
 	// PeriodStats counts the arrivals and sales in each StatsPeriod. It covers the events whose position is
 	// greater than after and at most upTo. The result contains every period in which there was an event,
 	// oldest first.

@@ -57,6 +57,7 @@ func (f *FanOut) update(stored []Subscription) {
 	known := f.webhooks
 	f.webhooks = make(map[int64]*Subscription, len(stored))
 	for _, sub := range stored {
+		sub.stored = sub.Position
 		if old := known[sub.WebhookID]; old != nil && slices.Equal(old.Types, sub.Types) {
 			sub.Position = max(sub.Position, old.Position)
 		}
@@ -139,7 +140,8 @@ func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (mo
 // another node is fanning out.
 func (f *FanOut) enqueue(ctx context.Context, to []*Subscription, events []Event, reached, before int64) (created int, _ int64, err error) {
 	planned, reached := plan(to, events, reached)
-	if len(planned) > 0 {
+	lagging := slices.ContainsFunc(to, func(s *Subscription) bool { return s.lags(reached) })
+	if len(planned) > 0 || lagging {
 		done := false
 		created, done, err = f.write(ctx, to, events, reached)
 		if err != nil || !done {
@@ -180,7 +182,13 @@ func (f *FanOut) write(ctx context.Context, to []*Subscription, events []Event, 
 			advance = append(advance, p.webhooks...)
 		}
 		slices.Sort(advance)
-		return tx.AdvanceWebhooks(slices.Compact(advance), reached)
+		advance = slices.Compact(advance)
+		for i := range stored {
+			if _, advanced := slices.BinarySearch(advance, stored[i].WebhookID); advanced {
+				stored[i].Position = max(stored[i].Position, reached)
+			}
+		}
+		return tx.AdvanceWebhooks(advance, reached)
 	})
 	if err != nil || !done {
 		return 0, false, err

@@ -8,7 +8,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A webhook that was enabled after a long time catches up without delaying new events to other webhooks.
+// A webhook that was enabled after a long time catches up without delaying new events to other webhooks, even on a
+// node that has just started.
 func TestWebhookFarBehindDelaysNobody(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const missed = 1200
@@ -21,6 +22,7 @@ func TestWebhookFarBehindDelaysNobody(t *testing.T) {
 		h.sendAll(missed)
 		must(h.UpdateWebhook(h.t.Context(), late.ID, shop.WebhookChange{Enabled: new(true)}, nil))(h.t)
 		h.addPets(1)
+		h.node = h.NewFanOut()
 		steps := 0
 		for created := 0; created <= missed; steps++ {
 			n, _, err := h.node.Step(h.t.Context())
@@ -86,5 +88,24 @@ func TestUnwantedEventsCostNothing(t *testing.T) {
 		h.Store.FailWith(nil)
 		check(h.t, err)
 		equal(h.t, "transactions", transactions, 0)
+	})
+}
+
+// The position of a webhook is stored from time to time even if no webhook wants an event. Otherwise a new node, and
+// a change of the webhook, would read all events since the last one that it wanted.
+func TestPositionIsStoredWithoutDeliveries(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.setTypes(shop.OrderExpired)
+		h.fanOut()
+		before := h.current().Position
+		h.addPets(500)
+		h.fanOut()
+		equal(h.t, "the position after a few events", h.current().Position, before)
+		h.addPets(600)
+		h.fanOut()
+		if after := h.current().Position; after < before+1000 {
+			h.t.Errorf("the position after 1100 events is %d, it was %d", after, before)
+		}
+		h.claim(0)
 	})
 }

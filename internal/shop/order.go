@@ -121,33 +121,35 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	set := WriteSet{Pets: []int64{n.PetID}}
-	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) {
-		if err := expireDueHold(tx, n.PetID); err != nil {
-			return Order{}, err
-		}
-		pet, found, err := tx.Pet(n.PetID)
-		if err != nil {
-			return Order{}, err
-		}
-		if !found {
-			return Order{}, Errorf(PetNotFound, "There is no animal with the id %d; list the animals to find an existing one.", n.PetID)
-		}
-		if pet.Status != Available {
-			return Order{}, Errorf(PetNotAvailable, "Animal %d is not available; only available animals can be ordered.", pet.ID)
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return Order{}, err
-		}
-		order, err := tx.InsertOrder(Order{
-			PetID: pet.ID, Status: Placed, Reference: n.Reference,
-			CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(s.orderHold),
-		})
-		if err != nil {
-			return Order{}, err
-		}
-		return order, updatePetStatus(tx, order)
+	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
+}
+
+func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
+	if err := expireDueHold(tx, n.PetID); err != nil {
+		return Order{}, err
+	}
+	pet, found, err := tx.Pet(n.PetID)
+	if err != nil {
+		return Order{}, err
+	}
+	if !found {
+		return Order{}, Errorf(PetNotFound, "There is no animal with the id %d; list the animals to find an existing one.", n.PetID)
+	}
+	if pet.Status != Available {
+		return Order{}, Errorf(PetNotAvailable, "Animal %d is not available; only available animals can be ordered.", pet.ID)
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return Order{}, err
+	}
+	order, err := tx.InsertOrder(Order{
+		PetID: pet.ID, Status: Placed, Reference: n.Reference,
+		CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(s.orderHold),
 	})
+	if err != nil {
+		return Order{}, err
+	}
+	return order, updatePetStatus(tx, order)
 }
 
 // OrderReader contains the methods of ReadTx that read orders.

@@ -18,18 +18,29 @@ func (s *Service) RestorePet(ctx context.Context, id int64) (Pet, error) {
 		if exists {
 			return Pet{}, Errorf(PetExists, "Animal %d exists; only a removed animal can be restored.", id)
 		}
-		pet, found, err := removedState[Pet](tx, PetDeleted, Pet{ID: id})
+		pet, err := removedPet(tx, id)
 		if err != nil {
 			return Pet{}, err
-		}
-		if !found {
-			return Pet{}, Errorf(NotFound, "There is no removed animal with the id %d; it never existed, or the events about it have expired.", id)
 		}
 		if err := s.restoreCategory(tx, pet.CategoryID); err != nil {
 			return Pet{}, err
 		}
 		return pet, tx.RestorePet(pet)
 	})
+}
+
+// RemovedPet returns a removed animal as it was when it was removed. It fails with not_found if the animal was not
+// removed or the events about it have expired.
+func (s *Service) RemovedPet(ctx context.Context, id int64) (Pet, error) {
+	return read(ctx, s, func(tx ReadTx) (Pet, error) { return removedPet(tx, id) })
+}
+
+func removedPet(tx ReadTx, id int64) (Pet, error) {
+	pet, found, err := removedState[Pet](tx, PetDeleted, Pet{ID: id})
+	if err == nil && !found {
+		err = Errorf(NotFound, "There is no removed animal with the id %d; it never existed, or the events about it have expired.", id)
+	}
+	return pet, err
 }
 
 // restoreCategory creates the category of a restored animal if it does not exist. The category gets back the
@@ -56,11 +67,11 @@ func (s *Service) restoreCategory(tx *eventTx, id int64) error {
 // removedState returns the state of a resource when it was removed, and whether it is known. It is taken from
 // the newest event about the resource, which must report the removal.
 func removedState[T resource](tx ReadTx, removal EventType, of T) (state T, found bool, err error) {
-	event, found, err := tx.NewestEvent(of.subject())
-	if err != nil || !found || event.Type != removal {
+	newest, err := tx.NewestEvents(of.subject(), 1)
+	if err != nil || len(newest) == 0 || newest[0].Type != removal {
 		return state, false, err
 	}
 	var data struct{ Previous T }
-	err = json.Unmarshal(event.Data, &data)
+	err = json.Unmarshal(newest[0].Data, &data)
 	return data.Previous, true, err
 }

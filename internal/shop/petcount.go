@@ -54,6 +54,7 @@ func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]I
 type CountChanges struct {
 	From, To int64
 	Changes  []CategoryCount // sorted by category
+	Lost     bool            // events after From were removed, so that their changes are not known
 }
 
 const (
@@ -76,10 +77,15 @@ func (s *Service) FoldAllCounts(ctx context.Context) error { return s.foldCounts
 func (s *Service) foldCounts(ctx context.Context, atLeast int64) error {
 	for {
 		changes, err := read(ctx, s, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })
-		if err != nil || changes.From == changes.To {
+		if err != nil || changes.From == changes.To && !changes.Lost {
 			return err
 		}
-		err = s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.FoldCounts(changes) })
+		err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
+			if changes.Lost {
+				return tx.RecountPets()
+			}
+			return tx.FoldCounts(changes)
+		})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,11 @@ type Subscription struct {
 	WebhookID int64
 	Types     []EventType // empty means all public event types
 	Position  int64       // all wanted events up to this position have become deliveries
+	stored    int64       // the position stored with the webhook, when it was last read
 }
+
+// lags reports whether the stored position would be too far behind the position reached.
+func (s *Subscription) lags(reached int64) bool { return reached-s.stored >= maxStoredLag }
 
 func (s *Subscription) wants(t EventType) bool {
 	if len(s.Types) == 0 {
@@ -81,7 +85,7 @@ func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEve
 
 // reconcile returns the webhooks whose stored types are the remembered ones, with the later of the two positions.
 // The others have changed, and may not want the same events any more. late contains the ids of those whose stored
-// position lags too far behind the position reached.
+// position lags.
 func reconcile(remembered []*Subscription, stored []Subscription, reached int64) (valid []*Subscription, late []int64) {
 	byID := make(map[int64]*Subscription, len(stored))
 	for i := range stored {
@@ -92,8 +96,9 @@ func reconcile(remembered []*Subscription, stored []Subscription, reached int64)
 		if current == nil || !slices.Equal(current.Types, sub.Types) {
 			continue
 		}
-		valid = append(valid, &Subscription{sub.WebhookID, sub.Types, max(sub.Position, current.Position)})
-		if reached-current.Position >= maxStoredLag {
+		now := Subscription{sub.WebhookID, sub.Types, max(sub.Position, current.Position), current.Position}
+		valid = append(valid, &now)
+		if now.lags(reached) {
 			late = append(late, sub.WebhookID)
 		}
 	}

@@ -125,15 +125,15 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// NewestEvent looks into the inbox first, because its events are newer than those in the feed.
-func (t *tx) NewestEvent(subject string) (shop.NewEvent, bool, error) {
-	for _, table := range slices.Compact([]string{t.dialect.queue(t.dialect.inbox), "events"}) {
-		event, found, err := one(t, scanEvent, "SELECT "+eventColumns+" FROM "+table+" WHERE subject = $1 ORDER BY id DESC LIMIT 1", subject)
-		if err != nil || found {
-			return event.NewEvent, found, err
-		}
+// NewestEvents reads the inbox and the feed with one query, because an event can move from one to the other at any
+// time. The events in the inbox are newer than those in the feed.
+func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
+	newest := "SELECT " + eventColumns + ", %d AS newer FROM %s WHERE subject = $1 ORDER BY id DESC LIMIT $2"
+	query := fmt.Sprintf(newest, 0, "events")
+	if inbox := t.dialect.inbox; inbox != "events" {
+		query = fmt.Sprintf("("+newest+") UNION ALL (%s)", 1, t.dialect.queue(inbox), query)
 	}
-	return shop.NewEvent{}, false, nil
+	return all(t, scanEvent, "SELECT "+eventColumns+" FROM ("+query+") AS newest ORDER BY newer DESC, id DESC LIMIT $2", subject, n)
 }
 
 // PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events

@@ -187,6 +187,9 @@ func (t *tx) CountChanges(minimum, maximum int64) (shop.CountChanges, error) {
 	if err != nil {
 		return shop.CountChanges{}, err
 	}
+	if horizon, err := t.EventHorizon(); err != nil || horizon > position {
+		return shop.CountChanges{Lost: err == nil}, err
+	}
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
 	if err != nil || last-position < minimum { // as nearly always
 		return shop.CountChanges{}, err

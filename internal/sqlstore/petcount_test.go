@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -49,4 +50,48 @@ func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
 	direct.Do("DELETE FROM pets WHERE id = 3") // by a node of the earlier version
 	insert("event_inbox", "pet.deleted", `{"current":null,"previous":`+three+`}`)
 	want("after a write of an old node", seven)
+}
+
+// Nodes of version 1.0 remove events without counting them. If no later version has run meanwhile, the animals are
+// counted again.
+func TestAnimalsAreRecountedAfterUncountedEventsWereRemoved(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store := open(t, database, Options{})
+	service, err := shop.Open(t.Context(), store, shop.Options{})
+	must(t, err)
+	add := func(category int64, status shop.Status) {
+		_, err := service.CreatePet(t.Context(), shop.NewPet{Name: "x", CategoryID: category, Status: status})
+		must(t, err)
+	}
+	add(1, shop.Available)
+	must(t, store.Publish(t.Context()))
+	must(t, service.FoldAllCounts(t.Context()))
+	add(1, shop.Sold)
+	add(2, "")
+	must(t, store.Publish(t.Context()))
+	pgtest.Connect(t, database).Do(
+		"INSERT INTO settings (name, value) SELECT 'event_horizon', CAST(max(id) AS TEXT) FROM events", "DELETE FROM events")
+	add(2, shop.Pending) // its event is in the inbox
+	want := func(when string) {
+		t.Helper()
+		counts := []shop.CategoryCount{
+			{CategoryID: 1, Inventory: shop.Inventory{Available: 1, Sold: 1}}, {CategoryID: 2, Inventory: shop.Inventory{Pending: 1, Unspecified: 1}},
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			got, err := tx.LargestCategories(10)
+			if slices.SortFunc(got, func(a, b shop.CategoryCount) int { return cmp.Compare(a.CategoryID, b.CategoryID) }); !slices.Equal(got, counts) {
+				t.Errorf("%s: counted %v, want %v", when, got, counts)
+			}
+			return err
+		})
+	}
+	for range 2 { // the second node finds nothing to do
+		must(t, service.FoldCounts(t.Context()))
+		want("after the animals were counted")
+	}
+	must(t, store.Publish(t.Context()))
+	want("after the event was published")
+	must(t, service.FoldAllCounts(t.Context()))
+	want("after the event was added")
 }

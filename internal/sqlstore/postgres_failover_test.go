@@ -78,18 +78,24 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// awaitReadOnly checks that the store says that its server is read-only. If the server has not responded within
-// the budget, which may happen on a busy machine, the store gets a larger budget.
+// awaitReadOnly checks that the store says that its server is read-only.
 func awaitReadOnly(t *testing.T, store *Store) {
+	t.Helper()
+	awaitNotReady(t, store, "but not written")
+}
+
+// awaitNotReady checks that the store is not ready and says so with the given words. If the server has not responded
+// within the budget, which may happen on a busy machine, the store gets a larger budget.
+func awaitNotReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	var err error
 	for budget := shortBudget; budget <= 2*ample; budget *= 2 {
 		postgresOf(store).retryBudget = budget
-		if err = store.Ready(t.Context()); err != nil && strings.Contains(shop.AsError(err).Message, "but not written") {
+		if err = store.Ready(t.Context()); err != nil && strings.Contains(shop.AsError(err).Message, words) {
 			return
 		}
 	}
-	t.Fatalf("the store of a read-only server says %v", err)
+	t.Fatalf("readiness says %v, want %q", err, words)
 }
 
 // fillPool makes a store open as many connections as its pool allows.

@@ -67,7 +67,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			wg.Wait()
 			// A group may end after the writes that have waited for it.
 			pgtest.Await(t, "all connections to be released", func() bool { return postgresOf(h.store).pool.Stat().AcquiredConns() == 0 })
-			wantReady(t, h.store, cmp.Or(c.ready, "The database"))
+			awaitNotReady(t, h.store, cmp.Or(c.ready, "The database"))
 			if c.end != nil {
 				c.end(h)
 			}

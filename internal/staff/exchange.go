@@ -29,7 +29,9 @@ type exchange struct {
 	principal shop.Principal
 	liveFrom  int64 // the position in the event feed before the page was rendered
 	holdsSlot bool  // whether this exchange holds a slot in the semaphore Pages.slots
-	streamed  bool  // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
+	triggers  map[string]any
+	message   *message // what the page will tell the user, or nil
+	streamed  bool     // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
 }
 
 // acquireSlot acquires a semaphore slot unless the exchange already holds one. It fails with unavailable if all
@@ -139,20 +141,16 @@ func (x *exchange) field(name string) string { return x.r.PostForm.Get(name) }
 // At prepends the path prefix from the public URL to a path.
 func (p *Pages) At(path string) string { return p.base + path }
 
-// flash makes the page show a message for a few seconds.
-func (x *exchange) flash(format string, args ...any) {
-	x.trigger("flash", fmt.Sprintf(format, args...))
-}
-
-// flashProblem makes the page show an error message for a few seconds.
-func (x *exchange) flashProblem(message string) { x.trigger("problem", message) }
-
-// trigger makes htmx raise an event on the page by setting the HX-Trigger header. Headers must be ASCII, so
-// other characters are escaped.
-func (x *exchange) trigger(event, message string) {
-	text, err := json.Marshal(map[string]string{event: message})
+// trigger makes htmx raise an event on the page by setting the HX-Trigger header. The detail of the event is a text or
+// an object. Headers must be ASCII, so other characters are escaped.
+func (x *exchange) trigger(event string, detail any) {
+	if x.triggers == nil {
+		x.triggers = map[string]any{}
+	}
+	x.triggers[event] = detail
+	text, err := json.Marshal(x.triggers)
 	if err != nil {
-		panic(err) // cannot happen, because strings can always be encoded
+		panic(err) // cannot happen, because only texts and messages are encoded
 	}
 	var ascii strings.Builder
 	for _, r := range string(text) {
@@ -189,7 +187,9 @@ func (x *exchange) send(status int, contentType string, body []byte) error {
 // show responds with a complete page.
 func (x *exchange) show(status int, page, title string, data any) error {
 	var body bytes.Buffer
-	if err := x.templates.page(&body, page, x.view(title, data)); err != nil {
+	view := x.view(title, data)
+	view.Message = x.takeMessage()
+	if err := x.templates.page(&body, page, view); err != nil {
 		return err
 	}
 	return x.send(status, "text/html; charset=utf-8", body.Bytes())
@@ -204,9 +204,11 @@ func (x *exchange) showFragment(name string, data any) error {
 	return x.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
 }
 
-// redirect sends the browser to another page.
+// redirect sends the browser to another page, which shows the message of this exchange.
 func (x *exchange) redirect(path string) error {
+	x.keepMessage()
 	if x.partial() {
+		x.w.Header().Del("HX-Trigger") // the message is for the next page
 		x.w.Header().Set("HX-Redirect", x.At(path))
 		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
 	}

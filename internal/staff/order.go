@@ -86,7 +86,7 @@ func (p *Pages) placeOrder(x *exchange) error {
 		}
 		return err
 	}
-	x.flash("Reserved as order %d.", order.ID)
+	x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	return x.showChangedPet(id)
 }
 
@@ -99,7 +99,7 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
 	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
-		x.flash("Order %d is now %s.", order.ID, order.Status)
+		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, order.Status)
 	}
 	return x.showChangedOrder(id, order, err)
 }

@@ -15,6 +15,7 @@ import (
 // petDetail is the template data for the page about one animal.
 type petDetail struct {
 	shop.PetView
+	Removed    bool // whether the animal was removed; the page shows it as it was
 	Category   string
 	Orders     []shop.OrderView
 	MoreOrders bool // whether there are older orders that are not shown
@@ -65,10 +66,14 @@ func (x *exchange) showPetDetail(id int64) error {
 func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	ctx := x.r.Context()
 	pet, err := x.Service.PetView(ctx, id)
+	removed := err != nil && shop.AsError(err).Code == shop.NotFound
+	if removed {
+		pet, err = x.removedPetView(id)
+	}
 	if err != nil {
 		return petDetail{}, err
 	}
-	page := petDetail{PetView: pet, Category: categoryName(pet.Category, pet.CategoryID)}
+	page := petDetail{PetView: pet, Removed: removed, Category: categoryName(pet.Category, pet.CategoryID)}
 	if x.May(shop.OrdersRead) {
 		orders, err := x.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
 		if err != nil {

@@ -39,14 +39,19 @@ func routes() []route {
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
+		{"POST", "/staff/pets/bulk", "pet-bulk", shop.PetsWrite, (*Pages).changePets},
+		{"GET", "/staff/pets/counts", "pets-counts", shop.PetsRead, (*Pages).countPets},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
+		{"GET", "/staff/pets/removed", "pets-removed", shop.EventsRead, (*Pages).removedPets},
 		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
 		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, (*Pages).pet},
 		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, (*Pages).savePet},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, (*Pages).editPet},
 		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, (*Pages).setPetStatus},
-		{"GET", "/staff/pets/{id}/delete", "pet-leave", shop.PetsWrite, (*Pages).confirmDeletePet},
+		{"GET", "/staff/pets/{id}/status", "pet-ask", shop.PetsWrite, (*Pages).confirmPetStatus},
+		{"POST", "/staff/pets/{id}/undo", "pet-undo", shop.PetsWrite, (*Pages).undoPetChange},
+		{"POST", "/staff/pets/{id}/restore", "pet-restore", shop.PetsWrite, (*Pages).restorePet},
 		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, (*Pages).deletePet},
 		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, (*Pages).placeOrder},
 
@@ -55,6 +60,7 @@ func routes() []route {
 		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
 		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, (*Pages).extendHold},
+		{"POST", "/staff/orders/{id}/undo", "order-undo", shop.OrdersWrite, (*Pages).undoOrderStep},
 		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
 
 		{"GET", "/staff/activity", "activity", shop.EventsRead, (*Pages).activity},
@@ -62,6 +68,7 @@ func routes() []route {
 
 		{"GET", "/staff/categories", "categories", shop.PetsRead, (*Pages).categories},
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},
+		{"GET", "/staff/categories/suggestions", "categories-suggested", shop.PetsRead, (*Pages).suggestCategories},
 		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
 		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
 

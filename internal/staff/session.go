@@ -12,8 +12,11 @@ import (
 // cookieName returns the name of the session cookie. The name includes the environment, because browsers
 // share cookies between all ports of a host. Over TLS, its prefix makes browsers refuse a cookie that another
 // subdomain or an unencrypted page sets. The stricter prefix requires that the cookie is valid for all paths.
-func (x *exchange) cookieName() string {
-	name := "animalstore_" + string(x.Service.Environment())
+func (x *exchange) cookieName() string { return x.ownCookie(string(x.Service.Environment())) }
+
+// ownCookie returns the full name of a cookie.
+func (x *exchange) ownCookie(name string) string {
+	name = "animalstore_" + name
 	switch {
 	case !x.overTLS():
 		return name

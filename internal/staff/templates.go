@@ -80,6 +80,8 @@ type view struct {
 	Zone      string // the name of the shop's time zone, or "" if it has none that browsers know
 	Data      any
 	RequestID string
+	Replace   bool     // whether a row replaces the one on the page
+	Message   *message // what the previous request did, or nil
 	section   string
 	principal shop.Principal
 }
@@ -127,6 +129,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 			return "", fmt.Errorf("there is no icon %q", name)
 		},
 		"initial":         initial,
+		"canGoBack":       canGoBack,
 		"themes":          func() []theme { return themes },
 		"formatTime":      func(t time.Time) string { return formatTime(t.In(p.Service.Location())) },
 		"formatClock":     func(t time.Time) string { return t.In(p.Service.Location()).Format("15:04") },
@@ -135,6 +138,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"rfc3339":         func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"timeLeft":        func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":    categoryName,
+		"categoryText":    categoryText,
+		"petToken":        petToken,
 		"number":          numberHTML,
 		"sentence":        sentence,
 		"importChanges":   importChanges,

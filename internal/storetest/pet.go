@@ -62,14 +62,26 @@ var petCases = []testCase{
 		slices.Reverse(all)
 		ids := []int64{all[0].ID, all[3].ID, all[7].ID, all[12].ID, all[13].ID, all[20].ID, all[30].ID, 99999}
 		position := all[10].ID
-		for _, status := range []shop.Status{"", shop.Available, shop.Sold, "lost"} {
+		for _, status := range []shop.Status{"", shop.Available, shop.Sold, "lost", "none"} {
 			for _, category := range []*int64{nil, new(int64(0)), new(int64(-3)), new(int64(5))} {
 				for _, query := range []string{"", "rex", "E", "nobody"} {
 					for _, ids := range [][]int64{nil, ids} {
 						for _, before := range []*int64{nil, &position} {
 							l := shop.PetList{PageRequest: shop.PageRequest{After: before}}
 							l.PetFilter = shop.PetFilter{Status: status, CategoryID: category, Query: query, IDs: ids}
+							if status == "none" {
+								l.Status, l.NoStatus = "", true
+							}
 							want := slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
+							if diff := cmp.Diff(want, listPets(t, store, l)); diff != "" {
+								t.Errorf("%+v: (-want +got)\n%s", l, diff)
+							}
+							if query != "" {
+								continue
+							}
+							l.OldestFirst = true
+							want = slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
+							slices.Reverse(want)
 							if diff := cmp.Diff(want, listPets(t, store, l)); diff != "" {
 								t.Errorf("%+v: (-want +got)\n%s", l, diff)
 							}
@@ -82,8 +94,21 @@ var petCases = []testCase{
 
 	{name: "a removed animal is restored under its id", run: func(t *testing.T, store shop.Store) {
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Sold})
-		newest := func(tx shop.ReadTx) (shop.NewEvent, bool, error) { return tx.NewestEvent("pets/1") }
-		wantFound(t, store, nil, newest)
+		wantNewest := func(want ...shop.EventType) {
+			t.Helper()
+			got := []shop.EventType{}
+			read(t, store, func(tx shop.ReadTx) error {
+				events, err := tx.NewestEvents("pets/1", 2)
+				for _, event := range events {
+					got = append(got, event.Type)
+				}
+				return err
+			})
+			if diff := cmp.Diff(append([]shop.EventType{}, want...), got); diff != "" {
+				t.Errorf("the newest events (-want +got)\n%s", diff)
+			}
+		}
+		wantNewest()
 		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetCreated, "pets/11"))
 		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
 		write(t, store, func(tx shop.WriteTx) error {
@@ -92,10 +117,9 @@ var petCases = []testCase{
 			}
 			return tx.InsertEvents(newEvent(shop.PetDeleted, "pets/1"))
 		})
-		deleted := newEvent(shop.PetDeleted, "pets/1")
-		wantFound(t, store, &deleted, newest) // before it is published, and afterwards
+		wantNewest(shop.PetDeleted, shop.PetCreated) // before it is published, and afterwards
 		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
-		wantFound(t, store, &deleted, newest)
+		wantNewest(shop.PetDeleted, shop.PetCreated)
 		wantInventory(t, store, shop.Inventory{})
 		write(t, store, func(tx shop.WriteTx) error { return tx.RestorePet(pet) })
 		wantFound(t, store, &pet, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(pet.ID) })
@@ -125,11 +149,11 @@ var petCases = []testCase{
 
 // matches implements the filters in PetList in Go, so that the results can be compared with the store's SQL.
 func matches(p shop.Pet, l shop.PetList) bool {
-	return (l.Status == "" || p.Status == l.Status) &&
+	return (l.Status == "" || p.Status == l.Status) && (!l.NoStatus || p.Status == "") &&
 		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&
 		strings.Contains(strings.ToLower(p.Name), strings.ToLower(l.Query)) &&
 		(l.IDs == nil || slices.Contains(l.IDs, p.ID)) &&
-		(l.After == nil || p.ID < *l.After)
+		(l.After == nil || !l.OldestFirst && p.ID < *l.After || l.OldestFirst && p.ID > *l.After)
 }
 
 func wantIDs(t *testing.T, pets []shop.Pet, want []int64) {

@@ -8,7 +8,7 @@
   // or {text, undo, values} if it can be undone by posting the values to the path undo.
   const flashes = document.getElementById("flashes");
   function flash({ text, undo, values }, kind) {
-    const message = document.createElement("p");
+    const message = document.createElement("div");
     message.className = kind;
     const span = document.createElement("span");
     span.textContent = text;
@@ -24,8 +24,14 @@
     }
     flashes.append(message);
     while (flashes.children.length > 4) flashes.firstChild.remove();
-    setTimeout(() => message.remove(), undo || kind === "problem" ? 15000 : 6000);
+    hideLater(message);
   }
+  // A message stays as long as the user points at it or is about to press its button.
+  function hideLater(message) {
+    const delay = message.querySelector("button") || message.className === "problem" ? 15000 : 6000;
+    setTimeout(() => (message.matches(":hover, :focus-within") ? hideLater(message) : message.remove()), delay);
+  }
+  for (const message of flashes.children) hideLater(message); // a message about the previous page
   const detail = (event) => (event.detail.value === undefined ? event.detail : { text: event.detail.value });
   body.addEventListener("flash", (event) => flash(detail(event), "info"));
   body.addEventListener("problem", (event) => flash(detail(event), "problem"));
@@ -230,11 +236,6 @@
     }
   }
   setInterval(() => refreshTimes(document), 1000);
-
-  // Count down the seconds until an animal is removed.
-  setInterval(() => {
-    for (const count of document.querySelectorAll(".countdown")) count.textContent = Math.max(0, Number(count.textContent) - 1);
-  }, 1000);
 
   // Prepare the elements of the page, and those that htmx adds later.
   function enhance(root) {

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// examples has at least one example for the help of every command and group of commands, by its path.
+var examples = map[string][]string{
+	"": {"animalstore serve --demo --database demo.db", "animalstore help pets list"},
+
+	"serve": {"animalstore serve --addr 127.0.0.1:8081 --database shop.db"},
+
+	"pets":         {"animalstore pets list --status available"},
+	"pets list":    {"animalstore pets list --status available --search bengal", "animalstore pets list --all --output json"},
+	"pets show":    {"animalstore pets show 7"},
+	"pets add":     {"animalstore pets add --name Rex --category 1 --status available"},
+	"pets set":     {"animalstore pets set 7 --status pending"},
+	"pets remove":  {"animalstore pets remove 7 8"},
+	"pets restore": {"animalstore pets restore 7"},
+
+	"categories":        {"animalstore categories list"},
+	"categories list":   {"animalstore categories list --output json"},
+	"categories add":    {"animalstore categories add --name Cats"},
+	"categories set":    {"animalstore categories set 2 --name Cats"},
+	"categories remove": {"animalstore categories remove 2"},
+
+	"orders":         {"animalstore orders list --status placed"},
+	"orders list":    {"animalstore orders list --status placed --search miller"},
+	"orders show":    {"animalstore orders show 3"},
+	"orders place":   {`animalstore orders place --pet 7 --reference "Miller, desk 2"`},
+	"orders set":     {"animalstore orders set 3 --hold-until 2027-01-31T18:00:00Z"},
+	"orders approve": {"animalstore orders approve 3 4"},
+	"orders deliver": {"animalstore orders deliver 3"},
+	"orders cancel":  {"animalstore orders cancel 3"},
+
+	"events":    {"animalstore events --since 2027-01-31", "animalstore events --follow --type order.placed --output json"},
+	"inventory": {"animalstore inventory"},
+
+	"keys":        {"animalstore keys create --name desk-2 --role staff"},
+	"keys create": {"animalstore keys create --name desk-2 --role staff", "animalstore keys create --name website --scope pets:read,orders:write --expires 2027-01-31"},
+	"keys list":   {"animalstore keys list"},
+	"keys rotate": {"animalstore keys rotate 2 --overlap 90m"},
+	"keys revoke": {"animalstore keys revoke 2"},
+
+	"import":     {"animalstore import --dry-run pets.csv", "animalstore import --mode upsert pets.csv"},
+	"export":     {"animalstore export pets.csv"},
+	"copy":       {"animalstore copy --database shop.db --to postgres://db.example/shop"},
+	"backup":     {"animalstore backup --database shop.db monday.db"},
+	"restore":    {"animalstore restore --database shop.db monday.db"},
+	"check":      {"animalstore check --database shop.db"},
+	"health":     {"animalstore health --addr 127.0.0.1:8081"},
+	"completion": {"animalstore completion bash"},
+	"version":    {"animalstore version"},
+	"help":       {"animalstore help orders place"},
+}
+
+// printHelp prints the help for the selected command, with its examples at the end.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	node := ctx.Model.Node
+	if selected := ctx.Selected(); selected != nil {
+		node = selected
+	}
+	for _, flag := range ctx.Model.Flags {
+		if flag.Name == "version" {
+			flag.Hidden = node != ctx.Model.Node // every command accepts it, but nobody looks for it there
+		}
+	}
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(ctx.Stdout, "\nExamples:\n"); err != nil {
+		return err
+	}
+	for _, line := range examples[node.Path()] {
+		if _, err := fmt.Fprintf(ctx.Stdout, "  %s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command; without one, help lists the commands."`
+}
+
+// Run prints what the flag --help of the command prints.
+func (h helpCommand) Run(ctx context.Context, t terminal) error {
+	if code := run(ctx, append(h.Command, "--help"), t); code != exitOK {
+		return reportedError{code}
+	}
+	return nil
+}

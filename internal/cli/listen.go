@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// windowsAddrInUse is the error of Windows for an address that is in use. Go does not map it to
+// syscall.EADDRINUSE.
+const windowsAddrInUse = syscall.Errno(10048)
+
+// listen listens on an address. If it is in use, the error suggests another.
+func listen(addr string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", addr)
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsAddrInUse):
+		return nil, fmt.Errorf("cannot listen: %s is already in use; choose another with --addr %s", addr, freeAddr(addr))
+	}
+	return nil, fmt.Errorf("cannot listen: %w", err)
+}
+
+// freeAddr returns an address with the next port that is free. If none of the next ports is, it returns port 0,
+// which picks one.
+func freeAddr(addr string) string {
+	const tries, lastPort = 100, 65535
+	host, text, _ := net.SplitHostPort(addr) // settings has checked the address
+	port, _ := strconv.Atoi(text)
+	for next := port + 1; next <= min(port+tries, lastPort); next++ {
+		candidate := net.JoinHostPort(host, strconv.Itoa(next))
+		if listener, err := net.Listen("tcp", candidate); err == nil {
+			listener.Close() // nobody has used it
+			return candidate
+		}
+	}
+	return net.JoinHostPort(host, "0")
+}

@@ -1,0 +1,90 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// PlaceOrderAgain undoes the last step of an order: it frees the order's animal and places a new order for the same
+// customer, in one step, so that nobody else can reserve the animal in between. An approved order is cancelled; a
+// delivered, cancelled or expired one stays as it is. PlaceOrderAgain fails with not_found, precondition_failed,
+// pet_not_found, with invalid_transition if the order is placed, and with pet_not_available if somebody was faster or
+// the animal has changed since its delivery.
+func (s *Service) PlaceOrderAgain(ctx context.Context, id int64, match Precondition[Order]) (Order, error) {
+	return write(ctx, s, func(tx *eventTx) (Order, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return Order{}, err
+		}
+		order, err := existingOrder(tx, id)
+		if err == nil && order.holdIsOver(now) {
+			order, err = expireOrder(tx, order, now)
+		}
+		if err == nil {
+			err = match.check(order)
+		}
+		if err == nil {
+			err = releasePet(tx, order, now)
+		}
+		if err != nil {
+			return Order{}, err
+		}
+		return s.placeOrder(tx, NewOrder{PetID: order.PetID, Reference: order.Reference})
+	})
+}
+
+// releasePet makes the animal of an order available again if the order holds it or has sold it.
+func releasePet(tx *eventTx, order Order, now time.Time) error {
+	switch order.Status {
+	case Placed:
+		return Errorf(InvalidTransition, "Order %d is placed; only an order that is approved, delivered, cancelled or expired can be placed again.", order.ID)
+	case Approved:
+		cancelled := order
+		cancelled.Status = Cancelled
+		_, err := replaceOrder(tx, order, cancelled, now)
+		return err
+	case Delivered:
+		return takeBack(tx, order)
+	}
+	return nil
+}
+
+// takeBack makes the animal of a delivered order available again, unless the animal has changed since its delivery.
+func takeBack(tx *eventTx, order Order) error {
+	pet, found, err := tx.Pet(order.PetID)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return Errorf(PetNotFound, "Animal %d was removed; restore it first.", order.PetID)
+	}
+	unchanged, err := isUnchangedSince(tx, pet, order)
+	if err != nil {
+		return err
+	}
+	if !unchanged {
+		return Errorf(PetNotAvailable, "Animal %d has changed since order %d was delivered.", pet.ID, order.ID)
+	}
+	after := pet
+	after.Status = Available
+	return tx.UpdatePet(pet, after)
+}
+
+// isUnchangedSince reports whether the delivery of an order was the last change of its animal. The animal may have
+// come back and been sold again, with or without an order, so its status does not suffice.
+func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
+	newest, err := tx.NewestEvents(pet.subject(), 2)
+	if err != nil || len(newest) == 0 {
+		return false, err
+	}
+	var last struct{ Current, Previous Pet }
+	if err := json.Unmarshal(newest[0].Data, &last); err != nil {
+		return false, err
+	}
+	if newest[0].Type != PetUpdated || last.Previous.Status != Pending || last.Current.Status != Sold {
+		return false, nil
+	}
+	// The event before the delivery is older than the delivered order.
+	return len(newest) == 1 || !newest[1].Time.After(delivered.UpdatedAt), nil
+}

@@ -1,0 +1,42 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"animalstore/internal/shop"
+)
+
+// RecountPets stores the counts as of the last event. The events in the inbox come after it, so their changes, which
+// the pets already have, are taken off again.
+func (t *tx) RecountPets() error {
+	position, err := t.countPosition()
+	if err != nil {
+		return err
+	}
+	horizon, err := t.EventHorizon()
+	if err != nil || horizon <= position { // another node has counted
+		return err
+	}
+	last, err := t.LastEvent()
+	if err != nil {
+		return err
+	}
+	counts := petCounts{}
+	if t.dialect.inbox != "events" {
+		if _, _, err := t.addEvents(counts, petEvents+t.dialect.queue(t.dialect.inbox)); err != nil {
+			return err
+		}
+	}
+	for id, n := range counts {
+		counts[id] = shop.Inventory{Available: -n.Available, Pending: -n.Pending, Sold: -n.Sold, Unspecified: -n.Unspecified}
+	}
+	pets, err := all(t, scanCount, fmt.Sprintf(countPets, ""))
+	if err != nil {
+		return err
+	}
+	counts.add(pets)
+	if err := t.exec("DELETE FROM pet_counts"); err != nil {
+		return err
+	}
+	return t.FoldCounts(shop.CountChanges{From: position, To: last, Changes: counts.list()})
+}

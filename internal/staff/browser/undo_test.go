@@ -1,0 +1,153 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/shop"
+)
+
+// A removal happens at once, and can be undone in the message, in the list and on the animal's page, also by others.
+func TestRemovalIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	rex := s.AddPet(t, "Rex", 1, shop.Available)
+	p, other := s.clerk(desktop), s.clerk(390)
+	wantRemoved := func(want bool) {
+		t.Helper()
+		if _, err := s.Pet(t.Context(), rex.ID); (err != nil) != want {
+			t.Fatalf("the animal is removed: %v, want %v", err != nil, want)
+		}
+	}
+	p.open("/staff/pets", "#pet-1")
+	other.open("/staff/pets", "#pet-1")
+	p.choose("#pet-1", "#pet-1-delete")
+	p.waitText("#flashes", "Rex was removed.")
+	wantRemoved(true)
+	other.waitText("#pet-1", "Rex was removed.")
+	p.accessible("a removed row and a message with Undo")
+	p.click("#flashes button")
+	for _, user := range []*user{p, other} {
+		user.waitText("#pet-1-name", "Rex")
+	}
+	p.waitText("#flashes", "Rex was restored.")
+	wantRemoved(false)
+
+	// The other user's row restores it, too.
+	p.choose("#pet-1", "#pet-1-delete")
+	other.click("#pet-1.removed button")
+	p.waitText("#pet-1-name", "Rex")
+
+	// On its page, and after leaving that page.
+	p.open("/staff/pets/1")
+	p.choose(".page-head", "#remove")
+	p.waitVisible(".badge.removed")
+	p.waitText(".history", "removed")
+	p.accessible("the page of a removed animal")
+	p.open("/")
+	wantRemoved(true)
+	p.open("/staff/pets")
+	p.click(`a[href="/staff/pets/removed"]`)
+	p.waitVisible("#removed-1")
+	p.accessible("the removed animals")
+	p.click("#removed-1 button")
+	p.waitText("#removed .empty", "No animals have been removed.")
+	p.open("/staff/pets/1", ".status-available.badge")
+	wantRemoved(false)
+}
+
+// Undo after an edit and a change of status, unless another user has changed the animal.
+func TestUndoNoticesTheOtherUser(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	one, two := s.clerk(desktop), s.clerk(390)
+	one.open("/staff/pets", "#pet-1")
+	two.open("/staff/pets/1", "#to-sold")
+	one.choose("#pet-1", "#pet-1-edit")
+	one.fill("#edit-1-name", "Rexo"+kb.Enter)
+	one.waitText("#flashes", "Rexo was saved.")
+	one.click("#flashes button")
+	one.waitText("#pet-1-name", "Rex")
+	one.waitText("#flashes", "Rex is as before.")
+	two.waitText("h1", "Rex")
+	one.choose("#pet-1", "#pet-1-to-pending")
+	one.waitText("#flashes", "Rex is now pending.")
+	two.click("#to-available") // appears without a reload
+	one.waitText("#pet-1 .badge", "Available")
+	one.click("#flashes button")
+	one.waitText("#flashes .problem", "Someone has changed Rex in the meantime, so nothing was undone.")
+	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Available {
+		t.Errorf("the animal is %+v (error %v)", pet, err)
+	}
+	// What cannot be undone asks first.
+	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
+	two.click(`a#to-sold`)
+	two.waitText("h1", "Mark Rex as sold?")
+	two.accessible("a question")
+	two.click("main button.primary")
+	two.waitText(".page-head .badge", "Sold")
+	two.waitText("#flashes", "Rex is now sold.")
+}
+
+// A cancellation and a hand-over are undone, unless another user has reserved the animal.
+func TestOrderStepsAreUndone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	one, two := s.clerk(desktop), s.clerk(390)
+	one.open("/staff/pets/1")
+	one.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
+	one.waitVisible("#order-1-approved")
+	one.choose("#order-1", "#order-1-cancelled")
+	one.waitText("#order-1 .badge", "Cancelled")
+	one.click("#flashes > :last-child button")
+	one.waitText("#order-2", "Mrs Novák")
+	one.waitText("#flashes", "Order 2 takes the place of order 1.")
+	one.click("#order-2-approved")
+	one.click("#order-2-delivered")
+	one.waitText(".page-head .badge", "Sold")
+	two.open("/staff/orders", "#order-2")
+	one.click("#flashes > :last-child button")
+	one.waitText(".page-head .badge", "Pending")
+	two.waitText("#order-3", "Mrs Novák") // the other user sees it without a reload
+	two.choose("#order-3", "#order-3-cancelled")
+	two.waitText("#order-3 .badge", "Cancelled")
+	one.fill("#reserve-reference", "Mr Faster"+kb.Enter)
+	one.waitText("#order-4", "Mr Faster")
+	two.click("#flashes > :last-child button")
+	two.waitText("#flashes .problem", "Someone was faster")
+	two.accessible("an Undo that was too late")
+	orders, err := s.ListOrders(t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 10}})
+	if err != nil || len(orders.Items) != 4 {
+		t.Errorf("got the orders %+v, %v", orders.Items, err)
+	}
+}
+
+// Without scripts, the page after an action shows a message with an Undo button.
+func TestUndoWorksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	p := s.clerk(390)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	p.open("/staff/pets")
+	p.choose("#pet-1", "#pet-1-delete")
+	wait("#flashes form button")
+	if text := p.text("#flashes"); text != "Rex was removed.Undo" {
+		t.Errorf("the message is %q", text)
+	}
+	p.click("#flashes form button")
+	wait("#pet-1-name")
+	if text := p.text("#flashes"); text != "Rex was restored." {
+		t.Errorf("the message is %q", text)
+	}
+	p.open("/staff/pets/1")
+	if text := p.text("#flashes"); text != "" {
+		t.Errorf("the message %q is shown twice", text)
+	}
+}

@@ -1,0 +1,97 @@
+package staff
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// message tells the user what a request did. The page shows it for a while.
+type message struct {
+	Text    string            `json:"text"`
+	Problem bool              `json:"problem,omitempty"`
+	Undo    string            `json:"undo,omitempty"` // the path of the Undo button, or ""
+	Values  map[string]string `json:"values,omitempty"`
+}
+
+// undo is the request of an Undo button: the path and the form fields.
+type undo struct {
+	path   string
+	values map[string]string
+}
+
+// flash makes the page show a message for a few seconds.
+func (x *exchange) flash(format string, args ...any) { x.flashUndo(nil, format, args...) }
+
+// flashUndo makes the page show a message with an Undo button. If there is no way back, u is nil.
+func (x *exchange) flashUndo(u *undo, format string, args ...any) {
+	x.message = &message{Text: fmt.Sprintf(format, args...)}
+	if u == nil {
+		x.trigger("flash", x.message.Text)
+		return
+	}
+	x.message.Undo, x.message.Values = u.path, u.values
+	onPage := *x.message
+	onPage.Undo = x.At(u.path)
+	x.trigger("flash", onPage)
+}
+
+// flashProblem makes the page show an error message for a few seconds.
+func (x *exchange) flashProblem(text string) {
+	x.message = &message{Text: text, Problem: true}
+	x.trigger("problem", text)
+}
+
+const (
+	// messageCookie is the name of the cookie that takes a message to the page after a redirect, on any node.
+	messageCookie = "message"
+	// messageLifetime is how long the browser may take to open that page.
+	messageLifetime = time.Minute
+)
+
+// undoPath matches the paths that a message may send. A message comes from the browser, so it must not be able to offer
+// anything else under the name Undo.
+var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+/undo)$`)
+
+// keepMessage stores the message of this exchange in a cookie, for the page that follows.
+func (x *exchange) keepMessage() {
+	if x.message == nil {
+		return
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // a cookie has room for 4096 bytes
+	if err := encoder.Encode(x.message); err != nil {
+		panic(err) // cannot happen, because texts can always be encoded
+	}
+	x.setMessageCookie(base64.RawURLEncoding.EncodeToString(text.Bytes()), int(messageLifetime.Seconds()))
+}
+
+func (x *exchange) setMessageCookie(value string, maxAge int) {
+	http.SetCookie(x.w, &http.Cookie{
+		Name: x.ownCookie(messageCookie), Value: value, Path: x.base + "/", HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Secure: x.overTLS(), MaxAge: maxAge,
+	})
+}
+
+// takeMessage returns the message that the previous request left for this page, or nil. It is shown once.
+func (x *exchange) takeMessage() *message {
+	if x.partial() || x.r.Method != http.MethodGet {
+		return nil // the message is for a page that the user sees
+	}
+	cookie, err := x.r.Cookie(x.ownCookie(messageCookie))
+	if err != nil {
+		return nil
+	}
+	x.setMessageCookie("", -1)
+	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	var m message
+	if err != nil || json.Unmarshal(text, &m) != nil || m.Undo != "" && !undoPath.MatchString(m.Undo) {
+		return nil // somebody has changed the cookie
+	}
+	return &m
+}

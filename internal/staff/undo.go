@@ -1,0 +1,166 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"animalstore/internal/shop"
+)
+
+// petPath returns the path of an animal's page.
+func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
+
+// canGoBack reports whether an animal can be given its former status again. If not, the pages ask before they change
+// it.
+func canGoBack(from, to shop.Status) bool { return slices.Contains(to.Transitions(), from) }
+
+// undoOfPetChange returns the request that undoes a change of an animal, or nil if nothing has changed or there is no
+// way back.
+func undoOfPetChange(before, after shop.Pet) *undo {
+	if before == after || before.Status != after.Status && !canGoBack(before.Status, after.Status) {
+		return nil
+	}
+	return &undo{petPath(after.ID) + "/undo", map[string]string{
+		"name": before.Name, "category": strconv.FormatInt(before.CategoryID, 10), "status": string(before.Status),
+		"was-name": after.Name, "was-category": strconv.FormatInt(after.CategoryID, 10), "was-status": string(after.Status),
+	}}
+}
+
+// undoPetChange gives an animal the values that it had before a change, unless it has changed again.
+func (p *Pages) undoPetChange(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	form, was := x.readPetForm(), x.originalPet(id)
+	category, err := x.petCategory(form)
+	if err != nil {
+		return err
+	}
+	change := shop.PetChange{Name: new(x.field("name")), CategoryID: &category}
+	if status := shop.Status(form.Status); status != was.Status {
+		change.Status = &status
+	}
+	pet, err := p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool { return now == was })
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", was.Name)
+	}
+	if err == nil {
+		x.flash("%s is as before.", pet.Name)
+	}
+	return x.finishUndo(err, petPath(id), petTopic(id))
+}
+
+// petTopic and orderTopic return the names of the events that make the page load an animal or an order again.
+func petTopic(id int64) string   { return "pet-" + strconv.FormatInt(id, 10) }
+func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
+
+// finishUndo responds after something was undone, or was not because of an error. The page stays, and loads the parts
+// with the given topics again. Without scripts, the browser goes back to the page with the message, or to another one
+// if it is not known.
+func (x *exchange) finishUndo(err error, otherwise string, topics ...string) error {
+	if err != nil {
+		if userMessage(err) == "" {
+			return err
+		}
+		x.flashProblem(userMessage(err))
+	}
+	if x.partial() {
+		for _, topic := range topics {
+			x.trigger(topic, "")
+		}
+		x.w.Header().Set("HX-Reswap", "none")
+		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
+	}
+	if back := x.field("back"); isStaffPath(back) {
+		return x.redirect(back)
+	}
+	return x.redirect(otherwise)
+}
+
+// restorePet brings a removed animal back.
+func (p *Pages) restorePet(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	pet, err := p.Service.RestorePet(x.context(), id)
+	if err == nil {
+		x.flash("%s was restored.", pet.Name)
+	}
+	return x.finishUndo(err, petPath(id), petTopic(id), "pets-removed")
+}
+
+// removedPet returns a removed animal as it was. It fails with not_found for a user who may neither read events nor
+// restore the animal, because nobody else can see a removed animal.
+func (x *exchange) removedPet(id int64) (shop.Pet, error) {
+	if !x.May(shop.EventsRead) && !x.May(shop.PetsWrite) {
+		return shop.Pet{}, shop.Errorf(shop.NotFound, "There is no animal %d.", id)
+	}
+	return x.Service.RemovedPet(x.r.Context(), id)
+}
+
+// removedPetView is like removedPet and adds the category.
+func (x *exchange) removedPetView(id int64) (shop.PetView, error) {
+	pet, err := x.removedPet(id)
+	if err != nil {
+		return shop.PetView{}, err
+	}
+	categories, err := x.Service.CategoriesByID(x.r.Context(), []int64{pet.CategoryID})
+	return shop.PetView{Pet: pet, Category: categories[pet.CategoryID]}, err
+}
+
+// undoOfOrderStep returns the request that undoes the last step of an order.
+func undoOfOrderStep(order shop.Order) *undo {
+	return &undo{"/staff/orders/" + strconv.FormatInt(order.ID, 10) + "/undo", map[string]string{"was": string(order.Status)}}
+}
+
+// undoOrderStep undoes the last step of an order, unless the order has changed since. A new order is cancelled. Otherwise
+// the animal is free again, and a new order for the same customer is placed.
+func (p *Pages) undoOrderStep(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	was := shop.OrderStatus(x.field("was"))
+	match := func(now shop.Order) bool { return now.Status == was }
+	var order shop.Order
+	if was == shop.Placed {
+		if order, err = p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(shop.Cancelled)}, match); err == nil {
+			x.flash("Order %d was cancelled.", id)
+		}
+	} else if order, err = p.Service.PlaceOrderAgain(x.context(), id, match); err == nil {
+		x.flash("Order %d takes the place of order %d.", order.ID, id)
+	}
+	if err != nil {
+		switch shop.AsError(err).Code {
+		case shop.PreconditionFailed:
+			err = shop.Errorf(shop.PreconditionFailed, "Someone has changed order %d in the meantime, so nothing was undone.", id)
+		case shop.PetNotAvailable:
+			err = shop.Errorf(shop.PetNotAvailable, "Someone was faster: the animal of order %d has been reserved, sold or changed in the meantime, so nothing was undone.", id)
+		}
+	}
+	return x.finishUndo(err, "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
+}
+
+// petStatusQuestion is the template data for the page that asks before a change of status that cannot be undone.
+type petStatusQuestion struct {
+	shop.Pet
+	To   shop.Status
+	Back string
+}
+
+// confirmPetStatus asks before a change of status that cannot be undone.
+func (p *Pages) confirmPetStatus(x *exchange) error {
+	pet, err := x.petFromPath()
+	if err != nil {
+		return err
+	}
+	to := shop.Status(x.r.URL.Query().Get("to"))
+	if !slices.Contains(pet.Transitions(), to) {
+		return x.redirect(petPath(pet.ID)) // its status has changed in the meantime, or an order holds it
+	}
+	question := petStatusQuestion{pet.Pet, to, x.r.URL.Query().Get("back")}
+	return x.show(http.StatusOK, "pet-status", "Mark "+pet.Name+" as "+string(to), question)
+}

@@ -1,0 +1,194 @@
+package staff
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// undo presses the Undo button of the message on the page that follows a redirect. It ends the test if there is none.
+func (b *browser) undo(page string) response {
+	b.t.Helper()
+	body := b.mustGet(page).body
+	form := regexp.MustCompile(`<div class="info"><span>[^<]*</span><form method="post" action="([^"]*)">(.*?)<button>Undo`).FindStringSubmatch(body)
+	if form == nil {
+		b.t.Fatalf("%s offers no Undo", page)
+	}
+	var fields []string
+	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form[2], -1) {
+		fields = append(fields, field[1], html.UnescapeString(field[2]))
+	}
+	b.mustGet(page).lacks("Undo</button>") // a message is shown once
+	return b.post(form[1], fields...)
+}
+
+// wantPet checks the current state of an animal.
+func (s *testShop) wantPet(want shop.Pet) {
+	s.t.Helper()
+	if pet, err := s.Pet(s.t.Context(), want.ID); err != nil || pet != want {
+		s.t.Errorf("the animal is %+v (error %v), want %+v", pet, err, want)
+	}
+}
+
+func TestChangesOfAnimalsAreUndone(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	rex := s.AddPet(t, "Rex <&", 7, shop.Available)
+	edit := []string{"was-name", "Rex <&", "was-category", "7", "name", "Max", "category", "8", "back", "list"}
+	b.post("/staff/pets/1", edit...).wantRedirect("/staff/pets")
+	b.undo("/staff/pets").wantRedirect("/staff/pets")
+	b.mustGet("/staff/pets", "Rex <& is as before.")
+	s.wantPet(rex)
+	b.post("/staff/pets/1/status", "was", "available", "to", "sold").wantRedirect("/staff/pets/1")
+	b.undo("/staff/pets/1").wantRedirect("/staff/pets/1")
+	s.wantPet(rex)
+	// Saving without a change needs no Undo.
+	b.post("/staff/pets/1", "was-name", "Rex <&", "was-category", "7", "name", "Rex <&", "category", "7")
+	b.mustGet("/staff/pets/1", "Rex <& was saved.").lacks("Undo</button>")
+	// With scripts, the message and its Undo come without a page.
+	got := b.withHTMX().post("/staff/pets/1/status", "was", "available", "to", "pending").want(200, "Rex")
+	var triggers struct{ Flash message }
+	shoptest.OK(t, json.Unmarshal([]byte(got.header.Get("HX-Trigger")), &triggers))
+	if m := triggers.Flash; m.Text != "Rex <& is now pending." || m.Undo != "/staff/pets/1/undo" || m.Values["status"] != "available" || m.Values["was-status"] != "pending" {
+		t.Errorf("got the message %+v", m)
+	}
+}
+
+// An animal that has changed again is not set back, whatever has changed.
+func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	rex := s.AddPet(t, "Rex", 1, shop.Available)
+	for _, later := range []shop.PetChange{{Name: new("Rexo")}, {CategoryID: new(int64(2))}, {Status: new(shop.Sold)}} {
+		back := fmt.Sprint("/staff/pets/", rex.ID)
+		b.post(back+"/status", "was", "available", "to", "pending").wantRedirect(back)
+		changed := shoptest.Must(s.UpdatePet(t.Context(), rex.ID, later, nil))(t)
+		b.undo(back).wantRedirect(back)
+		b.mustGet(back, "Someone has changed Rex in the meantime, so nothing was undone.")
+		s.wantPet(changed)
+		rex = s.AddPet(t, "Rex", 1, shop.Available)
+	}
+	// The same with scripts: the page shows the current state.
+	undo := []string{"name", "Max", "category", "1", "status", "available", "was-name", "Rex", "was-category", "1", "was-status", "pending"}
+	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/undo", rex.ID), undo...).want(200, `"problem":"Someone has changed Rex`, fmt.Sprintf(`"pet-%d":""`, rex.ID))
+	s.wantPet(rex)
+	b.withHTMX().post("/staff/pets/99/undo", undo...).want(200, "no animal")
+}
+
+// A change of status that has no way back asks first and offers no Undo.
+func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	for _, c := range []struct {
+		from, to shop.Status
+		why      string
+	}{
+		{"", shop.Available, "an animal that has a status always keeps one"},
+		{shop.Pending, shop.Sold, "an animal that is sold can’t become pending again"},
+	} {
+		pet := s.AddPet(t, "Rex", 1, c.from)
+		path := petPath(pet.ID)
+		ask := fmt.Sprintf("%s/status?to=%s", path, c.to)
+		b.mustGet(path).contains(`href="` + ask + `"`).lacks(fmt.Sprintf(`name="to" value=%q`, c.to))
+		b.withHTMX().mustGet(path + "/row").contains(`href="` + ask + `&amp;back=list"`).lacks(fmt.Sprintf(`name="to" value=%q`, c.to))
+		b.mustGet(ask, fmt.Sprintf("Mark Rex as %s?", c.to), c.why)
+		b.post(path+"/status", "was", string(c.from), "to", string(c.to)).wantRedirect(path)
+		b.mustGet(path, fmt.Sprintf("Rex is now %s.", c.to)).lacks("Undo</button>")
+		b.get(ask).wantRedirect(path) // it has that status already
+	}
+}
+
+func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.signedIn(s.Key(t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.EventsRead).Secret)
+	rex := s.addOrderedPet("Rex")
+	shoptest.Must(s.UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
+	b.post("/staff/pets/1/delete", was...).wantRedirect("/staff/pets/1")
+	if _, err := s.Pet(t.Context(), rex.ID); err == nil {
+		t.Fatal("the animal was not removed at once")
+	}
+	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed name").
+		lacks("/staff/pets/1/edit", "/staff/pets/1/delete", "reserve-reference", `name="to"`)
+	b.mustGet("/staff/pets/removed", "1 Rex", "Žofie <at the till> Restore")
+	// Others see a removed animal only if they may read events or restore it.
+	other := s.signedIn(s.Key(t, shop.PetsRead).Secret)
+	other.get("/staff/pets/1").want(404)
+	other.withHTMX().mustGet("/staff/pets/1/row", "1 This animal was removed.").lacks("Rex", "restore")
+	b.post("/staff/pets/1/restore", "back", "/staff/pets/removed").wantRedirect("/staff/pets/removed")
+	b.mustGet("/staff/pets/removed", "Rex was restored.", "No animals have been removed.")
+	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
+	b.mustGet("/staff/pets/1", "Rex Available", "restored")
+	// Undo after the removal from the list. Somebody who presses it too late is told so.
+	b.post("/staff/pets/1/delete", append(was, "back", "list")...).wantRedirect("/staff/pets")
+	b.undo("/staff/pets").wantRedirect("/staff/pets")
+	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
+	b.withHTMX().post("/staff/pets/1/restore").want(200, "problem", "only a removed animal can be restored")
+	b.get("/staff/pets/99").want(404)
+}
+
+func TestStepsOfOrdersAreUndone(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	rex := s.AddPet(t, "Rex", 1, shop.Available)
+	wantOrder := func(id int64, status shop.OrderStatus, pet shop.Status) {
+		t.Helper()
+		order := shoptest.Must(s.Order(t.Context(), id))(t)
+		if got := shoptest.Must(s.Pet(t.Context(), rex.ID))(t).Status; order.Status != status || order.Reference != "Mrs Novák" || got != pet {
+			t.Errorf("got the order %+v and an animal that is %s, want %s and %s", order, got, status, pet)
+		}
+	}
+	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect("/staff/pets/1")
+	b.undo("/staff/pets/1").wantRedirect("/staff/pets/1")
+	wantOrder(1, shop.Cancelled, shop.Available)
+	b.post("/staff/pets/1/orders", "reference", "Mrs Novák")
+	b.post("/staff/orders/2/status", "was", "placed", "to", "cancelled", "back", "orders").wantRedirect("/staff/orders")
+	b.undo("/staff/orders").wantRedirect("/staff/orders")
+	b.mustGet("/staff/orders", "Order 3 takes the place of order 2.", "3 Rex")
+	wantOrder(3, shop.Placed, shop.Pending)
+	b.post("/staff/orders/3/status", "was", "placed", "to", "approved")
+	b.undo("/staff/pets/1")
+	wantOrder(3, shop.Cancelled, shop.Pending)
+	b.post("/staff/orders/4/status", "was", "placed", "to", "approved")
+	b.post("/staff/orders/4/status", "was", "approved", "to", "delivered")
+	wantOrder(4, shop.Delivered, shop.Sold)
+	b.undo("/staff/pets/1")
+	wantOrder(5, shop.Placed, shop.Pending)
+	// Somebody else was faster.
+	b.withHTMX().post("/staff/orders/5/status", "was", "placed", "to", "cancelled").want(200, `"undo":"/staff/orders/5/undo"`)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
+	b.withHTMX().post("/staff/orders/5/undo", "was", "cancelled").want(200, "Someone was faster", `"order-5":""`)
+	wantOrder(6, shop.Placed, shop.Pending)
+	b.post("/staff/orders/6/undo", "was", "approved").wantRedirect("/staff/orders")
+	b.mustGet("/staff/orders", "Someone has changed order 6 in the meantime, so nothing was undone.")
+	b.post("/staff/orders/99/undo", "was", "placed").wantRedirect("/staff/orders")
+	b.mustGet("/staff/orders", "no order with the id 99")
+}
+
+// A message comes from a cookie, which somebody could plant. It cannot make Undo do anything else.
+func TestMessageUndoesNothingElse(t *testing.T) {
+	t.Parallel()
+	_, b := signIn(t)
+	plant := func(text string) response {
+		r := b.request("GET", "/staff/pets")
+		r.AddCookie(&http.Cookie{Name: "animalstore_message", Value: base64.RawURLEncoding.EncodeToString([]byte(text))})
+		return b.do(r).want(200)
+	}
+	got := plant(`{"text":"<b>Hi","undo":"/staff/pets/1/restore"}`).want(200, "<b>Hi").contains(`action="/staff/pets/1/restore"`)
+	if cookie := got.header.Get("Set-Cookie"); !strings.Contains(cookie, "animalstore_message=;") || !strings.Contains(cookie, "HttpOnly; SameSite=Lax") {
+		t.Errorf("the cookie is kept: %q", cookie)
+	}
+	for _, undo := range []string{"/staff/keys/1/revoke", "https://example.com/staff/pets/1/undo", "/staff/pets/1/undo/../../../keys/1/revoke", "/staff/pets/1/delete"} {
+		plant(`{"text":"Saved","undo":"`+undo+`"}`).lacks("Saved", "Undo")
+	}
+	plant("{").lacks("Undo")
+}
