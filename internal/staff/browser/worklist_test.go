@@ -55,6 +55,13 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		p.open("/", row)
 		p.accessible("the work list in dark mode")
+		for _, width := range []int{1100, desktop, 1440} {
+			p.resize(width)
+			if wide := browsertest.Eval[int](p.Page, `Math.max(...[...document.querySelectorAll(".work-orders")].map(e => e.scrollWidth - e.parentElement.clientWidth))`); wide > 0 {
+				t.Errorf("at %d pixels, the work list is %d pixels wider than its card", width, wide)
+			}
+		}
+		p.resize(p.width)
 		p.click(row + " form[action$=hold] summary")
 		p.accessible("the menu to extend a hold")
 		p.click(row + ` [name="days"][value="3"]`)
