@@ -77,7 +77,7 @@ func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, 
 		if len(ids) == 0 {
 			return names, nil
 		}
-		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
+		pets, err := tx.Pets(PetList{PetFilter: PetFilter{IDs: ids}, PageRequest: PageRequest{Limit: len(ids)}})
 		if err != nil {
 			return nil, err
 		}

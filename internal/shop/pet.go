@@ -77,15 +77,18 @@ func (p Pet) AppendJSON(text []byte) []byte {
 // animal.
 type PetFilter struct {
 	Status     Status
+	NoStatus   bool // selects animals whose status was never set
 	CategoryID *int64
 	Query      string // selects animals whose name contains every word of this text, as ContainsWords does
 	IDs        []int64
 }
 
-// PetList selects one page of the animals that match a filter, newest first.
+// PetList selects one page of the animals that match a filter, newest first. If OldestFirst is set, the order
+// is reversed, unless the filter has a search text.
 type PetList struct {
 	PetFilter
 	PageRequest
+	OldestFirst bool
 }
 
 // ListPets returns one page of the catalogue, newest first.
@@ -251,7 +254,8 @@ func (p Pet) created(actor string) NewEvent {
 type PetReader interface {
 	// Pet returns the animal with the given id and whether it exists.
 	Pet(id int64) (Pet, bool, error)
-	// Pets returns at most list.Limit animals, sorted by descending id. It ignores list.Query.
+	// Pets returns at most list.Limit animals, sorted by descending id, or by ascending id if
+	// list.OldestFirst is set. It ignores list.Query.
 	Pets(list PetList) ([]Pet, error)
 	// PetsUpTo returns at most page.Limit animals whose id is not larger than last, sorted by ascending
 	// id.

@@ -85,7 +85,9 @@ func listPets(tx ReadTx, list PetList) (Page[Pet], error) {
 	if list.Query != "" {
 		return tx.SearchPets(list)
 	}
-	return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+	return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) {
+		return tx.Pets(PetList{list.PetFilter, page, list.OldestFirst})
+	})
 }
 
 // listOrders is like listPets, but for orders.

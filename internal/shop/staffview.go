@@ -125,7 +125,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	}
 	petsByID := map[int64]*Pet{}
 	if len(ids) > 0 {
-		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
+		pets, err := tx.Pets(PetList{PetFilter: PetFilter{IDs: ids}, PageRequest: PageRequest{Limit: len(ids)}})
 		if err != nil {
 			return OrderPage{}, err
 		}

@@ -62,19 +62,27 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 // index on category and status. If there is no status filter, the query reads one page for each status and
 // merges these pages. An additional index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
-	if list.CategoryID == nil || list.Status != "" || d.byRow {
-		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
+	after, order := "id < %s", "id DESC"
+	if list.OldestFirst {
+		after, order = "id > %s", "id"
+	}
+	if list.CategoryID == nil || list.Status != "" || list.NoStatus || d.byRow {
+		c := petConditions(d, list)
+		if list.NoStatus && d.byRow {
+			order = c.withoutStatus(list)
+		}
+		return c.page("SELECT "+petColumns+" FROM pets", list.PageRequest, after, order)
 	}
 	var parts []string
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
 		// The arguments are the same for every status, so the last ones can be returned.
-		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC")
+		query, args = c.page("SELECT id FROM pets", list.PageRequest, after, order)
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
-	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d",
-		petColumns, strings.Join(parts, " UNION ALL "), list.Limit)
+	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY %s LIMIT %d",
+		petColumns, strings.Join(parts, " UNION ALL "), order, list.Limit)
 	return query, args
 }
 
@@ -85,6 +93,8 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		c.equal("category_id", *list.CategoryID)
 	}
 	switch {
+	case list.NoStatus:
+		c.texts = append(c.texts, statusIs(""))
 	case list.Status == "":
 	case d.byRow:
 		c.equal("status", list.Status)
@@ -95,6 +105,26 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		addIn(c, "id", list.IDs)
 	}
 	return c
+}
+
+// withoutStatus makes PostgreSQL seek the pets without a status in the index that is made for the list. It returns
+// the order of that index. A row value cannot be compared with NULL, so the columns are compared one by one. The
+// category is an array: if it were equal to a value, the planner would see that another index has this order, too.
+func (c *conditions) withoutStatus(list shop.PetList) (order string) {
+	columns := []string{"status", "id"}
+	if list.CategoryID != nil {
+		columns = append([]string{"category_id"}, columns...)
+		c.texts, c.exact, c.value, c.args = nil, nil, nil, nil
+		c.add("category_id = ANY (CAST(%s AS BIGINT[]))", []int64{*list.CategoryID})
+		c.texts = append(c.texts, statusIs(""))
+		if len(list.IDs) > 0 {
+			addIn(c, "id", list.IDs)
+		}
+	}
+	if list.OldestFirst {
+		return strings.Join(columns, ", ")
+	}
+	return strings.Join(columns, " DESC, ") + " DESC"
 }
 
 // statusIs returns the condition that a pet has the given status, or that it has no status if status is

@@ -24,7 +24,7 @@ const (
 
 // SearchPets searches the names of pets.
 func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
-	status, category := list.Status, list.CategoryID
+	status, category, noStatus := list.Status, list.CategoryID, list.NoStatus
 	filtered := list.PetFilter
 	filtered.Query = ""
 	s := search[shop.Pet]{
@@ -34,10 +34,10 @@ func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 		page: func(page shop.PageRequest) ([]shop.Pet, error) {
 			return t.Pets(shop.PetList{PetFilter: filtered, PageRequest: page})
 		},
-		filtered: status != "" || category != nil,
+		filtered: status != "" || noStatus || category != nil,
 		listOnly: len(list.IDs) > 0,
 		matches: func(p shop.Pet) bool {
-			return (status == "" || p.Status == status) && (category == nil || p.CategoryID == *category)
+			return (status == "" || p.Status == status) && (!noStatus || p.Status == "") && (category == nil || p.CategoryID == *category)
 		},
 	}
 	return s.run(list.Query, list.PageRequest)

@@ -9,22 +9,26 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxCategoryOptions is the maximum number of categories in a drop-down list. If there are more, users type
-// the category's number.
-const maxCategoryOptions = 200
-
 // petQuery holds the catalogue's filters as they were entered in the form.
 type petQuery struct {
 	Name     string
 	Status   string
 	Category string
+	Sort     string  // oldestFirst, or "" for the newest first
+	IDs      []int64 // the animals to which the list is limited, if there are any
 	Problem  string
 }
+
+// oldestFirst is the only order besides the newest first. Both engines read a page in either order from an index.
+const oldestFirst = "oldest"
 
 // parsePetQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake
 // in Problem.
 func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	q := petQuery{Name: strings.TrimSpace(values.Get("name")), Status: values.Get("status"), Category: strings.TrimSpace(values.Get("category"))}
+	if values.Get("sort") == oldestFirst {
+		q.Sort = oldestFirst
+	}
 	var filter shop.PetFilter
 	if q.Name != "" {
 		if reason := shop.TextProblem(q.Name); reason != "" {
@@ -33,7 +37,9 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 			filter.Query = q.Name
 		}
 	}
-	if q.Status != "" {
+	if q.Status == noStatus {
+		filter.NoStatus = true
+	} else if q.Status != "" {
 		if reason := shop.StatusProblem(q.Status); reason != "" {
 			q.Problem = "The status " + reason + "."
 		} else {
@@ -47,6 +53,12 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 			filter.CategoryID = &id
 		}
 	}
+	for _, text := range values["id"] {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil && len(q.IDs) < maxBulk {
+			q.IDs = append(q.IDs, id)
+		}
+	}
+	filter.IDs = q.IDs
 	return q, filter
 }
 
@@ -59,10 +71,13 @@ func (q petQuery) Next(from int64) string {
 func (q petQuery) Path() string { return q.path(url.Values{}) }
 
 func (q petQuery) path(values url.Values) string {
-	for name, value := range map[string]string{"name": q.Name, "status": q.Status, "category": q.Category} {
+	for name, value := range map[string]string{"name": q.Name, "status": q.Status, "category": q.Category, "sort": q.Sort} {
 		if value != "" {
 			values.Set(name, value)
 		}
+	}
+	for _, id := range q.IDs {
+		values.Add("id", strconv.FormatInt(id, 10))
 	}
 	return "/staff/pets?" + values.Encode()
 }
@@ -73,36 +88,18 @@ type petsPage struct {
 	Rows       []shop.PetView
 	NextFrom   int64 // the position after which the next page begins, or 0 if this is the last page
 	Newest     int64 // the id of the newest animal on the first page
-	NotFirst   bool  // whether there are newer animals that this page does not show
+	NotFirst   bool  // whether there are animals before the first row that this page does not show
+	Counts     *petCounts
 	Categories categoryOptions
 	Add        petForm
 }
 
-// categoryOptions holds the categories that a drop-down list offers.
-type categoryOptions struct {
-	Options []shop.Category
-	TooMany bool
-}
-
-func (x *exchange) categoryOptions() (categoryOptions, error) {
-	page, err := x.Service.ListCategories(x.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
-	return categoryOptions{page.Items, page.More}, err
-}
-
-// Has reports whether the category with this id is among the options. It also returns true for an empty id,
-// which means that no category is selected.
-func (c categoryOptions) Has(id string) bool {
-	for _, category := range c.Options {
-		if strconv.FormatInt(category.ID, 10) == id {
-			return true
-		}
-	}
-	return id == ""
-}
-
 func (p *Pages) pets(x *exchange) error {
-	query, filter := parsePetQuery(x.r.URL.Query())
-	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest()}
+	query, filter, err := x.petQuery()
+	if err != nil {
+		return err
+	}
+	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest(), OldestFirst: query.Sort == oldestFirst}
 	pets, err := p.Service.ListPetViews(x.context(), list)
 	if err != nil {
 		return err
@@ -117,16 +114,22 @@ func (p *Pages) pets(x *exchange) error {
 	if x.partial() && list.After != nil { // htmx appends these rows to the current page
 		return x.showFragment("pet-rows", page)
 	}
-	if page.Categories, err = x.categoryOptions(); err != nil {
+	if page.Categories, err = x.categoryOptions(query.Category); err != nil {
 		return err
 	}
 	page.Add.Categories = page.Categories
+	if page.Counts, err = x.petCounts(filter); err != nil {
+		return err
+	}
 	return x.show(http.StatusOK, "pets", "Animals", page)
 }
 
 // newPets responds with the animals that are newer than the newest one on the page.
 func (p *Pages) newPets(x *exchange) error {
-	query, filter := parsePetQuery(x.r.URL.Query())
+	query, filter, err := x.petQuery()
+	if err != nil {
+		return err
+	}
 	pets, err := p.Service.ListPetViews(x.context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err

@@ -33,15 +33,6 @@ func (x *exchange) readPetForm() petForm {
 	}
 }
 
-// categoryID parses the selected category's id. It fails with validation_failed if no category is selected.
-func (f petForm) categoryID() (int64, error) {
-	id, err := strconv.ParseInt(f.Category, 10, 64)
-	if err != nil {
-		return 0, shop.Errorf(shop.ValidationFailed, "Select a category.")
-	}
-	return id, nil
-}
-
 // userMessage returns the message of an error that the user can act on. It uses the words on the page, such
 // as "the category" for "categoryId". It returns "" if the service itself has failed.
 func userMessage(err error) string {
@@ -60,7 +51,7 @@ func userMessage(err error) string {
 
 func (p *Pages) addPet(x *exchange) error {
 	form := x.readPetForm()
-	id, err := x.ensureCategory(form)
+	id, err := x.petCategory(form)
 	if err == nil {
 		status := shop.Status(form.Status)
 		if status == noStatus {
@@ -75,7 +66,7 @@ func (p *Pages) addPet(x *exchange) error {
 	if form.Problem = userMessage(err); form.Problem == "" {
 		return err
 	}
-	if form.Categories, err = x.categoryOptions(); err != nil {
+	if form.Categories, err = x.categoryOptions(form.Category); err != nil {
 		return err
 	}
 	if x.partial() {
@@ -84,25 +75,31 @@ func (p *Pages) addPet(x *exchange) error {
 	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// ensureCategory returns the id of the selected category. If the user has entered the name of a new category,
-// it creates that category, unless one with this name exists. It checks the name of the animal first, so that a
+// petCategory is ensureCategory for the form of one animal. It checks the name of the animal first, so that a
 // mistake there does not leave an empty category behind.
-func (x *exchange) ensureCategory(form petForm) (int64, error) {
-	if form.Category != newCategory {
-		return form.categoryID()
-	}
+func (x *exchange) petCategory(form petForm) (int64, error) {
 	if reason := shop.TextProblem(form.Name); reason != "" {
 		return 0, shop.Errorf(shop.ValidationFailed, "Name %s.", reason)
 	}
-	if form.NewCategory == "" {
+	return x.ensureCategory(form)
+}
+
+// ensureCategory returns the id of the selected category. If the user has entered the name of a new category,
+// it creates that category, unless one with this name exists. It fails with validation_failed if there is no
+// category with the name that the user has selected.
+func (x *exchange) ensureCategory(form petForm) (int64, error) {
+	isNew := form.Category == newCategory || form.Category == "" && form.NewCategory != ""
+	switch {
+	case !isNew && form.Category == "":
+		return 0, shop.Errorf(shop.ValidationFailed, "Select a category.")
+	case !isNew:
+		return x.resolveCategory(form.Category)
+	case form.NewCategory == "":
 		return 0, shop.Errorf(shop.ValidationFailed, "Enter a name for the new category.")
 	}
-	existing, err := x.Service.CategoriesNamed(x.context(), form.NewCategory)
-	if err != nil {
-		return 0, err
-	}
-	if len(existing) > 0 {
-		return existing[0].ID, nil
+	id, exists, err := x.categoryNamed(form.NewCategory)
+	if err != nil || exists {
+		return id, err
 	}
 	created, err := x.Service.CreateCategory(x.context(), form.NewCategory)
 	return created.ID, err
@@ -115,7 +112,7 @@ func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 		return x.redirect("/staff/pets")
 	}
 	next := petForm{Category: strconv.FormatInt(pet.CategoryID, 10), Status: status}
-	if next.Categories, err = x.categoryOptions(); err != nil {
+	if next.Categories, err = x.categoryOptions(next.Category); err != nil {
 		return err
 	}
 	x.flash("%s was added as number %d.", pet.Name, pet.ID)
@@ -170,7 +167,7 @@ func (p *Pages) editPet(x *exchange) error {
 
 // showEditForm responds with the form for editing an animal, either in its table row or as a page.
 func (x *exchange) showEditForm(status int, form petForm) (err error) {
-	if form.Categories, err = x.categoryOptions(); err != nil {
+	if form.Categories, err = x.categoryOptions(form.Category); err != nil {
 		return err
 	}
 	if x.partial() {
@@ -193,7 +190,7 @@ func (p *Pages) savePet(x *exchange) error {
 	form, original := x.readPetForm(), x.originalPet(id)
 	form.ID, form.Original = id, original
 	var category int64
-	if category, err = form.categoryID(); err == nil {
+	if category, err = x.petCategory(form); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
 		// This form does not contain the status, so a change of status by someone else is not a conflict.

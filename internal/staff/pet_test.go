@@ -60,7 +60,7 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 		b.mustGet("/staff/pets?" + query).wantPets(want...)
 	}
 	b.mustGet("/staff/pets?status=gone", "The status must be")
-	b.mustGet("/staff/pets?category=x", "The category must be")
+	b.mustGet("/staff/pets?category=x", "There is no category called “x”")
 	b.mustGet("/staff/pets?name=%00", "The name must")
 }
 

@@ -24,9 +24,12 @@ type printedPets struct {
 
 // printPets shows the animals that match the filters of the catalogue, for printing.
 func (p *Pages) printPets(x *exchange) error {
-	query, filter := parsePetQuery(x.r.URL.Query())
+	query, filter, err := x.petQuery()
+	if err != nil {
+		return err
+	}
 	page := printedPets{Query: query}
-	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: maxPrintedRows}}
+	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: maxPrintedRows}, OldestFirst: query.Sort == oldestFirst}
 	for reads := 1; ; reads++ {
 		pets, err := p.Service.ListPetViews(x.context(), list)
 		if err != nil {

@@ -39,6 +39,8 @@ func routes() []route {
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
+		{"POST", "/staff/pets/bulk", "pet-bulk", shop.PetsWrite, (*Pages).changePets},
+		{"GET", "/staff/pets/counts", "pets-counts", shop.PetsRead, (*Pages).countPets},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
 		{"GET", "/staff/pets/removed", "pets-removed", shop.EventsRead, (*Pages).removedPets},
 		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
@@ -68,6 +70,7 @@ func routes() []route {
 
 		{"GET", "/staff/categories", "categories", shop.PetsRead, (*Pages).categories},
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},
+		{"GET", "/staff/categories/suggestions", "categories-suggested", shop.PetsRead, (*Pages).suggestCategories},
 		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
 		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
 

@@ -80,6 +80,7 @@ type view struct {
 	Zone      string // the name of the shop's time zone, or "" if it has none that browsers know
 	Data      any
 	RequestID string
+	Replace   bool     // whether a row replaces the one on the page
 	Message   *message // what the previous request did, or nil
 	section   string
 	principal shop.Principal
@@ -137,6 +138,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"rfc3339":         func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"timeLeft":        func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":    categoryName,
+		"categoryText":    categoryText,
+		"petToken":        petToken,
 		"number":          numberHTML,
 		"sentence":        sentence,
 		"importChanges":   importChanges,

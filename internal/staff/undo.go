@@ -34,7 +34,7 @@ func (p *Pages) undoPetChange(x *exchange) error {
 		return err
 	}
 	form, was := x.readPetForm(), x.originalPet(id)
-	category, err := form.categoryID()
+	category, err := x.petCategory(form)
 	if err != nil {
 		return err
 	}

@@ -62,14 +62,26 @@ var petCases = []testCase{
 		slices.Reverse(all)
 		ids := []int64{all[0].ID, all[3].ID, all[7].ID, all[12].ID, all[13].ID, all[20].ID, all[30].ID, 99999}
 		position := all[10].ID
-		for _, status := range []shop.Status{"", shop.Available, shop.Sold, "lost"} {
+		for _, status := range []shop.Status{"", shop.Available, shop.Sold, "lost", "none"} {
 			for _, category := range []*int64{nil, new(int64(0)), new(int64(-3)), new(int64(5))} {
 				for _, query := range []string{"", "rex", "E", "nobody"} {
 					for _, ids := range [][]int64{nil, ids} {
 						for _, before := range []*int64{nil, &position} {
 							l := shop.PetList{PageRequest: shop.PageRequest{After: before}}
 							l.PetFilter = shop.PetFilter{Status: status, CategoryID: category, Query: query, IDs: ids}
+							if status == "none" {
+								l.Status, l.NoStatus = "", true
+							}
 							want := slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
+							if diff := cmp.Diff(want, listPets(t, store, l)); diff != "" {
+								t.Errorf("%+v: (-want +got)\n%s", l, diff)
+							}
+							if query != "" {
+								continue
+							}
+							l.OldestFirst = true
+							want = slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
+							slices.Reverse(want)
 							if diff := cmp.Diff(want, listPets(t, store, l)); diff != "" {
 								t.Errorf("%+v: (-want +got)\n%s", l, diff)
 							}
@@ -137,11 +149,11 @@ var petCases = []testCase{
 
 // matches implements the filters in PetList in Go, so that the results can be compared with the store's SQL.
 func matches(p shop.Pet, l shop.PetList) bool {
-	return (l.Status == "" || p.Status == l.Status) &&
+	return (l.Status == "" || p.Status == l.Status) && (!l.NoStatus || p.Status == "") &&
 		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&
 		strings.Contains(strings.ToLower(p.Name), strings.ToLower(l.Query)) &&
 		(l.IDs == nil || slices.Contains(l.IDs, p.ID)) &&
-		(l.After == nil || p.ID < *l.After)
+		(l.After == nil || !l.OldestFirst && p.ID < *l.After || l.OldestFirst && p.ID > *l.After)
 }
 
 func wantIDs(t *testing.T, pets []shop.Pet, want []int64) {

@@ -1,0 +1,149 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+// tick ticks the boxes of animals.
+func (p *user) tick(ids ...int) {
+	p.t.Helper()
+	for _, id := range ids {
+		p.click(fmt.Sprintf(`#pet-%d input[name="pet"]`, id))
+	}
+}
+
+func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 5 {
+		s.AddPet(t, fmt.Sprint("Rex ", 1+i), 1, shop.Available)
+	}
+	for _, width := range []int{desktop, 390} {
+		p := s.clerk(width)
+		p.open("/staff/pets", "#pet-1")
+		if browsertest.Eval[bool](p.Page, `document.querySelector("#bulk").checkVisibility()`) {
+			t.Error("the actions show although nothing is selected")
+		}
+		// With the keyboard: tick a box, go to the actions and choose one.
+		p.Run(chromedp.Focus(`#pet-2 input[name="pet"]`, chromedp.ByQuery), chromedp.KeyEvent(" "))
+		p.tick(1)
+		p.waitText("#bulk-count", "2 selected")
+		p.accessible("selected animals")
+		p.Run(chromedp.Focus("#bulk .menu > summary", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
+		p.waitVisible(`#bulk [value="sold"]`)
+		p.accessible("the statuses for selected animals")
+		to, badge := "sold", "Sold"
+		if width != desktop {
+			to, badge = "available", "Available"
+		}
+		p.Run(chromedp.Focus(fmt.Sprintf(`#bulk [value=%q]`, to), chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
+		p.waitText("#flashes", "2 changed.")
+		p.waitText("#pet-1 .badge", badge)
+		p.waitText("#pet-2 .badge", badge)
+		p.waitFor(`!document.querySelector("#bulk").checkVisibility() && !document.querySelector("[name=pet]:checked")`)
+	}
+	p := s.clerk(desktop)
+	p.open("/staff/pets", "#pet-1")
+	p.waitText("#count-all", "5")
+	p.click("#select-all")
+	p.waitText("#bulk-count", "5 selected")
+	p.tick(3, 4, 5)
+	p.waitText("#bulk-count", "2 selected")
+	p.click("[popovertarget=bulk-category]")
+	p.waitVisible("#bulk-category")
+	p.accessible("changing the category of selected animals")
+	p.Run(chromedp.SetValue("#bulk-category-input", "new", chromedp.ByQuery))
+	p.fill("#bulk-new-category", "Dogs")
+	p.click(`#bulk-category [value="category"]`)
+	p.waitText("#pet-1 .category", "Dogs")
+	p.waitText("#pet-2 .category", "Dogs")
+
+	// A change by someone else takes the tick away, because the row is not the one that was selected.
+	p.tick(1, 2)
+	s.updatePet(1, shop.PetChange{Name: new("Other")})
+	p.waitText("#pet-1-name", "Other")
+	p.waitText("#bulk-count", "1 selected")
+	p.click("[popovertarget=bulk-remove]")
+	p.waitText("#bulk-remove-title", "Remove the selected animal?")
+	p.accessible("removing selected animals")
+	p.click(`#bulk-remove [value="remove"]`)
+	p.waitFor(`!document.querySelector("#pet-2")`)
+	p.waitText("#count-all", "4") // without a reload
+	if _, err := s.Pet(t.Context(), 1); err != nil {
+		t.Errorf("the animal that was not selected: %v", err)
+	}
+
+	// The browser refuses, and says why, if an order holds an animal.
+	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.waitText("#pet-5", "Reserved")
+	p.tick(4, 5)
+	p.click("#bulk .menu > summary")
+	p.click(`#bulk [value="sold"]`)
+	p.waitText("#bulk-result", "1 changed, 1 not possible")
+	p.waitText("#bulk-result", fmt.Sprint("Order ", order.ID, " holds this animal"))
+	p.accessible("the result for selected animals")
+}
+
+func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for range 3 {
+		s.AddPet(t, "Rex", 1, shop.Available)
+	}
+	p := s.clerk(desktop)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	p.open("/staff/pets?status=available")
+	p.tick(1, 3)
+	p.click("#bulk .menu > summary")
+	p.click(`#bulk [value="pending"]`)
+	p.waitText("h1", "2 changed")
+	p.click(`main a.button[href="/staff/pets?status=available"]`)
+	p.waitText(".tabs", "Pending 2")
+	p.tick(2)
+	p.click("[popovertarget=bulk-remove]")
+	p.click(`#bulk-remove [value="remove"]`)
+	p.waitText("h1", "1 removed")
+}
+
+// Whoever opens an animal far down in the list and goes back sees the same rows at the same place.
+func TestListKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 170 {
+		s.AddPet(t, fmt.Sprint("Rex ", 1+i), 1, []shop.Status{shop.Available, shop.Sold}[i%2])
+	}
+	p := s.clerk(desktop)
+	const top = `Math.round(document.querySelector("#pet-21-name").getBoundingClientRect().top)`
+	for _, path := range []string{"/staff/pets", "/staff/pets?status=available&sort="} {
+		p.open("/staff/orders")
+		p.open(path, "#pet-169")
+		p.waitFor(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
+		p.Run(chromedp.Evaluate(`document.querySelector("#pet-21").scrollIntoView({block: "center"})`, nil))
+		before := browsertest.Eval[int](p.Page, top)
+		p.click("#pet-21-name")
+		p.waitVisible("#pet-detail")
+		p.Run(chromedp.NavigateBack())
+		p.waitFor(`document.readyState === "complete" && !!document.querySelector("#pet-21-name") && Math.abs(%s - %d) <= 2`, top, before)
+		p.Run(chromedp.Reload())
+		p.waitFor(`document.readyState === "complete" && !!document.querySelector("#pet-21-name") && Math.abs(%s - %d) <= 2`, top, before)
+		if n := browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll("tr[id^=pet-]")].map(r => r.id)).size - document.querySelectorAll("tr[id^=pet-]").length`); n != 0 {
+			t.Errorf("the list has %d rows twice", -n)
+		}
+	}
+	p.open("/staff/orders")
+	p.open("/staff/pets", "#pet-170") // a new visit begins at the top
+	if y := browsertest.Eval[int](p.Page, "scrollY"); y != 0 {
+		t.Errorf("the list is scrolled by %d pixels", y)
+	}
+}

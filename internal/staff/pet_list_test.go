@@ -1,0 +1,169 @@
+package staff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// The tabs have the number of animals for each status, of all animals or of a category. Searches are not counted.
+func TestTabsCountAnimals(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	for i, status := range []shop.Status{shop.Available, shop.Available, shop.Available, shop.Pending, shop.Sold, "", ""} {
+		s.AddPet(t, "Rex", int64(1+i%2), status)
+	}
+	b.mustGet("/staff/pets", "All 7 Available 3 Pending 1 Sold 1 No status 2")
+	b.mustGet("/staff/pets?category=1&status=sold", "All 4 Available 2 Pending 0 Sold 1 No status 1")
+	b.mustGet("/staff/pets?name=rex", "All Available Pending Sold No status")
+	b.withHTMX().mustGet("/staff/pets/counts?category=2", "3 1 1 0 1").contains(`id="count-none" class="count" hx-swap-oob="true"`).lacks("<html")
+}
+
+// Every view of the list has an address: the status "none" and the order, also on the following pages.
+func TestListOrdersAndAnimalsWithoutAStatus(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var names []string
+	for i := range pageSize + 3 {
+		names = append(names, fmt.Sprint("Rex ", i))
+		s.AddPet(t, names[i], 1, "")
+	}
+	s.AddPet(t, "Max", 1, shop.Sold)
+	b.mustGet("/staff/pets?status=none&name=rex+0").wantPets("Rex 50", "Rex 40", "Rex 30", "Rex 20", "Rex 10", "Rex 0")
+	first := b.mustGet("/staff/pets?status=none&sort=oldest").wantPets(names[:pageSize]...).
+		contains(`value="none" checked`, `<option value="oldest" selected>`).lacks(`id="new-pets"`)
+	b.withHTMX().mustGet(first.nextPage()).wantPets(names[pageSize:]...)
+	b.mustGet(first.nextPage(), "Back to oldest").contains(`href="/staff/pets?sort=oldest&amp;status=none"`)
+	b.mustGet("/staff/pets?sort=oldest&name=max", "Search results are always newest first").wantPets("Max")
+	b.mustGet("/staff/pets?id=2&id=5&id=x", "2 selected animals").wantPets("Rex 4", "Rex 1")
+}
+
+// A bulk action changes each animal that is still as the page showed it, and says for every other one why it was
+// not changed.
+func TestBulkActionReportsEachRow(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var form []string
+	add := func(name string, status shop.Status) shop.Pet {
+		pet := s.AddPet(t, name, 1, status)
+		form = append(form, "pet", petToken(pet))
+		return pet
+	}
+	wanted, same := add("Wanted", shop.Available), add("Same", shop.Sold)
+	changed, removed, held := add("Changed", shop.Available), add("Removed", shop.Available), add("Held", "")
+	shoptest.Must(s.UpdatePet(t.Context(), changed.ID, shop.PetChange{Name: new("Other")}, nil))(t)
+	shoptest.OK(t, s.DeletePet(t.Context(), removed.ID, nil))
+	shoptest.Must(s.UpdatePet(t.Context(), held.ID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
+	held = shoptest.Must(s.Pet(t.Context(), held.ID))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}))(t)
+	held.Status = shop.Pending
+	form[len(form)-1] = petToken(held)
+	b.mustGet("/staff/pets").contains(`value="` + petToken(wanted) + `"`)
+
+	sold := append(slices.Clone(form), "do", "sold", "back", "/staff/pets?status=available")
+	want := []string{"1 changed, 1 unchanged, 2 conflicts, 1 not possible", "Other (no. 3): Someone else has changed it",
+		"No. 4: Someone else has removed it", "Held (no. 5): Order 1 holds this animal"}
+	got := b.withHTMX().post("/staff/pets/bulk", sold...).want(200, want...).lacks("<html").
+		contains(`<tr id="pet-1" hx-swap-oob="true"`, `<tr id="pet-3" hx-swap-oob="true"`, `<tr id="pet-4" hx-swap-oob="delete">`)
+	if n := strings.Count(got.body, "hx-swap-oob"); n != 5 {
+		t.Errorf("the response replaces %d rows", n)
+	}
+	for id, status := range map[int64]shop.Status{wanted.ID: shop.Sold, same.ID: shop.Sold, changed.ID: shop.Available, held.ID: shop.Pending} {
+		if pet := shoptest.Must(s.Pet(t.Context(), id))(t); pet.Status != status {
+			t.Errorf("got %+v, want it %s", pet, status)
+		}
+	}
+	// The page without scripts says the same. Sent again, the form changes nothing that it has changed before.
+	b.post("/staff/pets/bulk", sold...).want(200, "0 changed, 1 unchanged, 3 conflicts, 1 not possible", "Wanted (no. 1)").
+		contains(`href="/staff/pets?status=available"`)
+	b.post("/staff/pets/bulk", append(sold[:len(sold)-1:len(sold)-1], "https://evil.example/staff/pets")...).want(200).lacks("evil")
+}
+
+func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var tokens []string
+	for i := range 4 {
+		tokens = append(tokens, "pet", petToken(s.AddPet(t, fmt.Sprint("Rex ", i), 1, "")))
+	}
+	do := func(action string, fields ...string) response {
+		return b.withHTMX().post("/staff/pets/bulk", append(append(slices.Clone(tokens), "do", action), fields...)...)
+	}
+	do("print").wantRedirect("/staff/pets/print?id=1&id=2&id=3&id=4#print")
+	b.mustGet("/staff/pets/print?id=1&id=3&sort=oldest", "1 Rex 0", "3 Rex 2", "2 animals").lacks("Rex 1")
+	do("category").want(200, "Select a category")
+	do("category", "category", "new", "new-category", " Dogs ").want(200, "4 changed.").lacks("conflict")
+	for i := range tokens {
+		if i%2 == 1 {
+			tokens[i] = petToken(shoptest.Must(s.Pet(t.Context(), int64(1+i/2)))(t))
+		}
+	}
+	do("category", "category", "2").want(200, "0 changed, 4 unchanged")
+	if pet := shoptest.Must(s.Pet(t.Context(), 1))(t); pet.CategoryID != 2 {
+		t.Errorf("got %+v, want the new category 2", pet)
+	}
+	do("remove").want(200, "4 removed.").contains(`<tr id="pet-1" hx-swap-oob="delete">`)
+	s.wantPetCount(0)
+	do("fly").want(200, "could not be read")
+	b.post("/staff/pets/bulk", "do", "remove").want(422, "Select at least one animal")
+	b.post("/staff/pets/bulk", "do", "remove", "pet", "x").want(422, "could not be read")
+	var many []string
+	for i := range maxBulk + 1 {
+		many = append(many, "pet", fmt.Sprint(i, "-x"))
+	}
+	b.post("/staff/pets/bulk", append(many, "do", "remove")...).want(422, "Select at most 100 animals")
+	reader := s.signedIn(s.Key(t, shop.PetsRead).Secret)
+	reader.post("/staff/pets/bulk", "do", "remove", "pet", "1-x").want(403)
+	s.AddPet(t, "Rex", 1, "")
+	reader.mustGet("/staff/pets").lacks(`name="pet"`, `id="bulk"`)
+}
+
+// In a shop with more categories than a drop-down list offers, people type the category's name.
+func TestManyCategoriesAreSelectedByName(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	shoptest.OK(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+		var categories []shop.Category
+		for i := range int64(maxCategoryOptions + 600) {
+			categories = append(categories, shop.Category{ID: 1 + i, Name: fmt.Sprint("Kind ", 1+i)})
+		}
+		categories[700].Name, categories[701].Name = "Žába", "Žába"
+		return tx.InsertCategories(categories...)
+	}))
+	b.mustGet("/staff/pets").contains(`list="add-category-list"`, `<option value="Kind 7 (7)">`).lacks(`<select id="add-category"`)
+	b.withHTMX().mustGet("/staff/categories/suggestions?category=ZAB").contains(`<option value="Žába (701)">`, `<option value="Žába (702)">`).lacks("Kind", "<html")
+	b.withHTMX().mustGet("/staff/categories/suggestions?category=").lacks("option")
+	for text, id := range map[string]int64{"žába": 701, "Žába (702)": 702, "Kind 799": 799, "800": 800} {
+		b.post("/staff/pets", "name", "Rex", "category", text).wantRedirect("/staff/pets")
+		pets := shoptest.Must(s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}))(t)
+		if got := pets.Items[0].CategoryID; got != id {
+			t.Errorf("%q stands for category %d, want %d", text, got, id)
+		}
+		b.mustGet(fmt.Sprintf("/staff/pets/%d/edit", pets.Items[0].ID)).contains(fmt.Sprintf("(%d)\"", id))
+	}
+	b.mustGet("/staff/pets?category=kind+799", "All 1").contains(`value="Kind 799 (799)"`)
+	b.post("/staff/pets", "name", "Rex", "category", "Unicorns").want(422, "There is no category called “Unicorns”")
+	b.post("/staff/pets", "name", "Rex", "category", "Žába (3)").want(422, "There is no category called “Žába (3)”")
+	b.post("/staff/pets", "name", "Uno", "category", "", "new-category", "Unicorns").wantRedirect("/staff/pets")
+	b.mustGet("/staff/pets?category=unicorns").wantPets("Uno")
+}
+
+// The form for editing an animal creates a category, too, but not if the animal cannot be saved.
+func TestEditingCreatesACategory(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	s.AddPet(t, "Rex", 1, "")
+	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "", "category", "new", "new-category", "Dogs"}
+	b.withHTMX().mustGet("/staff/pets/1/edit", "New category…").contains(`form="edit-1"`, `id="edit-1-new-category"`)
+	b.mustGet("/staff/pets/1/edit", "New category…").contains(`id="edit-new-category"`)
+	b.post("/staff/pets/1", append(was, "name", "")...).want(422, "Name must")
+	if n := len(shoptest.Must(s.ListCategories(t.Context(), shop.PageRequest{Limit: 9}))(t).Items); n != 1 {
+		t.Errorf("there are %d categories, want 1", n)
+	}
+	b.post("/staff/pets/1", append(was, "name", "Max")...).wantRedirect("/staff/pets/1")
+	b.mustGet("/staff/pets/1", "Max", "Dogs")
+}

@@ -1,0 +1,87 @@
+// The list of animals: selecting rows, and coming back to the same place.
+"use strict";
+
+(() => {
+  const body = document.body;
+  const maxSelected = 100; // the server's limit
+  const boxes = () => [...document.querySelectorAll('#catalogue input[name="pet"]')];
+
+  // The value of a box changes with its animal. A row that is replaced keeps its tick only if the animal is the same.
+  const ticked = new Set();
+  function showSelection() {
+    const all = boxes(), selected = all.filter((box) => box.checked);
+    ticked.clear();
+    for (const box of selected) ticked.add(box.value);
+    const selectAll = document.getElementById("select-all");
+    if (!selectAll) return;
+    selectAll.hidden = all.length === 0;
+    selectAll.checked = all.length > 0 && selected.length === Math.min(all.length, maxSelected);
+    selectAll.indeterminate = selected.length > 0 && !selectAll.checked;
+    document.getElementById("bulk-count").textContent = selected.length + " selected";
+    document.getElementById("bulk-remove-title").textContent =
+      selected.length === 1 ? "Remove the selected animal?" : "Remove " + selected.length + " animals?";
+    document.getElementById("bulk-clear").hidden = false;
+  }
+  function select(choose) {
+    let n = 0;
+    for (const box of boxes()) box.checked = choose && n++ < maxSelected;
+    showSelection();
+  }
+  body.addEventListener("change", (event) => {
+    if (event.target.id === "select-all") select(event.target.checked);
+    else if (event.target.name === "pet") showSelection();
+  });
+  body.addEventListener("click", (event) => event.target.closest("#bulk-clear") && select(false));
+  body.addEventListener("htmx:afterSettle", () => {
+    for (const box of boxes()) if (ticked.has(box.value)) box.checked = true;
+    showSelection();
+  });
+  body.addEventListener("submit", (event) => {
+    if (event.target.id !== "bulk") return;
+    for (const dialog of event.target.querySelectorAll(":popover-open")) dialog.hidePopover();
+  });
+  // The result of a bulk action replaces its rows, and nothing is selected any more.
+  body.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig, shouldSwap } }) => {
+    if (requestConfig.elt.id !== "bulk" || !shouldSwap) return;
+    select(false);
+    document.getElementById("bulk-result").focus({ preventScroll: true });
+  });
+  showSelection();
+
+  // Going back to the list, or reloading it, shows the same rows at the same place. The place of each list is the first
+  // row on the screen and how far from the top it is.
+  const key = () => "list " + location.pathname + location.search;
+  const rows = () => [...document.querySelectorAll("#catalogue tr[id]")];
+  let restoring = false;
+  function savePlace() {
+    if (restoring) return;
+    const row = scrollY > 0 && rows().find((row) => row.getBoundingClientRect().bottom > 0);
+    if (row) sessionStorage.setItem(key(), JSON.stringify({ id: row.id, top: row.getBoundingClientRect().top, rows: rows().length }));
+    else sessionStorage.removeItem(key());
+  }
+  async function restorePlace() {
+    const saved = JSON.parse(sessionStorage.getItem(key()));
+    const [navigation] = performance.getEntriesByType("navigation");
+    if (!saved || !["back_forward", "reload"].includes(navigation?.type)) return;
+    restoring = true;
+    // As many rows as before, and some more if new animals came before them.
+    const missing = () => rows().length < saved.rows || (!document.getElementById(saved.id) && rows().length < saved.rows + 200);
+    for (let more; missing() && (more = document.querySelector("#catalogue tr.more a[hx-get]"));) {
+      await new Promise((loaded) => {
+        body.addEventListener("htmx:afterSettle", loaded, { once: true });
+        more.click();
+      });
+    }
+    const row = document.getElementById(saved.id);
+    if (row) scrollBy({ top: row.getBoundingClientRect().top - saved.top, behavior: "instant" });
+    restoring = false;
+  }
+  history.scrollRestoration = "manual";
+  let timer = 0;
+  addEventListener("scroll", () => {
+    clearTimeout(timer);
+    timer = setTimeout(savePlace, 100);
+  }, { passive: true });
+  addEventListener("click", savePlace, true); // a link may be followed before the timer ends
+  addEventListener("DOMContentLoaded", () => setTimeout(restorePlace)); // after htmx has prepared the page
+})();
