@@ -90,6 +90,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "removed-animal", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()), ".page-head .menu > summary", "#remove")
 			take(p, "removed-animals", "/staff/pets/removed")
 			take(p, "orders", "/staff/orders")
+			take(p, "order", "/staff/orders/1")
 			take(p, "activity", "/staff/activity")
 			take(p, "activity-none", "/staff/activity?animal=999999")
 			take(p, "categories", "/staff/categories")
