@@ -137,7 +137,7 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		`INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT n % 7,
 			CASE WHEN n > 20000 OR n % 5 = 0 THEN 'delivered' ELSE 'cancelled' END, 0, 0 FROM generate_series(1, 30000) AS n`,
 		`INSERT INTO orders (pet_id, status, hold_expires_at, created_at, updated_at)
-			SELECT n, 'placed', 25000 + n * 1000000, 0, 0 FROM generate_series(1, 5000) AS n`,
+			SELECT n, 'placed', 25000 + n * 1000000::bigint, 0, 0 FROM generate_series(1, 5000) AS n`,
 		`INSERT INTO events (at, type, subject, actor, data)
 			SELECT 0, CASE WHEN n < 20000 THEN 'pet.created' WHEN n < 20100 THEN 'pet.deleted' ELSE 'pet.updated' END,
 			'pets/' || n % 100, 'system', '{}' FROM generate_series(1, 30000) AS n`,
