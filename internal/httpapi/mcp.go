@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -64,20 +63,26 @@ func (x *exchange) refuseOrigin() error {
 	return nil
 }
 
-// checkMessage refuses a call to a tool that the key may not use, and a batch of messages, which would let one
-// request cause any amount of work.
+// checkMessage refuses a body that is not one JSON object, by the same strict rules as for all other bodies. In
+// particular, it refuses a batch of messages, which would let one request cause any amount of work. It also refuses
+// a call to a tool that the key may not use.
 func (a *API) checkMessage(x *exchange) error {
-	var message struct {
-		Method string
-		Params struct{ Name string }
+	message, err := parseObject(x.body)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(x.body, &message); err != nil && !bytes.HasPrefix(bytes.TrimLeft(x.body, " \t\r\n"), []byte("{")) {
-		return shop.Errorf(shop.InvalidJSON, "The body must be one JSON-RPC message, which is a JSON object.")
-	}
-	if message.Method != "tools/call" {
+	method, _ := message.member("method")
+	params, _ := message.member("params")
+	if text, _ := asString(method); text != "tools/call" {
 		return nil
 	}
-	scope := shop.Scope(a.mcp.ScopeOf(message.Params.Name))
+	call, err := parseObject(params)
+	if err != nil {
+		return nil // the protocol server explains it better
+	}
+	member, _ := call.member("name")
+	name, _ := asString(member)
+	scope := shop.Scope(a.mcp.ScopeOf(name))
 	if scope != "" && !x.principal.HasScope(scope) {
 		x.scope = scope
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", scope)

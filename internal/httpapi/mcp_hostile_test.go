@@ -30,30 +30,35 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	for body, code := range map[string]shop.Code{
 		"": shop.InvalidJSON, "[]": shop.InvalidJSON, "[" + list + "]": shop.InvalidJSON, " [" + list + "," + list + "]": shop.InvalidJSON,
 		"null": shop.InvalidJSON, "1": shop.InvalidJSON, "\xff": shop.InvalidJSON,
-		"{": shop.InvalidParameter, "{}": shop.InvalidParameter, list + list: shop.InvalidParameter,
-		`{"jsonrpc":"2.0","id":1,"method":"nonsense"}`:                    shop.InvalidParameter,
+		"{": shop.InvalidJSON, list + list: shop.InvalidJSON, "\ufeff" + list: shop.InvalidJSON,
+		`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`: shop.InvalidJSON, "{}": shop.InvalidParameter,
+		`{"jsonrpc":"2.0","id":1,"method":"nonsense"}`:                          shop.InvalidParameter,
 		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("n", 9999) + `"}`: shop.InvalidParameter,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`:                  shop.InvalidParameter,
-		`{"jsonrpc":"1.0","id":1,"method":"tools/list"}`:                  shop.InvalidParameter,
-		`{"jsonrpc":"2.0","id":{},"method":"tools/list"}`:                 shop.InvalidParameter,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`:                        shop.InvalidParameter,
+		`{"jsonrpc":"1.0","id":1,"method":"tools/list"}`:                        shop.InvalidParameter,
+		`{"jsonrpc":"2.0","id":{},"method":"tools/list"}`:                       shop.InvalidParameter,
 	} {
-		got := s.do("POST", mcpPath, body, accept).wantError(t, 400, code)
+		got := s.do("POST", mcpPath, body, accept)
+		if got.StatusCode != 400 {
+			t.Fatalf("%s: got %d", body, got.StatusCode)
+		}
+		got.wantError(t, 400, code)
 		if len(got.body) > 600 {
 			t.Errorf("the error for a message of %d bytes has %d", len(body), len(got.body))
 		}
 	}
 	for body, want := range map[string]string{
-		toolCall("nonsense", "{}"):          `"code":-32602`,
-		toolCall("find_animals", "[]"):      `"isError":true`,
-		toolCall("find_animals", `"x"`):     `"isError":true`,
-		toolCall("find_animals", "null"):    `"structuredContent":{"animals":[]}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`:                          `"error":`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals"}}`:             `"structuredContent":{"animals":[]}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`:                      `"error":`,
-		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`:    `"error":`,
-		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`:             `"id":1`,
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01"}}`:    `"protocolVersion":"20`,
-		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`:      `"id":1`,
+		toolCall("nonsense", "{}"):                                                                 `"code":-32602`,
+		toolCall("find_animals", "[]"):                                                             `"isError":true`,
+		toolCall("find_animals", `"x"`):                                                            `"isError":true`,
+		toolCall("find_animals", "null"):                                                           `"structuredContent":{"animals":[]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`:                       `"error":`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals"}}`:          `"structuredContent":{"animals":[]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`:                   `"error":`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`: `"error":`,
+		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`:          `"id":1`,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01"}}`: `"protocolVersion":"20`,
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`:   `"id":1`,
 	} {
 		got := s.do("POST", mcpPath, body, accept)
 		if got.StatusCode != 200 || !strings.Contains(string(got.body), want) {
@@ -70,7 +75,6 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 // Pages of other sites cannot use the endpoint, even if they get around the same-origin policy (DNS rebinding).
 func TestAssistantsOriginIsChecked(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.Origins = []string{"https://inspector.example"} })
-	s.skipValidation = true
 	const accept, list = "Accept: application/json, text/event-stream", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, origin := range []string{"https://evil.example", "null", "http://localhost:6274", s.url} {
 		got := s.do("POST", mcpPath, list, accept, "Origin: "+origin).want(t, 403, "")

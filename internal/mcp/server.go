@@ -44,7 +44,8 @@ func New(version string) (*Server, error) {
 func (s *Server) ForScopes(scopes []client.Scope, connect Connect) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "animalstore", Title: "Animal store", Version: s.version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes, and nothing is logged to clients
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes, and nothing is logged to clients
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // tools depend on the key
 	})
 	for _, t := range s.tools {
 		if allows(scopes, t.scope) {
