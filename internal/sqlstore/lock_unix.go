@@ -23,5 +23,8 @@ func LockFile(path string) (unlock func() error, err error) {
 		}
 		return nil, err
 	}
-	return file.Close, nil
+	return func() error {
+		// Closing alone would leave the lock to a child process that was forked meanwhile, until it calls exec.
+		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	}, nil
 }
