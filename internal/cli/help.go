@@ -50,7 +50,7 @@ var examples = map[string][]string{
 	"export":     {"animalstore export pets.csv"},
 	"copy":       {"animalstore copy --database shop.db --to postgres://db.example/shop"},
 	"backup":     {"animalstore backup --database shop.db monday.db"},
-	"restore":    {"animalstore restore --database shop.db monday.db"},
+	"restore":    {"animalstore restore --database shop.db monday.db", "animalstore restore --rehearse monday.db"},
 	"check":      {"animalstore check --database shop.db"},
 	"health":     {"animalstore health --addr 127.0.0.1:8081"},
 	"completion": {"animalstore completion bash"},
