@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,10 +26,8 @@ const (
 
 // postMCP passes a message of an assistant to the Model Context Protocol server.
 func (a *API) postMCP(x *exchange) error {
-	if x.r.Header.Get("Origin") != "" {
-		if _, allowed := a.allowedOrigin(x); !allowed {
-			return x.refuseOrigin()
-		}
+	if !a.isTrustedOrigin(x) {
+		return x.refuseOrigin()
 	}
 	release, err := a.toolCalls.Acquire(x.principal)
 	if err != nil {
@@ -54,9 +54,27 @@ func (a *API) postMCP(x *exchange) error {
 	return a.sendMCP(x, response)
 }
 
-// refuseOrigin refuses a request that a page of another site sent from a browser. Without this, a page could
-// reach a service that only the visitor's machine can reach, by pointing its own name to that service's address.
-// The protocol demands this status, which is not one of the API, so the body is an error of the protocol.
+// isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a
+// page of this service. Otherwise a page of any site could reach a service that only the visitor's machine can
+// reach, by pointing its own name to that service's address (DNS rebinding). So a name that only the Host header
+// confirms is not enough; an address cannot be pointed elsewhere.
+func (a *API) isTrustedOrigin(x *exchange) bool {
+	origin := x.r.Header.Get("Origin")
+	if _, allowed := a.allowedOrigin(x); allowed || origin == "" {
+		return true
+	}
+	page, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	if public, err := url.Parse(a.PublicURL); err == nil && public.Host != "" && page.Scheme == public.Scheme && page.Host == public.Host {
+		return true
+	}
+	isAddress := page.Hostname() == "localhost" || net.ParseIP(page.Hostname()) != nil
+	return isAddress && page.Host == x.r.Host
+}
+
+// refuseOrigin refuses a request from a page of another site. The protocol demands this status, which is not one of the API, so the body is an error of the protocol.
 func (x *exchange) refuseOrigin() error {
 	x.sendJSON(http.StatusForbidden, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,`+
 		`"message":"Pages of this origin may not use this service; name it with --cors-origin."}}`))
