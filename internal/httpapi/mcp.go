@@ -16,10 +16,10 @@ import (
 
 const (
 	mcpPath = "/mcp"
-	// maxToolCalls is how many messages of assistants a node processes at the same time, and maxKeyToolCalls is
-	// the maximum per API key. Each may hold a page of a list several times, encoded and decoded.
-	maxToolCalls    = 16
-	maxKeyToolCalls = 4
+	// maxToolCalls is how many messages of assistants a node processes at the same time, at most one per API key.
+	// Each may hold a page of a list several times, encoded and decoded. Others wait for up to maxToolWait.
+	maxToolCalls = 8
+	maxToolWait  = 10 * time.Second
 	// toolTimeout is how long a message may take, with all requests that its tool sends to the API.
 	toolTimeout = 30 * time.Second
 )
@@ -29,14 +29,14 @@ func (a *API) postMCP(x *exchange) error {
 	if !a.isTrustedOrigin(x) {
 		return x.refuseOrigin()
 	}
-	release, err := a.toolCalls.Acquire(x.principal)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if err := a.checkMessage(x); err != nil {
 		return err
 	}
+	done, err := a.awaitToolTurn(x)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(x.r.Context(), toolTimeout)
 	defer cancel()
 	r := x.r.Clone(ctx)
@@ -52,6 +52,18 @@ func (a *API) postMCP(x *exchange) error {
 		return err
 	}
 	return a.sendMCP(x, response)
+}
+
+// awaitToolTurn waits until it is the key's turn. Assistants send several messages at once, so refusing them would
+// make answers depend on chance.
+func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(x.r.Context(), a.toolWait)
+	defer cancel()
+	done, err = a.toolTurns.Wait(ctx, x.principal)
+	if err != nil && x.r.Context().Err() == nil {
+		return nil, shop.Errorf(shop.RateLimited, "Too many calls of tools are waiting; try again shortly.")
+	}
+	return done, err
 }
 
 // isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a
