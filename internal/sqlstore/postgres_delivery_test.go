@@ -118,7 +118,7 @@ func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
 	insert(second(-600), 30_000)
 	db.Do("UPDATE webhook_deliveries SET claimed_until = 1", "UPDATE webhook_deliveries SET status = 'succeeded', next_at = NULL")
 	insert(second(-1), webhooks)
-	insert(second(-300), 1)                    // to a webhook that is behind
+	insert(second(-300), 1) // to a webhook that is behind
 	db.SetMaxOpenConns(1)
 	db.Do("VACUUM ANALYZE webhook_deliveries", strings.ReplaceAll(useDueIndex, "TRUE", "FALSE")) // autovacuum removes nothing either
 	from := &shop.DueFrom{Time: now.Add(-10 * time.Second), Webhooks: map[int64]time.Time{2: now.Add(-300 * time.Second)}}
