@@ -21,13 +21,15 @@ import (
 //
 //	cmd → cli → {server, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
+//	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
-		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "client"},
+		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "client"},
 	"internal/server":     {},
-	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "api"},
+	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "internal/mcp", "client", "api"},
+	"internal/mcp":        {"client"},
 	"internal/staff":      {"internal/web", "internal/shop", "internal/petcsv"},
 	"internal/web":        {"internal/shop"},
 	"internal/petcsv":     {"internal/shop"},

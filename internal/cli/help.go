@@ -38,6 +38,7 @@ var examples = map[string][]string{
 
 	"events":    {"animalstore events --since 2027-01-31", "animalstore events --follow --type order.placed --output json"},
 	"inventory": {"animalstore inventory"},
+	"mcp":       {"animalstore mcp --url https://animals.example/v1"},
 
 	"keys":        {"animalstore keys create --name desk-2 --role staff"},
 	"keys create": {"animalstore keys create --name desk-2 --role staff", "animalstore keys create --name website --scope pets:read,orders:write --expires 2027-01-31"},
