@@ -72,8 +72,8 @@ type section struct{ ID, Title string }
 // newGuide renders a guide. Its first heading is its title, and the first paragraph its summary. Links to other
 // guides lead to their pages. Other relative links lead to files of the repository, so only their text is kept.
 func newGuide(name string, source []byte) (*guide, error) {
-	source = bytes.ReplaceAll(source, []byte(localURL), []byte(baseURL))
 	g := &guide{Name: name, Words: words(string(source))}
+	source = bytes.ReplaceAll(source, []byte(localURL), []byte(baseURL))
 	root := converter.Parser().Parse(text.NewReader(source))
 	var outside []*ast.Link
 	err := ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

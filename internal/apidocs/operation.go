@@ -28,6 +28,7 @@ type operation struct {
 	Parameters                []parameter
 	Body                      *body
 	Responses                 []response
+	Answer                    *answer // an example of a successful response; nil if it has no body
 	Samples                   []sample
 	Words                     string // what a search finds
 }
@@ -55,6 +56,11 @@ type media struct {
 }
 
 type example struct{ Name, Summary, Value string }
+
+type answer struct {
+	Status string
+	example
+}
 
 type response struct {
 	Status      string
@@ -152,6 +158,9 @@ func (d document) operation(method, path string, n *yaml.Node) (*operation, erro
 			return nil, err
 		}
 		o.Responses = append(o.Responses, r)
+		if o.Answer == nil && r.Success && len(r.Media) > 0 {
+			o.Answer = &answer{status, r.Media[0].Examples[0]}
+		}
 	}
 	if o.Samples, err = d.samples(o, n); err != nil {
 		return nil, err
@@ -248,8 +257,8 @@ func (d document) allText(n *yaml.Node) string {
 		}
 		if ref := member(n, "$ref"); ref != nil {
 			b.WriteString(refName(n) + " ")
-			if strings.Contains(ref.Value, "/headers/") || strings.Contains(ref.Value, "/examples/") {
-				return
+			if strings.Contains(ref.Value, "/headers/") || strings.Contains(ref.Value, "/examples/") || refName(n) == "Error" {
+				return // the same in many operations
 			}
 			n = d.resolve(n)
 		}

@@ -128,8 +128,8 @@ func (d document) reference() (*reference, error) {
 	if r.Introduction, err = markdown(d.text(d.root, "info", "description")); err != nil {
 		return nil, err
 	}
-	// The headings of the description come below the title of the page.
-	r.Introduction = template.HTML(strings.NewReplacer("<h2", "<h3", "</h2>", "</h3>").Replace(string(r.Introduction)))
+	// The headings of the description are below others on the page, which may have the same names.
+	r.Introduction = template.HTML(strings.NewReplacer(`<h2 id="`, `<h3 id="about-`, "</h2>", "</h3>").Replace(string(r.Introduction)))
 	if r.Schemas, err = d.schemas(); err != nil {
 		return nil, err
 	}

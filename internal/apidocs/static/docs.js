@@ -98,17 +98,20 @@ forget.addEventListener("click", () => {
 server?.addEventListener("change", fill);
 fill();
 
-// Search: shows the entries of the contents that contain every word.
+// Search: shows the entries of the contents that have every word in their title or, if there are none, in their text.
 
 const search = one("#search");
 const entries = all("#contents li").map((item) => {
-  const title = item.textContent.toLowerCase();
+  const title = (item.textContent + " " + one("a", item).href).toLowerCase();
   return { item, title, text: title + " " + item.dataset.words };
 });
 const visible = () => entries.filter((entry) => !entry.item.hidden);
+const searched = () => search.value.toLowerCase().split(/[^\p{L}\p{N}_.:-]+/u).filter(Boolean);
 search.addEventListener("input", () => {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const entry of entries) entry.item.hidden = !words.every((word) => entry.text.includes(word));
+  const words = searched();
+  // A word may occur almost everywhere, so entries that have all words in their title win.
+  const part = entries.some((entry) => words.every((word) => entry.title.includes(word))) ? "title" : "text";
+  for (const entry of entries) entry.item.hidden = !words.every((word) => entry[part].includes(word));
   for (const section of all("#contents section")) section.hidden = words.length > 0 && !one("li:not([hidden])", section);
   const count = visible().length;
   one("#nothing").hidden = count > 0;
@@ -119,10 +122,8 @@ search.addEventListener("keydown", (event) => {
     search.value = "";
     search.dispatchEvent(new Event("input"));
   } else if (event.key === "Enter") {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = visible();
-    const best = found.find((entry) => words.every((word) => entry.title.includes(word))) ?? found[0];
-    if (words.length && best) one("a", best.item).click();
+    if (searched().length && found.length) one("a", found[0].item).click();
   }
 });
 document.addEventListener("keydown", (event) => {
