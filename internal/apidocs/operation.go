@@ -142,7 +142,9 @@ func (d document) operation(method, path string, n *yaml.Node) (*operation, erro
 		o.Parameters = append(o.Parameters, parameter)
 	}
 	// What a request needs comes first.
-	slices.SortStableFunc(o.Parameters, func(a, b parameter) int { return strings.Index("path query header", a.In) - strings.Index("path query header", b.In) })
+	slices.SortStableFunc(o.Parameters, func(a, b parameter) int {
+		return strings.Index("path query header", a.In) - strings.Index("path query header", b.In)
+	})
 	if request := d.at(n, "requestBody"); request != nil {
 		o.Body = &body{Required: d.text(request, "required") == "true"}
 		if o.Body.Description, err = markdown(d.text(request, "description")); err != nil {

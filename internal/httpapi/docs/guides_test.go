@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -139,14 +141,45 @@ verify((name) => env(name.replace("webhook-", "")), Buffer.from(env("body")), ..
 	}
 }
 
-// installTypeScript installs the compiler and the types that the example in TypeScript uses.
+// typeScript is a folder with the compiler and the types that the example in TypeScript uses. Tests share it, because
+// an installation takes longer than most tests.
+var typeScript = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "docs-typescript-*")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		content, err := os.ReadFile(filepath.Join("../../../examples/typescript", name))
+		if err != nil {
+			return dir, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return dir, err
+		}
+	}
+	command := exec.Command("npm", "ci", "--no-audit", "--no-fund")
+	command.Dir = dir
+	if output, err := command.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("npm: %w\n%s", err, output)
+	}
+	usedTypeScript = dir
+	return dir, nil
+})
+
+var usedTypeScript string // the folder to remove after the tests
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if usedTypeScript != "" {
+		os.RemoveAll(usedTypeScript)
+	}
+	os.Exit(code)
+}
+
+// installTypeScript makes the compiler and its types available in a folder.
 func installTypeScript(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		content := shoptest.Must(os.ReadFile(filepath.Join("../../../examples/typescript", name)))(t)
-		shoptest.OK(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
-	if output, err := shell(t, dir, "npm ci --no-audit --no-fund"); err != nil {
-		t.Fatalf("npm: %v\n%s", err, output)
-	}
+	from := shoptest.Must(typeScript())(t)
+	shoptest.OK(t, os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules")))
+	shoptest.OK(t, os.Symlink(filepath.Join(from, "package.json"), filepath.Join(dir, "package.json")))
 }

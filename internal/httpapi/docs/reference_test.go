@@ -234,9 +234,10 @@ func TestDocsAreAccessible(t *testing.T) {
 				tab.Accessible(fmt.Sprintf("%s at %d pixels, %s", path, width, scheme))
 				if *screenshots != "" {
 					name := fmt.Sprintf("%s-%d-%s.png", strings.ReplaceAll(path[1:], "/", "-"), width, scheme)
-					var image []byte
-					tab.Run(chromedp.CaptureScreenshot(&image))
-					shoptest.OK(t, os.WriteFile(filepath.Join(*screenshots, name), image, 0o600))
+					var top, below []byte
+					tab.Run(chromedp.CaptureScreenshot(&top), chromedp.Evaluate(`document.querySelector(".operation, h3, h2")?.scrollIntoView()`, nil), chromedp.CaptureScreenshot(&below))
+					shoptest.OK(t, os.WriteFile(filepath.Join(*screenshots, name), top, 0o600))
+					shoptest.OK(t, os.WriteFile(filepath.Join(*screenshots, "below-"+name), below, 0o600))
 				}
 			}
 		}
