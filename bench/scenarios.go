@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
+	"strings"
 )
 
 // scenario is one case, in which several candidates get the same load. The first candidate is compared with
@@ -14,6 +18,7 @@ type scenario struct {
 	candidates []candidate
 	thresholds []threshold
 	scales     bool // 64 connections must not be slower than one
+	most       int  // the most connections, or 0 for all of connectionCounts
 }
 
 // candidate is a subject that takes part in a scenario.
@@ -44,12 +49,13 @@ func (t threshold) with(connections int) threshold {
 	return t
 }
 
-// The subjects in the scenarios about page depth and searches.
+// The subjects in the scenarios about page depth, searches and idempotency keys.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
 	rareWord        = service + ", a rare word"
 	randomPages     = service + ", pages at random cursors"
+	withoutKey      = service + ", without a key"
 )
 
 // connectionCounts lists the numbers of connections with which each case is measured.
@@ -57,7 +63,7 @@ var connectionCounts = []int{1, 64, 256}
 
 // sqliteScenarios returns all cases in which the service uses SQLite.
 func (b *bench) sqliteScenarios() []scenario {
-	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
+	list, create, createOnce, order, get, getAny := listRequest(), createRequest(), createOnceRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
 	random := listFrom(randomCursors(large))
 	first := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 1 - i) }))
@@ -75,36 +81,40 @@ func (b *bench) sqliteScenarios() []scenario {
 	peerCreate.path, peerCreate.status = records, 200
 
 	return []scenario{
-		{"list, first page", []candidate{
+		{name: "list, first page", candidates: []candidate{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
-		}, []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}, false},
-		{"list, random cursors, a million animals", []candidate{
+		}, thresholds: []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}},
+		{name: "list, random cursors, a million animals", candidates: []candidate{
 			b.service(large, random), b.bare(large, random, ""),
-		}, []threshold{atLeast(0.28, bare)}, false},
-		{"list, depth of the page, a million animals", []candidate{
+		}, thresholds: []threshold{atLeast(0.28, bare)}},
+		{name: "list, depth of the page, a million animals", candidates: []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
-		}, []threshold{atMost(1.2, thousandthPages)}, false},
-		{"search, a million animals", []candidate{
+		}, thresholds: []threshold{atMost(1.2, thousandthPages)}},
+		// One key may have fewer searches under way than 256; the service refuses the others.
+		{name: "search, a million animals", candidates: []candidate{
 			b.service(large, search).named(rareWord), b.service(large, random).named(randomPages),
-		}, []threshold{atLeast(0.33, randomPages)}, false},
-		{"list beside 100 creates a second", []candidate{
+		}, thresholds: []threshold{atLeast(0.33, randomPages)}, most: 64},
+		{name: "list beside 100 creates a second", candidates: []candidate{
 			b.serviceWithCreates(100, list), b.bare(small, list, ""),
-		}, nil, false},
-		{"list beside 1,000 creates a second", []candidate{
+		}},
+		{name: "list beside 1,000 creates a second", candidates: []candidate{
 			b.serviceWithCreates(1000, list), b.bare(small, list, ""),
-		}, []threshold{atLeast(0.60, bare)}, false},
-		{"get, one animal", []candidate{
+		}, thresholds: []threshold{atLeast(0.60, bare)}},
+		{name: "get, one animal", candidates: []candidate{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
-		}, []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}, false},
-		{"get, random animals", []candidate{
+		}, thresholds: []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}},
+		{name: "get, random animals", candidates: []candidate{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
-		}, nil, false},
-		{"create", []candidate{
+		}},
+		{name: "create", candidates: []candidate{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
-		}, []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}, false},
-		{"place orders", []candidate{
+		}, thresholds: []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}},
+		{name: "create with an idempotency key", candidates: []candidate{
+			b.service(small, createOnce), b.bare(small, createOnce, "pet"), b.service(small, create).named(withoutKey),
+		}},
+		{name: "place orders", candidates: []candidate{
 			b.service(large, order), b.bare(large, order, "order"),
-		}, nil, false},
+		}},
 	}
 }
 
@@ -144,6 +154,19 @@ func createRequest() request {
 	return request{method: "POST", path: "/v1/pets", key: serviceKey, status: 201,
 		body:  `{"name":"Newcomer ` + placeholder + `","categoryId":7,"status":"available"}`,
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
+}
+
+// createOnceRequest returns a request that creates an animal under an idempotency key of its own. The keys are in
+// no order, as the random keys of clients are.
+func createOnceRequest() request {
+	r := createRequest()
+	r.body = strings.Replace(r.body, placeholder, "00000", 1)
+	r.idempotency, r.consumesParts = placeholder, true
+	r.parts = parts(1_000_000, func(i int) string {
+		sum := sha256.Sum256([]byte(strconv.Itoa(i)))
+		return hex.EncodeToString(sum[:16])
+	})
+	return r
 }
 
 // concurrentCreateRequest returns a request that creates pace animals per second, in categories with

@@ -26,6 +26,7 @@ type commandLine struct {
 	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
+	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Let an assistant use a running store, over standard input and output (Model Context Protocol)."`
 
 	Keys       keysCommands      `cmd:"" help:"Manage API keys directly in the database."`
 	Import     importCommand     `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
@@ -34,6 +35,7 @@ type commandLine struct {
 	Backup     backupCommand     `cmd:"" help:"Back up a store to a file, even while it is in use."`
 	Restore    restoreCommand    `cmd:"" help:"Restore a store from a backup."`
 	Check      checkCommand      `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Doctor     doctorCommand     `cmd:"" help:"Examine settings, disk, clock, database, certificate, files, limits and backups, and say what to do."`
 	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands, flags and values in a shell."`
 

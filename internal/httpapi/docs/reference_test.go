@@ -235,7 +235,7 @@ func TestDocsAreAccessible(t *testing.T) {
 				if *screenshots != "" {
 					name := fmt.Sprintf("%s-%d-%s.png", strings.ReplaceAll(path[1:], "/", "-"), width, scheme)
 					var top, below []byte
-					tab.Run(chromedp.CaptureScreenshot(&top), chromedp.Evaluate(`document.querySelector(".operation, h3, h2")?.scrollIntoView()`, nil), chromedp.CaptureScreenshot(&below))
+					tab.Run(chromedp.CaptureScreenshot(&top), chromedp.Evaluate(`document.querySelector(".operation, main h2")?.scrollIntoView()`, nil), chromedp.CaptureScreenshot(&below))
 					shoptest.OK(t, os.WriteFile(filepath.Join(*screenshots, name), top, 0o600))
 					shoptest.OK(t, os.WriteFile(filepath.Join(*screenshots, "below-"+name), below, 0o600))
 				}
