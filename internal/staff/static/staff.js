@@ -276,15 +276,8 @@
     }
   });
 
-  // Escape cancels editing, or closes a menu. "/" goes to the search.
+  // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
-    if (event.key === "/" && !event.target.closest?.("input, select, textarea")) {
-      const search = document.getElementById("search");
-      if (search?.checkVisibility()) {
-        event.preventDefault();
-        search.select();
-      }
-    }
     if (event.key !== "Escape") return;
     const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
     if (cancel) cancel.click();
