@@ -171,13 +171,16 @@ bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) 
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
-# PostgreSQL, a browser, and npm and Python for the examples in these languages.
+# shells for their completion, PostgreSQL, a browser, and npm and Python for the examples in these languages.
 .PHONY: needs
 needs:
 	@missing=0; \
 	scripts/need gcc gcc libc6-dev || missing=1; \
 	scripts/need curl curl || missing=1; \
 	scripts/need pkill procps || missing=1; \
+	scripts/need bash bash || missing=1; \
+	scripts/need zsh zsh || missing=1; \
+	scripts/need fish fish || missing=1; \
 	scripts/need npm nodejs npm || missing=1; \
 	scripts/need python3 python3 || missing=1; \
 	scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox || missing=1; \

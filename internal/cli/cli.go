@@ -27,14 +27,16 @@ type commandLine struct {
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 
-	Keys    keysCommands   `cmd:"" help:"Manage API keys directly in the database."`
-	Import  importCommand  `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
-	Export  exportCommand  `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
-	Backup  backupCommand  `cmd:"" help:"Back up a store to a file, even while it is in use."`
-	Restore restoreCommand `cmd:"" help:"Restore a store from a backup."`
-	Check   checkCommand   `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
-	Health  healthCommand  `cmd:"" help:"Check whether the service on this machine is ready."`
+	Keys       keysCommands      `cmd:"" help:"Manage API keys directly in the database."`
+	Import     importCommand     `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
+	Export     exportCommand     `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
+	Copy       copyCommand       `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
+	Backup     backupCommand     `cmd:"" help:"Back up a store to a file, even while it is in use."`
+	Restore    restoreCommand    `cmd:"" help:"Restore a store from a backup."`
+	Check      checkCommand      `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands, flags and values in a shell."`
+
 	Version versionCommand `cmd:"" help:"Print the version."`
 	Help    helpCommand    `cmd:"" help:"Show the help for a command."`
 

@@ -45,15 +45,16 @@ var examples = map[string][]string{
 	"keys rotate": {"animalstore keys rotate 2 --overlap 90m"},
 	"keys revoke": {"animalstore keys revoke 2"},
 
-	"import":  {"animalstore import --dry-run pets.csv", "animalstore import --mode upsert pets.csv"},
-	"export":  {"animalstore export pets.csv"},
-	"copy":    {"animalstore copy --database shop.db --to postgres://db.example/shop"},
-	"backup":  {"animalstore backup --database shop.db monday.db"},
-	"restore": {"animalstore restore --database shop.db monday.db"},
-	"check":   {"animalstore check --database shop.db"},
-	"health":  {"animalstore health --addr 127.0.0.1:8081"},
-	"version": {"animalstore version"},
-	"help":    {"animalstore help orders place"},
+	"import":     {"animalstore import --dry-run pets.csv", "animalstore import --mode upsert pets.csv"},
+	"export":     {"animalstore export pets.csv"},
+	"copy":       {"animalstore copy --database shop.db --to postgres://db.example/shop"},
+	"backup":     {"animalstore backup --database shop.db monday.db"},
+	"restore":    {"animalstore restore --database shop.db monday.db"},
+	"check":      {"animalstore check --database shop.db"},
+	"health":     {"animalstore health --addr 127.0.0.1:8081"},
+	"completion": {"animalstore completion bash"},
+	"version":    {"animalstore version"},
+	"help":       {"animalstore help orders place"},
 }
 
 // printHelp prints the help for the selected command, with its examples at the end.

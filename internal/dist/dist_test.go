@@ -113,6 +113,9 @@ func TestDebianPackage(t *testing.T) {
 		"./postinst #!/bin/sh\n", "  usr/bin/animalstore\n",
 		"-rwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/animalstore program",
 		"-rw-r----- root 2026-11-15T09:00:00Z ./etc/animalstore/animalstore.env #",
+		"-rw-r--r-- root 2026-11-15T09:00:00Z ./usr/share/bash-completion/completions/animalstore #",
+		"-rw-r--r-- root 2026-11-15T09:00:00Z ./usr/share/zsh/vendor-completions/_animalstore #compdef animalstore\n",
+		"-rw-r--r-- root 2026-11-15T09:00:00Z ./usr/share/fish/vendor_completions.d/animalstore.fish #",
 	} {
 		if !strings.Contains(content, want) {
 			t.Errorf("%q is missing in %s", want, content)

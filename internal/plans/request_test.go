@@ -99,7 +99,6 @@ func requests(n int) []request {
 		{"GET", "/staff/pets/%d", "", ""},
 		{"GET", "/staff/pets/%d/row", "", ""},
 		{"GET", "/staff/pets/%d/edit", "", ""},
-		{"GET", "/staff/pets/%d/delete", "", ""},
 		{"GET", "/staff/orders", "", ""},
 		{"GET", fmt.Sprintf("/staff/orders/%d/row", order), "", ""},
 		{"GET", "/staff/categories", "", ""},

@@ -173,15 +173,3 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
 	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
 }
-
-// History returns one page of the events about an animal, newest first. Events that were removed because of
-// their age are not included.
-func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
-		return Page[Event]{}, err
-	}
-	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-		filter := EventFilter{Subjects: []string{Pet{ID: petID}.subject()}, Newest: true}
-		return s.events(tx, filter, page)
-	})
-}

@@ -136,6 +136,8 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 			CASE WHEN n > 20000 THEN 'available' WHEN n % 5 = 0 THEN 'pending' WHEN n % 5 = 1 THEN NULL ELSE 'sold' END FROM generate_series(1, 30000) AS n`,
 		`INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT n % 7,
 			CASE WHEN n > 20000 OR n % 5 = 0 THEN 'delivered' ELSE 'cancelled' END, 0, 0 FROM generate_series(1, 30000) AS n`,
+		`INSERT INTO orders (pet_id, status, hold_expires_at, created_at, updated_at)
+			SELECT n, 'placed', 25000 + n * 1000000::bigint, 0, 0 FROM generate_series(1, 5000) AS n`,
 		`INSERT INTO events (at, type, subject, actor, data)
 			SELECT 0, CASE WHEN n < 20000 THEN 'pet.created' WHEN n < 20100 THEN 'pet.deleted' ELSE 'pet.updated' END,
 			'pets/' || n % 100, 'system', '{}' FROM generate_series(1, 30000) AS n`,
@@ -149,11 +151,13 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		for name, query := range pageQueries(postgresDialect(nil), shop.PageRequest{Limit: 21, After: after}) {
 			plan := strings.Join(pgtest.Column[string](db, "EXPLAIN ANALYZE "+query.text, query.args...), "\n")
 			for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
-				merged := bad == "Sort" && strings.HasPrefix(name, "events by type") // a short page for each type
+				merged := bad == "Sort" && (strings.HasPrefix(name, "events by type") || name == "events by subjects") // a short page for each of them
 				filtered := bad == "Removed by Filter" && strings.HasPrefix(name, "event_blocks")
 				// At the end of the list, the planner knows that there are only a few rows to sort.
 				few := bad == "Sort" && strings.HasSuffix(name, "no status and category, oldest first") && after != nil && *after == 29_990
-				if !merged && !filtered && !few && strings.Contains(plan, bad) {
+				// The index has the order of the times; holds that end at the same time are sorted by id.
+				ties := bad == "Sort" && name == "orders by the end of their hold" && strings.Contains(plan, "using orders_hold")
+				if !merged && !filtered && !few && !ties && strings.Contains(plan, bad) {
 					t.Errorf("%s: %s:\n%s\n%s", name, bad, query.text, plan)
 				}
 			}

@@ -114,8 +114,8 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	b.get("/staff/activity.csv?kind=keys").want(422)
 	b.mustGet("/staff/activity?day="+yesterday+"&kind=order.expired&person=system", "No activity matches").
 		contains(`<option value="system" selected>System</option>`, `<option value="order.expired" selected>`, `value="`+yesterday+`"`)
-	b.mustGet("/staff/pets/2").contains(`href="/staff/activity?animal=2"`, `href="/staff/activity?order=2"`)
-	b.mustGet("/staff/orders").contains(`href="/staff/activity?order=2"`)
+	b.mustGet("/staff/pets/2").contains(`href="/staff/activity?animal=2"`, `href="/staff/orders/2"`)
+	b.mustGet("/staff/orders/2").contains(`href="/staff/activity?order=2"`)
 	reader := s.signedIn(s.Key(t, shop.PetsRead, shop.OrdersRead).Secret)
 	reader.get("/staff/activity").want(403)
 	reader.get("/staff/activity.csv").want(403)

@@ -12,14 +12,28 @@ import (
 // ordersPage is the template data for the list of orders.
 type ordersPage struct {
 	Status   string
+	Query    string // words of the customer's name
 	Problem  string
 	Page     shop.OrderPage
 	NextURL  string // the path of the next page, or "" if this is the last page
 	NotFirst bool   // whether this is a page after the first one
 }
 
+// Path returns the path of the first page with these filters.
+func (o ordersPage) Path() string { return o.path(url.Values{}) }
+
+func (o ordersPage) path(values url.Values) string {
+	for name, value := range map[string]string{"status": o.Status, "q": o.Query} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return "/staff/orders?" + values.Encode()
+}
+
 func (p *Pages) orders(x *exchange) error {
-	page := ordersPage{Status: x.r.URL.Query().Get("status")}
+	query := x.r.URL.Query()
+	page := ordersPage{Status: query.Get("status"), Query: strings.TrimSpace(query.Get("q"))}
 	list := shop.OrderList{PageRequest: x.pageRequest()}
 	page.NotFirst = list.After != nil
 	if page.Status != "" {
@@ -29,16 +43,20 @@ func (p *Pages) orders(x *exchange) error {
 			list.Status = shop.OrderStatus(page.Status)
 		}
 	}
+	if page.Query != "" {
+		if reason := shop.TextProblem(page.Query); reason != "" {
+			page.Problem = "The customer " + reason + "."
+		} else {
+			list.Query = page.Query
+		}
+	}
 	var err error
 	if page.Page, err = p.Service.ListOrderViews(x.context(), list); err != nil {
 		return err
 	}
-	if items := page.Page.Items; page.Page.More {
-		next := url.Values{"from": {strconv.FormatInt(items[len(items)-1].ID, 10)}}
-		if list.Status != "" {
-			next.Set("status", page.Status)
-		}
-		page.NextURL = "/staff/orders?" + next.Encode()
+	if page.Page.More {
+		from := page.Page.Next(func(v shop.OrderView) int64 { return v.ID })
+		page.NextURL = page.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
 	}
 	if x.partial() && page.NotFirst {
 		return x.showFragment("order-rows", page)
@@ -99,7 +117,7 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
 	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
-		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, order.Status)
+		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, orderStatusName(order.Status))
 	}
 	return x.showChangedOrder(id, order, err)
 }
@@ -109,6 +127,9 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error {
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
+	}
+	if back := x.field("back"); isStaffPath(back) { // the page reloads what has changed
+		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {
 		if !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound {

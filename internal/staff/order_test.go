@@ -32,22 +32,23 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.post("/staff/categories", "name", "Dogs").wantRedirect("/staff/categories")
 	b.post("/staff/pets", "name", "Rex", "category", "1", "status", "available")
 	b.mustGet("/staff/pets/1", "Rex Available", "No orders yet",
-		"Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
+		"Žofie <at the till> added Rex to Dogs")
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect("/staff/pets/1")
 	b.post("/staff/pets/1/orders").want(409, "not available")
 	b.withHTMX().post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
-	b.mustGet("/staff/pets/1", "Rex Pending", "1 Placed 2 days 2", "Mrs Novák",
-		"Žofie <at the till> changed status: status available → pending").wantActions("Approve", "Cancel order").lacks("Mark as available")
+	b.mustGet("/staff/pets/1", "Rex Pending", "1 Reserved 2 days 2", "Mrs Novák",
+		"Žofie <at the till> reserved Rex for Mrs Novák · order 1").wantActions("Approve", "Cancel order").lacks("Mark as available")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect("/staff/orders")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(412, "Someone else has changed this order")
 	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").
 		want(200, "Someone else has changed this order", "Approved")
 	b.mustGet("/staff/orders", "1 Rex Approved Mrs Novák").wantActions("Hand over", "Cancel order")
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect("/staff/pets/1")
-	b.mustGet("/staff/pets/1", "Rex Sold", "Delivered", "Mark as returned")
+	b.mustGet("/staff/pets/1", "Rex Sold", "Handed over", "Mark as returned",
+		"Žofie <at the till> approved Rex for Mrs Novák · order 1", "Žofie <at the till> handed over Rex to Mrs Novák · order 1")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect("/staff/pets/1")
 	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
-	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Žofie <at the till> changed status: status sold → available")
+	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Žofie <at the till> changed Rex from sold to available")
 }
 
 func TestOrdersShowTheTimeLeft(t *testing.T) {
@@ -61,11 +62,11 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
-	b.mustGet("/staff/orders", "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
+	b.mustGet("/staff/orders", "2 Bella Reserved 2 days 2", "1 Rex Reserved 2 days 2")
 	b.mustGet("/", "No holds end today")
 	s.Clock.Forward(71*time.Hour + 30*time.Minute) // also ends the session
 	b = s.signedIn(configuredKey)
-	b.mustGet("/staff/orders", "2 Bella Placed 2")
+	b.mustGet("/staff/orders", "2 Bella Reserved 2")
 	b.mustGet("/", "Time left Actions Rex 1 29 min", "Bella 2 29 min")
 	s.Clock.Forward(time.Hour)
 	b.mustGet("/staff/orders?status=expired", "1 Rex Expired")

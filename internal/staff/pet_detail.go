@@ -1,10 +1,8 @@
 package staff
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,16 +18,8 @@ type petDetail struct {
 	Orders     []shop.OrderView
 	MoreOrders bool // whether there are older orders that are not shown
 	Now        time.Time
-	History    []historyEntry
+	History    []activityEntry
 	OlderFrom  int64 // the position of the oldest entry shown if there are older entries, else 0
-}
-
-// historyEntry describes one change to an animal in readable form.
-type historyEntry struct {
-	At      time.Time
-	Actor   string
-	Action  string
-	Changes []fieldChange
 }
 
 // fieldChange is the old and the new value of a field that has changed.
@@ -89,67 +79,18 @@ func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	return page, nil
 }
 
-// loadHistory adds the animal's history to the page, newest entry first.
+// loadHistory adds the animal's history and that of its orders to the page, newest entry first.
 func (x *exchange) loadHistory(page *petDetail) error {
 	request := shop.PageRequest{Limit: historyPageSize}
 	if before, err := strconv.ParseInt(x.r.URL.Query().Get("before"), 10, 64); err == nil {
 		request.After = &before
 	}
-	events, err := x.Service.History(x.r.Context(), page.ID, request)
-	if err != nil {
-		return err
+	entries, more, next, err := x.readActivity(x.r.Context(), shop.ActivityFilter{PetID: &page.ID}, request)
+	page.History = entries
+	if more {
+		page.OlderFrom = next
 	}
-	var actors []string
-	for _, event := range events.Items {
-		actors = append(actors, event.Actor)
-	}
-	slices.Sort(actors)
-	names, err := x.Service.KeyNames(x.r.Context(), slices.Compact(actors))
-	if err != nil {
-		return err
-	}
-	for _, event := range events.Items {
-		page.History = append(page.History, newHistoryEntry(event, names))
-	}
-	if err := x.nameCategories(page.History); err != nil {
-		return err
-	}
-	if events.More {
-		page.OlderFrom = events.Items[len(events.Items)-1].Position()
-	}
-	return nil
-}
-
-// nameCategories replaces the category ids in a history with the current names of the categories.
-func (x *exchange) nameCategories(history []historyEntry) error {
-	var ids []int64
-	each := func(do func(text *string, id int64)) {
-		for _, step := range history {
-			for i, change := range step.Changes {
-				for _, text := range []*string{&step.Changes[i].From, &step.Changes[i].To} {
-					if id, err := strconv.ParseInt(*text, 10, 64); err == nil && change.Field == "category" {
-						do(text, id)
-					}
-				}
-			}
-		}
-	}
-	each(func(_ *string, id int64) { ids = append(ids, id) })
-	names, err := x.Service.CategoriesByID(x.r.Context(), ids)
-	each(func(text *string, id int64) { *text = categoryName(names[id], id) })
 	return err
-}
-
-// newHistoryEntry describes one event about an animal.
-func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
-	var data struct{ Current, Previous *shop.Pet }
-	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen, because the service itself wrote the data
-		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
-	}
-	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed", shop.PetRestored: "restored"}[event.Type]
-	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: action}
-	entry.Changes = changedFields(fieldTexts(data.Previous), fieldTexts(data.Current))
-	return entry
 }
 
 // changedFields compares the name, the category and the status of an animal before and after a change.
@@ -160,14 +101,6 @@ func changedFields(before, after [3]string) (changes []fieldChange) {
 		}
 	}
 	return changes
-}
-
-// fieldTexts returns an animal's name, category and status as texts. It returns empty texts if pet is nil.
-func fieldTexts(pet *shop.Pet) (texts [3]string) {
-	if pet != nil {
-		texts = [3]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)}
-	}
-	return texts
 }
 
 // actorName returns a readable name for the person or program that caused an event.

@@ -74,7 +74,7 @@ func (o printedOrders) Title() string {
 	case shop.Approved:
 		return "To hand over"
 	}
-	return "Orders: " + string(o.Status)
+	return "Orders: " + orderStatusName(o.Status)
 }
 
 // printOrders shows the orders with a status, for printing.

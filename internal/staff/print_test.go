@@ -38,13 +38,13 @@ func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	for _, name := range []string{"Rex", "Mia", "Max"} {
 		s.addOrderedPet(name)
 	}
-	b.mustGet("/staff/orders/1/print", "Order 1", "Animal Rex · no. 1", "Category Dogs", "Customer Rex", "Held until", "Status Placed")
+	b.mustGet("/staff/orders/1/print", "Order 1", "Animal Rex · no. 1", "Category Dogs", "Customer Rex", "Held until", "Status Reserved")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "approved", "to", "delivered")
 	b.mustGet("/").contains(`href="/staff/orders/print?status=approved#print"`)
 	b.mustGet("/staff/orders/print?status=approved", "To hand over", "1 Rex no. 1 Dogs Rex", "Signature", "1 order.").lacks("Mia", "Max")
-	b.mustGet("/staff/orders/print", "3 Max no. 3 Dogs Max Placed", "2 Mia no. 2 Dogs Mia Delivered", "3 orders.")
+	b.mustGet("/staff/orders/print", "3 Max no. 3 Dogs Max Reserved", "2 Mia no. 2 Dogs Mia Handed over", "3 orders.")
 	b.mustGet("/staff/orders/print?status=x", "The status must be one of")
 	b.mustGet("/staff/orders/2/print", "Handed over", "Status Handed over").lacks("Held until")
 	b.mustGet("/staff/orders?status=delivered").contains(`href="/staff/orders/2/print#print"`)

@@ -58,6 +58,8 @@ func routes() []route {
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
 		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
+		{"GET", "/staff/orders/{id}", "order", shop.OrdersRead, (*Pages).order},
+		{"POST", "/staff/orders/{id}", "order-save", shop.OrdersWrite, (*Pages).saveOrder},
 		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
 		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, (*Pages).extendHold},

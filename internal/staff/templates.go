@@ -152,6 +152,9 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"statuses":        shop.Statuses,
 		"orderStatuses":   shop.OrderStatuses,
 		"statusName": func(s any) string {
+			if status, ok := s.(shop.OrderStatus); ok {
+				s = orderStatusName(status)
+			}
 			if text := fmt.Sprint(s); text != "" {
 				return strings.ToUpper(text[:1]) + text[1:]
 			}

@@ -24,7 +24,7 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	admin := shoptest.Must(s.Authenticate(t.Context(), configuredKey))(t)
 	data := map[string]any{
 		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
-		"orders": ordersPage{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "pet-status": petStatusQuestion{}, "pets-removed": []removedPetRow{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
+		"orders": ordersPage{}, "order-detail": orderDetail{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "pet-status": petStatusQuestion{}, "pets-removed": []removedPetRow{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
 		"pets": petsPage{}, "pet-bulk": bulkResult{}, "search": searchPage{}, "search-results": searchPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.
 		"bulk-result": bulkResult{}, "pet-counts": petsPage{}, "category-suggestions": []shop.Category{}, "new-pets": petsPage{}, "pet-removed": shop.Pet{},

@@ -49,17 +49,17 @@ func (p *Pages) undoPetChange(x *exchange) error {
 	if err == nil {
 		x.flash("%s is as before.", pet.Name)
 	}
-	return x.finishUndo(err, petPath(id), petTopic(id))
+	return x.finishInPlace(err, petPath(id), petTopic(id))
 }
 
 // petTopic and orderTopic return the names of the events that make the page load an animal or an order again.
 func petTopic(id int64) string   { return "pet-" + strconv.FormatInt(id, 10) }
 func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
 
-// finishUndo responds after something was undone, or was not because of an error. The page stays, and loads the parts
+// finishInPlace responds after a change, or after an attempt that failed with err. The page stays, and loads the parts
 // with the given topics again. Without scripts, the browser goes back to the page with the message, or to another one
 // if it is not known.
-func (x *exchange) finishUndo(err error, otherwise string, topics ...string) error {
+func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) error {
 	if err != nil {
 		if userMessage(err) == "" {
 			return err
@@ -89,7 +89,7 @@ func (p *Pages) restorePet(x *exchange) error {
 	if err == nil {
 		x.flash("%s was restored.", pet.Name)
 	}
-	return x.finishUndo(err, petPath(id), petTopic(id), "pets-removed")
+	return x.finishInPlace(err, petPath(id), petTopic(id), "pets-removed")
 }
 
 // removedPet returns a removed animal as it was. It fails with not_found for a user who may neither read events nor
@@ -141,7 +141,7 @@ func (p *Pages) undoOrderStep(x *exchange) error {
 			err = shop.Errorf(shop.PetNotAvailable, "Someone was faster: the animal of order %d has been reserved, sold or changed in the meantime, so nothing was undone.", id)
 		}
 	}
-	return x.finishUndo(err, "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
+	return x.finishInPlace(err, "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
 }
 
 // petStatusQuestion is the template data for the page that asks before a change of status that cannot be undone.

@@ -117,7 +117,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	if _, err := s.Pet(t.Context(), rex.ID); err == nil {
 		t.Fatal("the animal was not removed at once")
 	}
-	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed name").
+	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed Rex").
 		lacks("/staff/pets/1/edit", "/staff/pets/1/delete", "reserve-reference", `name="to"`)
 	b.mustGet("/staff/pets/removed", "1 Rex", "Žofie <at the till> Restore")
 	// Others see a removed animal only if they may read events or restore it.

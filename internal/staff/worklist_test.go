@@ -19,7 +19,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "today").wantRedirect("/")
 	b.mustGet("/", "Nothing to approve.", "To hand over 1", "Hand over", "Configured key approved Rex for Rex · order 1")
 	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").
-		want(200, "Order 1 is now delivered", "Nothing to hand over.").contains(`id="worklist"`).lacks("<html")
+		want(200, "Order 1 is now handed over", "Nothing to hand over.").contains(`id="worklist"`).lacks("<html")
 	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").
 		want(200, "Someone else has changed this order", "Nothing to hand over.").contains(`id="worklist"`)
 	for range workListSize + 1 {

@@ -221,7 +221,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.accessible("the dashboard in dark mode")
 
 	p.open("/staff/orders")
-	p.waitText("#orders", "Delivered")
+	p.waitText("#orders", "Handed over")
 	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.waitText(".page-head .badge", "Sold")
 	p.click("#to-available")
 	p.waitText(".page-head .badge", "Available")
-	p.waitText(".history", "sold → available")
+	p.waitText(".history", "from sold to available")
 	p.accessible("an animal with orders and a history in dark mode")
 
 	p.open("/staff/categories")

@@ -26,6 +26,7 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.fillDemo()
+	s.endHoldToday(s.reserve("Nala, Whippet", "Mrs Miller").ID)
 	p := s.signIn(desktop, s.adminKey("Anna"))
 	animal := fmt.Sprint("/staff/pets/", s.mostOrderedPet())
 	folder := *screenshots
@@ -89,6 +90,9 @@ func (p *user) takeGallery(animal string) {
 			take(p, "removed-animal", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()), ".page-head .menu > summary", "#remove")
 			take(p, "removed-animals", "/staff/pets/removed")
 			take(p, "orders", "/staff/orders")
+			take(p, "order", "/staff/orders/1")
+			take(p, "activity", "/staff/activity")
+			take(p, "activity-none", "/staff/activity?animal=999999")
 			take(p, "categories", "/staff/categories")
 			take(p, "files", "/staff/import")
 			take(p, "webhooks", "/staff/webhooks")

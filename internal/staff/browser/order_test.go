@@ -1,0 +1,48 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/shop"
+)
+
+// An order is found by its customer. On its page, the customer is changed, the hold extended and a wrong step undone.
+func TestOrderPage(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for _, name := range []string{"Rex", "Bella"} {
+		pet := s.AddPet(t, name, 1, shop.Available)
+		if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "Mrs Novák of " + name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, other := s.clerk(desktop), s.clerk(390)
+	p.open("/staff/orders", "#order-2")
+	p.fill("#filter-customer", "bella novak")
+	p.waitFor(`!document.querySelector("#order-1") && !!document.querySelector("#order-2") && location.search.includes("q=bella")`)
+	p.accessible("orders of a customer")
+	p.click("#order-2 .id a")
+	p.waitText("h1", "Order 2")
+	p.accessible("an order")
+	other.open("/staff/orders/2", "#order-detail")
+	p.fill("#order-reference", "Mr Novák"+kb.Enter)
+	p.waitText("#flashes", "Order 2 was saved.")
+	p.waitText(".facts", "Mr Novák")
+	other.waitText(".facts", "Mr Novák") // without a reload
+	p.click(".page-head [aria-label^=Extend]")
+	p.click("#extend-2-7")
+	p.waitText(".time-left", "9 days")
+	p.click("#order-2-approved")
+	p.waitText(".page-head .badge", "Approved")
+	p.click("#order-2-delivered")
+	other.waitText(".page-head .badge", "Handed over")
+	other.accessible("an order that was handed over")
+	other.click("#place-again")
+	other.waitText("#flashes", "Order 3 takes the place of order 2.")
+	p.waitFor(`!document.querySelector("#place-again")`)
+	if order, err := s.Order(t.Context(), 3); err != nil || order.Reference != "Mr Novák" || order.Status != shop.Placed {
+		t.Errorf("got the order %+v, %v", order, err)
+	}
+}

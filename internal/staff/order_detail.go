@@ -1,0 +1,83 @@
+package staff
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// orderDetail is the template data for the page about one order.
+type orderDetail struct {
+	shop.OrderView
+	Now     time.Time
+	History []activityEntry
+}
+
+// CanPlaceAgain reports whether the order may be placed again, as far as the page can tell.
+func (o orderDetail) CanPlaceAgain() bool {
+	if o.Pet == nil {
+		return false
+	}
+	switch o.Status {
+	case shop.Cancelled, shop.Expired:
+		return o.Pet.Status == shop.Available
+	case shop.Delivered:
+		return o.Pet.Status == shop.Sold
+	}
+	return false
+}
+
+// orderPath returns the path of an order's page.
+func orderPath(id int64) string { return "/staff/orders/" + strconv.FormatInt(id, 10) }
+
+// orderStatusName returns the word for an order's status on the pages. Staff reserve, approve and hand over.
+func orderStatusName(status shop.OrderStatus) string {
+	switch status {
+	case shop.Placed:
+		return "reserved"
+	case shop.Delivered:
+		return "handed over"
+	}
+	return string(status)
+}
+
+func (p *Pages) order(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	orders, err := x.loadOrder(id)
+	if err != nil {
+		return err
+	}
+	page := orderDetail{OrderView: orders.Items[0], Now: orders.Now}
+	if x.May(shop.EventsRead) {
+		page.History, _, _, err = x.readActivity(x.r.Context(), shop.ActivityFilter{OrderID: &id}, shop.PageRequest{Limit: historyPageSize})
+		if err != nil {
+			return err
+		}
+	}
+	return x.show(http.StatusOK, "order-detail", "Order "+strconv.FormatInt(id, 10), page)
+}
+
+// saveOrder changes the customer of an order, unless somebody else has changed it since the page was shown.
+func (p *Pages) saveOrder(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	was, reference := x.field("was-reference"), strings.TrimSpace(x.field("reference"))
+	_, err = p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
+	switch {
+	case err == nil && was != reference:
+		x.flashUndo(&undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)
+	case err == nil:
+		x.flash("Order %d was saved.", id)
+	case shop.AsError(err).Code == shop.PreconditionFailed:
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed the customer of order %d in the meantime, so nothing was saved.", id)
+	}
+	return x.finishInPlace(err, orderPath(id), orderTopic(id))
+}
