@@ -3,31 +3,59 @@ package staff
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
 )
 
-// maxHits is the maximum number of animals, orders or categories that a search shows.
-const maxHits = 5
+// dialogHits and pageHits are the maximum numbers of animals, orders or categories that the search dialog and the
+// search page show.
+const dialogHits, pageHits = 5, 20
 
 // searchPage is the template data for the search in everything.
 type searchPage struct {
 	Query   string
 	Problem string
 	Groups  []hitGroup
+
+	limit  int
+	number *int64 // the number that the query stands for, or nil
 }
 
 // hitGroup holds the results of one kind.
 type hitGroup struct {
-	Label string
+	Label string // "Animals", "Orders" or "Categories"
 	Hits  []hit
 	All   string // the path of the page with all results, or "" if there are no others
 }
 
-// hit is one result: a link with an icon, a title and some details.
-type hit struct{ Icon, Path, Title, Detail string }
+// hit is one result, which links to a page.
+type hit struct {
+	Path, Title, Detail string
+	Status              shop.Status      // of an animal
+	OrderStatus         shop.OrderStatus // of an order
+}
+
+// Icon returns the name of the icon for results of this kind.
+func (g hitGroup) Icon() string {
+	switch g.Label {
+	case "Orders":
+		return "orders"
+	case "Categories":
+		return "categories"
+	}
+	return "animals"
+}
+
+// AllLabel returns the text of the link to all results. A search that has stopped before it found anything continues there.
+func (g hitGroup) AllLabel() string {
+	if len(g.Hits) == 0 {
+		return "Keep looking in all " + strings.ToLower(g.Label)
+	}
+	return "Show all matching " + strings.ToLower(g.Label)
+}
 
 // Total returns the number of results.
 func (s searchPage) Total() (n int) {
@@ -37,9 +65,30 @@ func (s searchPage) Total() (n int) {
 	return n
 }
 
+// SearchIn says what the user's key may search. It returns "" if the key may search nothing.
+func (v *view) SearchIn() string { return searchIn(v.principal) }
+
+func searchIn(principal shop.Principal) string {
+	switch pets, orders := principal.HasScope(shop.PetsRead), principal.HasScope(shop.OrdersRead); {
+	case pets && orders:
+		return "Animals, orders, categories"
+	case pets:
+		return "Animals, categories"
+	case orders:
+		return "Orders"
+	}
+	return ""
+}
+
 // search finds animals, orders and categories by words or by number, as far as the user's key may read them.
 func (p *Pages) search(x *exchange) error {
-	page := searchPage{Query: strings.TrimSpace(x.r.URL.Query().Get("q"))}
+	if searchIn(x.principal) == "" {
+		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s or %s.", shop.PetsRead, shop.OrdersRead)
+	}
+	page := searchPage{Query: strings.TrimSpace(x.r.URL.Query().Get("q")), limit: pageHits}
+	if x.partial() {
+		page.limit = dialogHits
+	}
 	if page.Query != "" {
 		if reason := shop.TextProblem(page.Query); reason != "" {
 			page.Problem = "The text " + reason + "."
@@ -53,23 +102,25 @@ func (p *Pages) search(x *exchange) error {
 	return x.show(http.StatusOK, "search", "Search", page)
 }
 
-// find adds the results for each kind. The searches for words run in the lane for heavy reads, and each does a
-// bounded amount of work.
+// numberText matches a number as the pages show it, such as "7", "#7", "No. 7" or "Order 7".
+var numberText = regexp.MustCompile(`(?i)^(?:#|no\.?|order|category)?\s*(-?\d+)$`)
+
+// find adds the results of every kind that the user's key may read. The searches for words run in the lane for heavy reads,
+// and the work of each is bounded.
 func (x *exchange) find(page *searchPage) error {
-	number, err := strconv.ParseInt(strings.TrimPrefix(page.Query, "#"), 10, 64)
-	isNumber := err == nil
-	var kinds []func(string, int64, bool) (hitGroup, error)
-	if x.May(shop.PetsRead) {
-		kinds = append(kinds, x.findPets)
+	if match := numberText.FindStringSubmatch(page.Query); match != nil {
+		if number, err := strconv.ParseInt(match[1], 10, 64); err == nil {
+			page.number = &number
+		}
 	}
-	if x.May(shop.OrdersRead) {
-		kinds = append(kinds, x.findOrders)
-	}
-	if x.May(shop.PetsRead) {
-		kinds = append(kinds, x.findCategories)
-	}
-	for _, find := range kinds {
-		group, err := find(page.Query, number, isNumber)
+	for _, kind := range []struct {
+		scope shop.Scope
+		find  func(*searchPage) (hitGroup, error)
+	}{{shop.PetsRead, x.findPets}, {shop.OrdersRead, x.findOrders}, {shop.PetsRead, x.findCategories}} {
+		if !x.May(kind.scope) {
+			continue
+		}
+		group, err := kind.find(page)
 		if err != nil {
 			return err
 		}
@@ -80,90 +131,106 @@ func (x *exchange) find(page *searchPage) error {
 	return nil
 }
 
-func (x *exchange) findPets(query string, number int64, isNumber bool) (hitGroup, error) {
+func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }
+
+// isNumber reports whether the query is this number.
+func (s searchPage) isNumber(id int64) bool { return s.number != nil && *s.number == id }
+
+func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 	group := hitGroup{Label: "Animals"}
-	add := func(pet shop.PetView) {
-		detail := "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID)
-		if pet.Status != "" {
-			detail += " · " + string(pet.Status)
-		}
-		group.Hits = append(group.Hits, hit{"animals", "/staff/pets/" + strconv.FormatInt(pet.ID, 10), pet.Name, detail})
+	add := func(pet shop.PetView, note string) {
+		group.Hits = append(group.Hits, hit{
+			Path: petPath(pet.ID), Title: pet.Name, Status: pet.Status,
+			Detail: "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID) + note,
+		})
 	}
-	if isNumber {
-		pet, err := x.Service.PetView(x.r.Context(), number)
+	if page.number != nil {
+		pet, err := x.Service.PetView(x.r.Context(), *page.number)
+		note := ""
+		if isNotFound(err) {
+			pet, err = x.removedPetView(*page.number)
+			pet.Status, note = "", " · removed"
+		}
 		if err == nil {
-			add(pet)
-		} else if shop.AsError(err).Code != shop.NotFound {
+			add(pet, note)
+		} else if !isNotFound(err) {
 			return group, err
 		}
 	}
 	found, err := x.Service.ListPetViews(x.context(), shop.PetList{
-		PetFilter: shop.PetFilter{Query: query}, PageRequest: shop.PageRequest{Limit: maxHits},
+		PetFilter: shop.PetFilter{Query: page.Query}, PageRequest: shop.PageRequest{Limit: page.limit},
 	})
 	for _, pet := range found.Items {
-		if !isNumber || pet.ID != number {
-			add(pet)
+		if !page.isNumber(pet.ID) {
+			add(pet, "")
 		}
 	}
 	if found.More {
-		group.All = "/staff/pets?" + url.Values{"name": {query}}.Encode()
+		group.All = petQuery{Name: page.Query}.Path()
 	}
 	return group, err
 }
 
-func (x *exchange) findOrders(query string, number int64, isNumber bool) (hitGroup, error) {
+func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
 	group := hitGroup{Label: "Orders"}
 	add := func(order shop.OrderView) {
-		title, animal := order.Reference, "removed animal"
-		if title == "" {
-			title = "Order " + strconv.FormatInt(order.ID, 10)
-		}
+		number, animal := "Order "+strconv.FormatInt(order.ID, 10), "removed animal"
 		if order.Pet != nil {
 			animal = order.Pet.Name
 		}
-		group.Hits = append(group.Hits, hit{"orders", "/staff/pets/" + strconv.FormatInt(order.PetID, 10), title,
-			"Order " + strconv.FormatInt(order.ID, 10) + " · " + animal + " · " + string(order.Status)})
+		found := hit{Path: orderPath(order.ID), Title: order.Reference, Detail: number + " · " + animal, OrderStatus: order.Status}
+		if order.Reference == "" {
+			found.Title, found.Detail = number, animal
+		}
+		group.Hits = append(group.Hits, found)
 	}
-	if isNumber {
-		page, err := x.loadOrder(number)
+	if page.number != nil {
+		order, err := x.loadOrder(*page.number)
 		if err == nil {
-			add(page.Items[0])
-		} else if shop.AsError(err).Code != shop.NotFound {
+			add(order.Items[0])
+		} else if !isNotFound(err) {
 			return group, err
 		}
 	}
-	found, err := x.Service.ListOrderViews(x.context(), shop.OrderList{Query: query, PageRequest: shop.PageRequest{Limit: maxHits}})
+	found, err := x.Service.ListOrderViews(x.context(), shop.OrderList{Query: page.Query, PageRequest: shop.PageRequest{Limit: page.limit}})
 	for _, order := range found.Items {
-		if !isNumber || order.ID != number {
+		if !page.isNumber(order.ID) {
 			add(order)
 		}
 	}
 	if found.More {
-		group.All = "/staff/orders?" + url.Values{"q": {query}}.Encode()
+		group.All = ordersPage{Query: page.Query}.Path()
 	}
 	return group, err
 }
 
-func (x *exchange) findCategories(query string, number int64, isNumber bool) (hitGroup, error) {
+func (x *exchange) findCategories(page *searchPage) (hitGroup, error) {
 	group := hitGroup{Label: "Categories"}
 	add := func(c shop.Category) {
 		id := strconv.FormatInt(c.ID, 10)
-		group.Hits = append(group.Hits, hit{"categories", "/staff/pets?category=" + id, categoryName(c, c.ID), "Category " + id})
+		found := hit{Path: petQuery{Category: id}.Path(), Title: categoryName(c, c.ID)}
+		if c.Name != "" {
+			found.Detail = "Category " + id
+		}
+		group.Hits = append(group.Hits, found)
 	}
-	if isNumber {
-		byID, err := x.Service.CategoriesByID(x.r.Context(), []int64{number})
+	if page.number != nil {
+		byID, err := x.Service.CategoriesByID(x.r.Context(), []int64{*page.number})
 		if err != nil {
 			return group, err
 		}
-		if category, exists := byID[number]; exists {
+		if category, exists := byID[*page.number]; exists {
 			add(category)
 		}
 	}
-	found, err := x.Service.FindCategories(x.context(), query, maxHits)
+	found, err := x.Service.FindCategories(x.context(), page.Query, page.limit)
 	for _, category := range found.Items {
-		if !isNumber || category.ID != number {
+		if !page.isNumber(category.ID) {
 			add(category)
 		}
+	}
+	if found.More && page.limit == dialogHits {
+		group.All = "/staff/search?" + url.Values{"q": {page.Query}}.Encode()
 	}
 	return group, err
 }
