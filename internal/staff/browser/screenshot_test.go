@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/shop"
@@ -94,7 +95,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "activity", "/staff/activity")
 			take(p, "activity-none", "/staff/activity?animal=999999")
 			take(p, "search-empty", "/staff/pets")
-			p.press("/")
+			p.shortcut("/", input.ModifierNone)
 			p.capture(*gallery, fmt.Sprintf("search-empty-%d-%s", width, theme))
 			p.press("mi")
 			p.waitVisible("#search-dialog [role=option]")

@@ -18,14 +18,21 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// press presses a key, as a keyboard would.
-func (p *user) press(key string, modifiers ...input.Modifier) {
+// press types a text or presses special keys.
+func (p *user) press(keys string) {
 	p.t.Helper()
-	if key == "/" { // chromedp does not know which key that is
-		p.Run(input.DispatchKeyEvent(input.KeyDown).WithKey("/").WithText("/"), input.DispatchKeyEvent(input.KeyUp).WithKey("/"))
-		return
+	p.Run(chromedp.KeyEvent(keys))
+}
+
+// shortcut presses a key as a keyboard does: if the page handles the key, it is not typed.
+func (p *user) shortcut(key string, modifiers input.Modifier) {
+	p.t.Helper()
+	p.waitFor(`document.readyState === "complete"`) // so that the scripts have run
+	down := input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithModifiers(modifiers)
+	if modifiers == input.ModifierNone {
+		down = down.WithText(key)
 	}
-	p.Run(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
+	p.Run(down, input.DispatchKeyEvent(input.KeyUp).WithKey(key).WithModifiers(modifiers))
 }
 
 const searchIsOpen = `document.querySelector("#search-dialog").open && document.activeElement.id === "search-input"`
@@ -44,7 +51,7 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 		p := s.clerk(look.width)
 		p.look(look.width, look.theme)
 		p.open("/staff/orders", "#filter-customer")
-		p.press("/")
+		p.shortcut("/", input.ModifierNone)
 		p.waitFor(searchIsOpen)
 		p.accessible("an empty search")
 		p.press("the ZOE")
@@ -62,13 +69,13 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 		p.press(kb.ArrowDown + kb.ArrowDown + kb.Enter)
 		p.waitFor(`location.pathname === "/staff/pets/1"`)
 		p.waitVisible("#pet-detail")
-		p.press("k", input.ModifierCtrl)
+		p.shortcut("k", input.ModifierCtrl)
 		p.waitFor(searchIsOpen)
 		p.press("novak" + kb.Enter) // before there are results
 		p.waitFor(`location.pathname === "/staff/orders/1"`)
 		p.waitVisible("#order-detail")
 		p.click("#order-reference")
-		p.press("k", input.ModifierMeta)
+		p.shortcut("k", input.ModifierMeta)
 		p.waitFor(searchIsOpen)
 		p.press("nobody")
 		p.waitText("#search-results", "No results for “nobody”.")
@@ -76,7 +83,7 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 		p.accessible("a search without results")
 		p.press(kb.Escape)
 		p.waitFor(`!document.querySelector("#search-dialog").open && document.activeElement.id === "order-reference"`)
-		p.press("/") // in a field, it is only a character
+		p.shortcut("/", input.ModifierNone) // in a field, it is only a character
 		p.waitFor(`document.activeElement.value.includes("/") && !document.querySelector("#search-dialog").open`)
 		p.open("/staff/pets", "#filter-name")
 		p.fill("#filter-name", "second") // the list has its own search
@@ -106,7 +113,7 @@ func TestSearchWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.reserve("Zoë", "Mrs Novák")
-	for _, width := range []int{desktop, 390} {
+	for width, link := range map[int]string{desktop: ".sidebar [data-search]", 390: ".tabbar [data-search]"} {
 		p := s.clerk(width)
 		p.open("/staff/search?q=zoe", ".hits")
 		p.accessible("the search page")
@@ -114,7 +121,7 @@ func TestSearchWithoutScripts(t *testing.T) {
 		p.accessible("the search page without results")
 		p.Run(emulation.SetScriptExecutionDisabled(true))
 		p.open("/")
-		p.click(`[data-search]:not(.tabbar *), .tabbar [data-search]`)
+		p.click(link)
 		p.Run(chromedp.WaitVisible("#page-search", chromedp.ByQuery), chromedp.SendKeys("#page-search", "novak"+kb.Enter, chromedp.ByQuery),
 			chromedp.WaitVisible(`.hits a[href="/staff/orders/1"]`, chromedp.ByQuery))
 		p.click(`.hits a[href="/staff/orders/1"]`)
@@ -122,39 +129,59 @@ func TestSearchWithoutScripts(t *testing.T) {
 	}
 }
 
-// holdSearches makes a page hold the requests of the search until a test runs release(i).
-const holdSearches = `window.held = [], document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
-	if (requestConfig.path !== "/staff/search") return;
-	const send = xhr.send;
-	xhr.send = (body) => held.push(() => send.call(xhr, body));
-}), window.release = (i) => (held[i](), true), true`
+// behindProxy puts a proxy in front of the shop. The shop gets a request unless before returns false.
+func (s *testShop) behindProxy(before func(http.ResponseWriter, *http.Request) bool) {
+	s.t.Helper()
+	proxy := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(s.url))(s.t))
+	s.url = shoptest.Serve(s.t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if before(w, r) {
+			proxy.ServeHTTP(w, r)
+		}
+	})).URL
+}
 
 // On a slow network, the search shows that it is busy, and a late response does not replace a newer one.
 func TestSearchOnASlowNetwork(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.AddPet(t, "Rex", 1, shop.Available)
-	s.AddPet(t, "Bella", 1, shop.Available)
+	s.AddPet(t, "Bella the second", 1, shop.Available)
+	waiting, cancelled, release := make(chan bool, 10), make(chan bool, 10), make(chan bool)
+	s.behindProxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Query().Get("q") {
+		case "rex": // its response comes only if the browser still waits for it after the next one
+			waiting <- true
+			<-r.Context().Done()
+			cancelled <- true
+			return false
+		case "second":
+			waiting <- true
+			<-release
+		}
+		return true
+	})
 	p := s.clerk(desktop)
 	p.open("/staff/orders")
-	browsertest.Eval[bool](p.Page, holdSearches)
-	p.press("/")
+	p.shortcut("/", input.ModifierNone)
 	p.waitFor(searchIsOpen)
 	p.press("rex")
-	p.waitFor(`held.length === 1 && document.querySelector("#search-results").ariaBusy === "true"`)
+	<-waiting
+	p.waitFor(`document.querySelector("#search-results").ariaBusy === "true"`)
 	p.waitFor(`getComputedStyle(document.querySelector("#search-dialog form"), "::after").opacity === "1"`)
 	p.accessible("a busy search")
-	p.press(kb.Backspace + kb.Backspace + kb.Backspace + "bella")
-	p.waitFor(`held.length === 2`)
-	browsertest.Eval[bool](p.Page, "release(1)")
+	p.fill("#search-input", "bella")
+	<-cancelled
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Bella")
-	browsertest.Eval[bool](p.Page, `(() => { try { release(0) } catch {} return true })()`) // the request was cancelled, so it cannot be sent
-	p.press("x")
-	p.waitFor(`held.length === 3 && release(2)`)
-	p.waitText("#search-results", "No results for “bellax”.")
-	if text := p.text("#search-results"); browsertest.Eval[string](p.Page, `document.querySelector("#search-input").value`) != "bellax" {
-		t.Errorf("the search shows %q", text)
-	}
+	p.waitFor(`!document.querySelector("#search-results").ariaBusy`)
+
+	// Enter before there are results opens the first one as soon as it is there, unless the user types on.
+	p.fill("#search-input", "second"+kb.Enter)
+	<-waiting
+	p.press(" rex") // no Enter
+	close(release)
+	p.waitText("#search-results", "No results for “second rex”.")
+	p.fill("#search-input", "2"+kb.Enter)
+	p.waitFor(`location.pathname === "/staff/pets/2"`)
 }
 
 // A search that fails says so in the dialog, because the page behind it is out of reach, and recovers.
@@ -163,18 +190,16 @@ func TestSearchSaysThatItFailed(t *testing.T) {
 	s := newShop(t, shop.Production)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	var away atomic.Bool // whether the proxy in front of the service cannot reach it
-	proxy := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(s.url))(t))
-	s.url = shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.behindProxy(func(w http.ResponseWriter, _ *http.Request) bool {
 		if away.Load() {
 			w.WriteHeader(http.StatusBadGateway)
-			return
 		}
-		proxy.ServeHTTP(w, r)
-	})).URL
+		return !away.Load()
+	})
 	p := s.clerk(desktop)
 	p.open("/staff/orders")
 	offline := func(is bool) { p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1)) }
-	p.press("/")
+	p.shortcut("/", input.ModifierNone)
 	p.waitFor(searchIsOpen)
 	offline(true)
 	p.press("rex")
@@ -192,7 +217,7 @@ func TestSearchSaysThatItFailed(t *testing.T) {
 	away.Store(false)
 	p.press(kb.Backspace)
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Rex")
-	browsertest.Eval[bool](p.Page, `document.body.addEventListener("htmx:configRequest", ({ detail }) => (detail.path = "/staff/nowhere")), true`)
+	browsertest.Eval[bool](p.Page, `!!(document.querySelector("#search-input").form.action = "/staff/nowhere")`)
 	p.press("x")
 	p.waitText("#search-problem:not([hidden])", "There is no page at this address.") // the service says why
 

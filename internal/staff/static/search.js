@@ -7,8 +7,9 @@
   const input = document.getElementById("search-input");
   const results = document.getElementById("search-results");
   const problem = document.getElementById("search-problem");
+  const status = document.getElementById("search-status");
   const list = () => document.getElementById("search-options");
-  const options = () => (results.hidden ? [] : [...list().querySelectorAll('[role="option"]')]);
+  const options = () => [...list().querySelectorAll('[role="option"]')];
   const active = () => list().querySelector('[aria-selected="true"]');
 
   function activate(option) {
@@ -17,19 +18,64 @@
     option?.scrollIntoView({ block: "nearest" });
     if (option) input.setAttribute("aria-activedescendant", option.id);
     else input.removeAttribute("aria-activedescendant");
-    input.setAttribute("aria-expanded", String(options().length > 0));
+    input.setAttribute("aria-expanded", String(!!option));
   }
-  const refresh = () => htmx.trigger(input, "refresh");
+
+  // A new search cancels the one before it, so that a late response never replaces a newer one.
+  let search = null, timer = 0;
+  async function find() {
+    clearTimeout(timer);
+    search?.abort();
+    const mine = (search = new AbortController());
+    results.setAttribute("aria-busy", "true");
+    try {
+      const response = await fetch(input.form.action + "?q=" + encodeURIComponent(input.value),
+        { headers: { "HX-Request": "true", "HX-Current-URL": location.href }, signal: mine.signal });
+      const html = await response.text();
+      const events = JSON.parse(response.headers.get("HX-Trigger") ?? "{}");
+      if (response.headers.has("HX-Redirect")) location.assign(response.headers.get("HX-Redirect")); // the user has been signed out
+      else if (events.problem) showProblem(events.problem);
+      else if (!response.ok) showProblem("The search isn’t available at the moment. Try again.");
+      else show(html);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      showProblem(navigator.onLine ? "Can’t reach the server. Try again." : "You’re offline. The search needs a connection.");
+    } finally {
+      if (mine === search) results.removeAttribute("aria-busy");
+    }
+  }
+  let openFirst = false; // whether the first result is opened as soon as it is there
+  const isCurrent = () => problem.hidden && list().dataset.query === input.value.trim();
+  function show(html) {
+    problem.hidden = true;
+    results.hidden = false;
+    results.innerHTML = html;
+    results.scrollTop = 0;
+    status.textContent = results.querySelector("[data-status]")?.textContent ?? "";
+    activate(options()[0]);
+    if (openFirst && isCurrent()) active()?.click();
+    openFirst = false;
+  }
+  // The page behind the dialog is out of reach, so a problem is shown in the dialog.
+  function showProblem(text) {
+    problem.textContent = text;
+    problem.hidden = false;
+    results.hidden = true;
+    openFirst = false;
+    activate(null);
+  }
+  addEventListener("online", () => dialog.open && !problem.hidden && find());
+
   function open() {
     if (!dialog.open) {
       dialog.showModal();
-      if (input.value.trim()) refresh(); // the results may be out of date
+      if (input.value.trim()) find(); // the results may be out of date
     }
     input.focus();
     input.select();
   }
   addEventListener("keydown", (event) => {
-    if (event.altKey || event.shiftKey && event.key !== "/") return; // some keyboards need Shift for "/"
+    if (event.altKey || (event.shiftKey && event.key !== "/")) return; // some keyboards need Shift for "/"
     const shortcut = event.ctrlKey || event.metaKey ? event.key?.toLowerCase() === "k" : event.key === "/";
     const typing = event.target.closest?.("input:not([type=checkbox], [type=radio]), select, textarea");
     if (!shortcut || (event.key === "/" && typing)) return;
@@ -42,63 +88,31 @@
     event.preventDefault();
     open();
   });
-  // The dialog stays, with its sign of progress, until the result is there. Going back shows the page without it.
+
+  input.addEventListener("input", () => {
+    openFirst = false;
+    clearTimeout(timer);
+    timer = setTimeout(find, 150);
+  });
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || event.isComposing) return;
+    event.preventDefault();
+    const all = options(), at = all.indexOf(active());
+    if (at >= 0) activate(all[(at + step + all.length) % all.length]);
+  });
+  input.form.addEventListener("submit", (event) => { // by Enter
+    event.preventDefault();
+    if (!input.value.trim()) return;
+    openFirst = !isCurrent();
+    if (openFirst) find();
+    else active()?.click();
+  });
+
+  // The dialog stays, with its sign of progress, until the page of the result is there. Going back shows the page without it.
   results.addEventListener("click", (event) => {
     if (event.target.closest("a") && !(event.ctrlKey || event.metaKey || event.shiftKey)) dialog.toggleAttribute("data-opening", true);
   });
   dialog.addEventListener("close", () => dialog.removeAttribute("data-opening"));
   addEventListener("pagehide", () => dialog.close());
-
-  // Enter opens the chosen result. If the results are not there yet, it opens the first one as soon as they are.
-  let openFirst = false;
-  const isCurrent = () => !results.hidden && list().dataset.query === input.value.trim();
-  input.addEventListener("input", () => (openFirst = false));
-  input.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    const all = options(), at = all.indexOf(active());
-    switch (event.key) {
-      case "ArrowDown":
-      case "ArrowUp":
-        if (all.length) activate(all[(at + (event.key === "ArrowDown" ? 1 : -1) + all.length) % all.length]);
-        break;
-      case "Enter":
-        if (!input.value.trim()) break;
-        if (isCurrent()) active()?.click();
-        else refresh();
-        openFirst = !isCurrent();
-        break;
-      default:
-        return;
-    }
-    event.preventDefault();
-  });
-
-  dialog.addEventListener("htmx:beforeRequest", () => results.setAttribute("aria-busy", "true"));
-  dialog.addEventListener("htmx:afterRequest", () => results.removeAttribute("aria-busy"));
-  dialog.addEventListener("htmx:afterSettle", () => {
-    results.hidden = false;
-    problem.hidden = true;
-    results.scrollTop = 0;
-    activate(options()[0]);
-    document.getElementById("search-status").textContent = results.querySelector("[data-status]")?.textContent ?? "";
-    if (openFirst && isCurrent()) active()?.click();
-    openFirst = false;
-  });
-
-  // The page behind the dialog is out of reach, so a problem is shown here.
-  function showProblem(event, text) {
-    event.stopPropagation();
-    problem.textContent = text;
-    problem.hidden = false;
-    results.hidden = true;
-    openFirst = false;
-    activate(null);
-  }
-  dialog.addEventListener("problem", (event) => showProblem(event, event.detail.value));
-  dialog.addEventListener("htmx:sendError", (event) =>
-    showProblem(event, navigator.onLine ? "Can’t reach the server. Try again." : "You’re offline. The search needs a connection."));
-  dialog.addEventListener("htmx:responseError", (event) => {
-    if (!event.detail.xhr.getResponseHeader("HX-Trigger")) showProblem(event, "The search isn’t available at the moment. Try again.");
-  });
-  addEventListener("online", () => dialog.open && !problem.hidden && refresh());
 })();
