@@ -34,7 +34,8 @@ type hitGroup struct {
 // hit is one result, which links to a page.
 type hit struct {
 	Path, Title, Detail string
-	Status              shop.Status      // of an animal
+	Exists              bool             // whether it is an animal that was not removed
+	Status              shop.Status      // of that animal
 	OrderStatus         shop.OrderStatus // of an order
 }
 
@@ -138,21 +139,21 @@ func (s searchPage) isNumber(id int64) bool { return s.number != nil && *s.numbe
 
 func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 	group := hitGroup{Label: "Animals"}
-	add := func(pet shop.PetView, note string) {
-		group.Hits = append(group.Hits, hit{
-			Path: petPath(pet.ID), Title: pet.Name, Status: pet.Status,
-			Detail: "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID) + note,
-		})
+	add := func(pet shop.PetView, exists bool) {
+		detail := "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID)
+		if !exists {
+			detail += " · removed"
+		}
+		group.Hits = append(group.Hits, hit{Path: petPath(pet.ID), Title: pet.Name, Detail: detail, Exists: exists, Status: pet.Status})
 	}
 	if page.number != nil {
 		pet, err := x.Service.PetView(x.r.Context(), *page.number)
-		note := ""
+		exists := err == nil
 		if isNotFound(err) {
 			pet, err = x.removedPetView(*page.number)
-			pet.Status, note = "", " · removed"
 		}
 		if err == nil {
-			add(pet, note)
+			add(pet, exists)
 		} else if !isNotFound(err) {
 			return group, err
 		}
@@ -162,7 +163,7 @@ func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 	})
 	for _, pet := range found.Items {
 		if !page.isNumber(pet.ID) {
-			add(pet, "")
+			add(pet, true)
 		}
 	}
 	if found.More {
