@@ -19,20 +19,23 @@ import (
 // mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
 // standard library and Unicode's rules for texts. All imports point in one direction, from cmd to shop:
 //
-//	cmd → cli → {server, httpapi, staff, webhook, storeadmin, sqlstore, client, demo}
+//	cmd → cli → {server, httpapi, staff, webhook, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
-//	storeadmin → sqlstore → shop
+//	httpapi, cli → mcp → client
+//	backup → storeadmin → sqlstore → shop
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
-	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/storeadmin", "internal/sqlstore",
-		"internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "client"},
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/storeadmin", "internal/sqlstore",
+		"internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "client"},
 	"internal/server":     {},
-	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "api"},
+	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "internal/mcp", "client", "api"},
+	"internal/mcp":        {"client"},
 	"internal/staff":      {"internal/web", "internal/shop", "internal/petcsv"},
 	"internal/web":        {"internal/shop"},
 	"internal/petcsv":     {"internal/shop"},
 	"internal/webhook":    {"internal/shop"},
 	"internal/demo":       {"internal/sqlstore", "internal/shop"},
+	"internal/backup":     {"internal/storeadmin", "internal/sqlstore"},
 	"internal/storeadmin": {"internal/sqlstore", "internal/shop"},
 	"internal/sqlstore":   {"internal/shop"},
 	"internal/shop":       {},

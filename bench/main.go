@@ -143,6 +143,9 @@ func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 		running = append(running, p)
 	}
 	for _, connections := range connectionCounts {
+		if t.most > 0 && connections > t.most {
+			continue
+		}
 		for i := range b.seconds {
 			for _, p := range running {
 				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)

@@ -24,9 +24,9 @@ const inPostgres = "PostgreSQL: "
 // with one node of the previous version.
 func (p *postgres) scenarios() []scenario {
 	compare := func(name string, animals int, r request, creates int, thresholds ...threshold) scenario {
-		return scenario{inPostgres + name, []candidate{
+		return scenario{name: inPostgres + name, candidates: []candidate{
 			p.bench.serviceOn(p.engine(), animals, r, creates), p.bench.serviceOn(p.previousEngine(), animals, r, creates).named(previous),
-		}, thresholds, true}
+		}, thresholds: thresholds, scales: true}
 	}
 	return []scenario{
 		compare("list, first page", small, listRequest(), 0, atLeast(4, previous)),
@@ -34,6 +34,7 @@ func (p *postgres) scenarios() []scenario {
 		compare("list beside 100 creates a second", small, listRequest(), 100, atLeast(2, previous)),
 		compare("list beside 1,000 creates a second", small, listRequest(), 1000),
 		compare("get, one animal", small, getRequest(), 0, atLeast(4, previous)),
+		compare("get beside 100 creates a second", small, getRequest(), 100, atLeast(2, previous)),
 		compare("get, random animals", small, getAnyRequest(), 0),
 		compare("create", small, createRequest(), 0, atLeast(1.5, previous), atLeast(2.5, previous).with(256)),
 		compare("place orders", large, orderRequest(large), 0, atLeast(4, previous), atLeast(8, previous).with(256)),

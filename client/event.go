@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -175,4 +177,46 @@ func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, 
 // the iteration.
 func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return all[Event](ctx, c, "/events", byEvent, q.values())
+}
+
+// LatestEvents returns the newest events that match a query, at most n, in ascending order of their ids. It
+// ignores the fields After and Limit of the query.
+func (c *Client) LatestEvents(ctx context.Context, q EventQuery, n int) ([]Event, error) {
+	newest, err := c.LastEventID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := strconv.ParseInt(newest, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("animalstore: %w", err)
+	}
+	// The API lists events only in ascending order, so the first try begins n events before the newest one. If the
+	// query leaves too few of them, the next try begins ten times as far back.
+	for back := int64(n); ; back *= 10 {
+		q.After, q.Limit = "", 0
+		if back < last {
+			q.After = strconv.FormatInt(last-back, 10)
+		}
+		found, err := c.lastEvents(ctx, q, n)
+		if IsCode(err, CodeEventsExpired) { // these events were deleted, so begin with the oldest one that is left
+			q.After = ""
+			found, err = c.lastEvents(ctx, q, n)
+		}
+		if err != nil || len(found) >= n || q.After == "" {
+			return found, err
+		}
+	}
+}
+
+// lastEvents reads all events that match a query and returns the last n of them.
+func (c *Client) lastEvents(ctx context.Context, q EventQuery, n int) (found []Event, err error) {
+	for event, err := range c.Events(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, event); len(found)/2 > n {
+			found = slices.Delete(found, 0, len(found)-n)
+		}
+	}
+	return found[max(0, len(found)-n):], nil
 }

@@ -185,6 +185,7 @@ func (y *story) events() {
 	y.call("ListEvents", client.EventQuery{EventFilter: filter, After: "19"}) // the next page
 	y.call("ListEvents", client.EventQuery{EventFilter: client.EventFilter{Actor: "configured", Since: time.Unix(0, 0), Subject: "pets/2"}, Until: time.Unix(1<<33, 0), Limit: 1})
 	y.call("LastEventID")
+	y.call("LatestEvents", client.EventQuery{EventFilter: filter}, 1)
 	y.called["Follow"] = true
 	wantEqual(y.T, "followed", take(y.T, len(ids), y.c.Follow(ctx, "0", client.EventFilter{})), ids)
 	y.s.inject()

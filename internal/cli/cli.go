@@ -26,6 +26,7 @@ type commandLine struct {
 	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
+	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Let an assistant use a running store, over standard input and output (Model Context Protocol)."`
 
 	Keys       keysCommands      `cmd:"" help:"Manage API keys directly in the database."`
 	Import     importCommand     `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`

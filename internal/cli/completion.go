@@ -162,7 +162,7 @@ func argumentCandidates(argument *kong.Value, current string) []candidate {
 // valueCandidates returns the candidates for the value of a flag. Each begins with what precedes the value in
 // the same word.
 func valueCandidates(node *kong.Node, flag *kong.Flag, before, current string) []candidate {
-	if flag.PlaceHolder == "FILE" || flag.PlaceHolder == "DATABASE" {
+	if slices.Contains([]string{"FILE", "DIR", "DATABASE"}, flag.PlaceHolder) {
 		return []candidate{{completeFiles, ""}}
 	}
 	values := fixedValues(node, flag)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -119,58 +117,21 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 	return err
 }
 
-// latest prints the most recent events. The API lists events only in ascending order, so latest begins as
-// many events before the last one as it wants to print. If a filter leaves too few of them, it tries again
-// from ten times as far back.
+// latest prints the most recent events.
 func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
-	text, err := c.LastEventID(ctx)
+	found, err := c.LatestEvents(ctx, client.EventQuery{EventFilter: e.filter(), Until: e.until}, e.limit())
 	if err != nil {
 		return err
 	}
-	last, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return err
+	if len(found) == 0 {
+		return e.printNone(t)
 	}
-	for back := int64(e.limit()); ; back *= 10 {
-		query := client.EventQuery{EventFilter: e.filter(), Until: e.until}
-		if back < last {
-			query.After = formatInt(last - back)
-		}
-		found, err := lastEvents(ctx, c, query, e.limit())
-		// If these events have already been deleted, start with the oldest one that is left.
-		if client.IsCode(err, client.CodeEventsExpired) {
-			query.After = ""
-			found, err = lastEvents(ctx, c, query, e.limit())
-		}
-		if err != nil {
+	for _, event := range found {
+		if err := p.print(event); err != nil {
 			return err
 		}
-		if len(found) < e.limit() && query.After != "" {
-			continue
-		}
-		for _, event := range found {
-			if err := p.print(event); err != nil {
-				return err
-			}
-		}
-		if len(found) == 0 {
-			return e.printNone(t)
-		}
-		return p.flush()
 	}
-}
-
-// lastEvents reads all events that match the query and returns the last ones, at most limit.
-func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
-	for event, err := range c.Events(ctx, query) {
-		if err != nil {
-			return nil, err
-		}
-		if found = append(found, event); len(found)/2 > limit {
-			found = slices.Delete(found, 0, len(found)-limit)
-		}
-	}
-	return found[max(0, len(found)-limit):], nil
+	return p.flush()
 }
 
 // follow prints events as they happen until the command is interrupted. An interruption is not an error.

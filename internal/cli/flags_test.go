@@ -27,6 +27,7 @@ var clientCommands = map[string]string{
 	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders set": "1 --hold-until=" + nextMonth,
 	"orders approve": "1", "orders deliver": "1",
 	"orders cancel": "1", "events": "", "inventory": "", "pets restore": "7", "import": "pets.csv", "export": "out.csv",
+	"mcp": "",
 }
 
 // flagTests has a row for every flag of every command, except those of serve in serveFlags: a good value, what a request

@@ -38,6 +38,7 @@ var examples = map[string][]string{
 
 	"events":    {"animalstore events --since 2027-01-31", "animalstore events --follow --type order.placed --output json"},
 	"inventory": {"animalstore inventory"},
+	"mcp":       {"animalstore mcp --url https://animals.example/v1"},
 
 	"keys":        {"animalstore keys create --name desk-2 --role staff"},
 	"keys create": {"animalstore keys create --name desk-2 --role staff", "animalstore keys create --name website --scope pets:read,orders:write --expires 2027-01-31"},
@@ -49,7 +50,7 @@ var examples = map[string][]string{
 	"export":     {"animalstore export pets.csv"},
 	"copy":       {"animalstore copy --database shop.db --to postgres://db.example/shop"},
 	"backup":     {"animalstore backup --database shop.db monday.db"},
-	"restore":    {"animalstore restore --database shop.db monday.db"},
+	"restore":    {"animalstore restore --database shop.db monday.db", "animalstore restore --rehearse monday.db"},
 	"check":      {"animalstore check --database shop.db"},
 	"health":     {"animalstore health --addr 127.0.0.1:8081"},
 	"completion": {"animalstore completion bash"},

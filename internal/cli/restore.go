@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"animalstore/internal/storeadmin"
 )
@@ -11,11 +12,15 @@ import (
 type restoreCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to restore: a file that is not in use (default ${default})."`
 	Force    bool   `help:"Replace an existing store, which is kept beside it, or restore an inconsistent backup."`
+	Rehearse bool   `help:"Restore into a temporary folder, check the result and remove it; the store is not touched."`
 	File     string `arg:"" placeholder:"FILE" help:"Backup to restore."`
 }
 
 // Run restores the backup. It prints where the old store was moved to and which keys are valid again.
 func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
+	if r.Rehearse {
+		return r.rehearse(ctx, t)
+	}
 	if err := checkFile(r.Database); err != nil {
 		return err
 	}
@@ -34,4 +39,39 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintln(t.err, "Key "+escapeControls(key)+".")
 	}
 	return nil
+}
+
+// rehearse restores the backup into a temporary folder and prints what it contains. It fails if the backup cannot be
+// restored without --force.
+func (r *restoreCommand) rehearse(ctx context.Context, t terminal) error {
+	if r.Force {
+		return usagef("--rehearse and --force: set only one of them")
+	}
+	done, err := storeadmin.Rehearse(ctx, r.File, lineWriter(t.err))
+	if err := orInterrupted(ctx, err); err != nil {
+		return err
+	}
+	list := newTable(t.out)
+	for _, table := range done.Tables {
+		list.add(table.Name, formatInt(table.Rows))
+	}
+	event := "none"
+	if e := done.NewestEvent; e != nil {
+		event = fmt.Sprintf("%d, %s %s, %s", e.ID, e.Type, e.Subject, e.Time.UTC().Format(time.RFC3339))
+	}
+	list.add("newest event", event)
+	schema := fmt.Sprintf("%d, which is current", done.Schema)
+	if done.Schema < done.Current {
+		schema = fmt.Sprintf("%d, which the restore migrates to %d", done.Schema, done.Current)
+	}
+	list.add("schema", schema)
+	list.add("duration", done.Duration.Round(time.Millisecond).String())
+	if err := list.flush(); err != nil {
+		return err
+	}
+	if done.Findings > 0 {
+		return fmt.Errorf("%s breaks rules of the store (%d findings), so it can be restored only with --force", r.File, done.Findings)
+	}
+	_, err = fmt.Fprintf(t.err, "%s can be restored.\n", r.File)
+	return err
 }

@@ -41,6 +41,7 @@ type serveCommand struct {
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
+	Backup              backupFlags   `embed:"" prefix:"backup-"`
 	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database that was filled earlier is not changed."`
 }
 
@@ -86,6 +87,11 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 }
 
 func (s *serveCommand) run(ctx context.Context, t terminal, log *server.BufferedLog, settings settings) error {
+	backups, unlockBackups, err := s.newScheduler(settings, log)
+	if err != nil {
+		return err
+	}
+	defer unlockBackups()
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
@@ -133,6 +139,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	httpServer := server.New(config)
 	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), httpServer.Collectors())
+	if backups != nil {
+		collectors = append(collectors, backups.Collectors()...)
+	}
 	handler, err := s.newHandler(service, log, settings, collectors)
 	if err != nil {
 		return err
@@ -158,11 +167,14 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer background.Wait()
 	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
 	defer stopWork()
-	// Deliveries end with ctx, because other nodes or the next start can deliver the remaining messages.
-	delivering, stopDelivery := context.WithCancel(ctx)
-	defer stopDelivery()
+	// Deliveries and backups end with ctx, because other nodes or the next start can do what remains.
+	interruptible, interrupt := context.WithCancel(ctx)
+	defer interrupt()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
-	background.Go(func() { dispatcher.Run(delivering) })
+	background.Go(func() { dispatcher.Run(interruptible) })
+	if backups != nil {
+		background.Go(func() { backups.Run(interruptible) })
+	}
 	return httpServer.Run(ctx, listener, server.Handlers{
 		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), Malformed: handler.api.Malformed,
 		IsProbe: httpapi.IsProbe, Drain: handler.drain,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"animalstore/internal/backup"
 	"animalstore/internal/server"
 )
 
@@ -20,6 +21,9 @@ type settings struct {
 	eventRetention time.Duration       // 0 to keep events forever
 	certificate    *server.Certificate // nil to serve plain HTTP
 	location       *time.Location      // the shop's time zone
+	backupFolder   *backup.Folder      // nil if there are no scheduled backups
+	backupInterval time.Duration
+	backupKeep     int
 }
 
 // settings checks and parses all flags before the command has any effect.
@@ -72,6 +76,9 @@ func (s *serveCommand) settings() (settings, error) {
 		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
 			return parsed, usagef("--tls-cert, --tls-key: %w", err)
 		}
+	}
+	if err := s.backupSettings(&parsed); err != nil {
+		return parsed, err
 	}
 	parsed.configuredKey, err = configuredKey(s.APIKeyFile)
 	return parsed, err

@@ -102,6 +102,35 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	}
 }
 
+// TestStoppingServiceLeavesNoIncompleteBackup stops services while they make a scheduled backup.
+func TestStoppingServiceLeavesNoIncompleteBackup(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	f.Serve("--demo").Stop()
+	execSQL(f, "animalstore.db", `
+		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
+		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
+	for interrupted := false; !interrupted; {
+		must(t, os.RemoveAll(f.Path("backups")))
+		must(t, os.Mkdir(f.Path("backups"), 0o700))
+		p := f.Serve("--backup-dir", "backups")
+		programtest.Await(t, "the backup to start", func() bool {
+			found, err := filepath.Glob(f.Path("backups/.animalstore-*"))
+			must(t, err)
+			return len(found) > 0 || strings.Contains(p.Output.String(), "backup written")
+		})
+		p.Stop()
+		entries, err := os.ReadDir(f.Path("backups"))
+		must(t, err)
+		for _, entry := range entries {
+			if strings.Contains(entry.Name(), "partial") {
+				t.Errorf("%s was left behind", entry.Name())
+			}
+		}
+		interrupted = !strings.Contains(p.Output.String(), "backup written") // otherwise, it ended before the signal arrived
+	}
+}
+
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -132,6 +132,31 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 	expectAnimals(f.Serve("--database", database), acknowledged)
 }
 
+// TestScheduledBackupSurvivesFullDisk starts the service with a limit on the file size that the backup exceeds. The
+// service must report the failure, leave no files and go on.
+func TestScheduledBackupSurvivesFullDisk(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	f.Serve("--demo").Stop()
+	must(t, os.Mkdir(f.Path("backups"), 0o700))
+	blocks := fileSize(f.Path("animalstore.db")) / 4 / 512 // shells count in blocks of 512 or 1,024 bytes
+	p := f.Launch(exec.Command("sh", "-c", fmt.Sprintf("ulimit -S -f %d; exec animalstore serve --addr 127.0.0.1:0 --backup-dir backups", blocks)))
+	p.DatabaseMayFail = true
+	p.AwaitReady()
+	p.AwaitOutput("a failed backup", func(output string) bool { return strings.Contains(output, `msg="backup failed"`) })
+	p.LimitFileSize(math.MaxUint64)
+	if body := p.Get("/metrics").Body; !strings.Contains(body, "animalstore_backup_failures_total 1\n") {
+		t.Error("the metrics do not count the failed backup")
+	}
+	p.Create(programtest.Pet{Name: "Rex"})
+	p.Stop()
+	entries, err := os.ReadDir(f.Path("backups"))
+	must(t, err)
+	if len(entries) != 1 || entries[0].Name() != ".animalstore.lock" {
+		t.Errorf("files in the folder: got %v, want only the lock", entries)
+	}
+}
+
 // TestBackupOnFullDiskLeavesNoFiles simulates a full disk with a limit on the file size, which requires no
 // privileges.
 func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {

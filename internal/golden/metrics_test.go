@@ -44,7 +44,11 @@ func TestMetrics(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSession(t, engine, area{flags: []string{"--webhook-allow-private"}})
+			flags := []string{"--webhook-allow-private"}
+			if engine.name == "sqlite" {
+				flags = append(flags, "--backup-dir", t.TempDir())
+			}
+			s := newSession(t, engine, area{flags: flags})
 			r := newReceiver(s)
 			s.do(fmt.Sprintf(`POST webhooks {"url":"%s/hook","types":["pet.created"]}`, r.URL),
 				`POST pets {"name":"Rex","categoryId":1,"status":"available"}`)
@@ -93,7 +97,7 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
 	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
 	for _, p := range []*programtest.Program{
-		programtest.NewFolderWithKey(t).ServeTLS(programtest.NewAuthority(t)),
+		programtest.NewFolderWithKey(t, "ANIMALSTORE_BACKUP_DIR="+t.TempDir()).ServeTLS(programtest.NewAuthority(t)),
 		programtest.NewFolderWithKey(t).Serve("--database", pgtest.Shared(t).NewDatabase(t)),
 	} {
 		created, _ := p.Create(programtest.Pet{Name: "Rex"})

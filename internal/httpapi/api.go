@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"animalstore/internal/mcp"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
 )
@@ -69,13 +70,15 @@ type API struct {
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
 	streams            *web.KeyLimit
+	toolCalls          *web.KeyLimit
+	mcp                *mcp.Handler
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
 }
 
-// New returns an API for the given configuration. It fails if the embedded OpenAPI document or the
-// documentation pages are broken.
+// New returns an API for the given configuration. It fails if the embedded OpenAPI document, the
+// documentation pages or the tools for assistants are broken.
 func New(c Config) (*API, error) {
 	documents, err := newDocuments()
 	if err != nil {
@@ -106,7 +109,7 @@ func New(c Config) (*API, error) {
 	}
 	basePath := basePathOf(c.PublicURL)
 	lifetime, stop := context.WithCancel(context.Background())
-	return &API{
+	a := &API{
 		Config:             c,
 		documents:          documents,
 		docs:               docs,
@@ -120,10 +123,13 @@ func New(c Config) (*API, error) {
 		deprecationHeaders: deprecationHeaders(basePath),
 		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
 		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
+		toolCalls:          web.NewKeyLimit("calls of tools", maxToolCalls, maxKeyToolCalls),
 		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
-	}, nil
+	}
+	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a})
+	return a, err
 }
 
 // Stopping announces that the node is about to shut down. From then on, /readyz fails, so that load
@@ -168,7 +174,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	a.accessLog.Write(web.Entry{
 		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: &x.w,
 		Principal: x.principal, End: end, Took: took,
-		Routine:  outcome.Status < 400 && x.route != nil && !hasPathPrefix(x.r.URL.Path, "/v1"),
+		Routine:  outcome.Status < 400 && x.route != nil && !x.isCall(),
 		Stopping: a.isStopping(),
 	})
 }

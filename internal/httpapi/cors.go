@@ -9,12 +9,14 @@ const (
 	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, " +
 		"RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsMaxAge = "600"
+	// mcpRequestHeaders are further headers that an assistant in a browser sends.
+	mcpRequestHeaders = ", Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id"
 )
 
 // allowOrigin lets pages from the configured origins read the response. Allowing every origin with "*" is
 // safe because the API does not use cookies.
 func (a *API) allowOrigin(x *exchange) {
-	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
+	if len(a.Origins) == 0 || !x.isCall() {
 		return
 	}
 	h := x.w.Header()
@@ -33,6 +35,9 @@ func (a *API) answerPreflight(x *exchange, e *endpoint) {
 	h := x.w.Header()
 	h.Set("Access-Control-Allow-Methods", e.allow)
 	h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
+	if x.r.URL.Path == mcpPath {
+		h.Set("Access-Control-Allow-Headers", corsRequestHeaders+mcpRequestHeaders)
+	}
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 }
 

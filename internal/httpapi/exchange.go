@@ -28,6 +28,12 @@ type exchange struct {
 	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
 
+// isCall reports whether the request is to the API or from an assistant. Other requests are not worth a line in
+// the log.
+func (x *exchange) isCall() bool {
+	return hasPathPrefix(x.r.URL.Path, "/v1") || x.r.URL.Path == mcpPath
+}
+
 // release releases the in-flight semaphore if the exchange holds it.
 func (x *exchange) release() {
 	if x.inFlight != nil {

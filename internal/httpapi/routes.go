@@ -71,6 +71,8 @@ func routes() []route {
 		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, 200, (*API).getOpenapiJSON},
 		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, 200, (*API).getOpenapiYAML},
 
+		{"POST", mcpPath, "mcp", anyKey, json, 200, (*API).postMCP},
+
 		{"GET", "/docs", "docs", noKey, nil, 200, (*API).getReference},
 		{"GET", "/docs/{file}", "docsFile", noKey, nil, 200, (*API).getDocsFile},
 		{"GET", "/livez", "livez", noKey, nil, 200, (*API).livez},

@@ -8,7 +8,7 @@ import (
 )
 
 // docs/promises.md must have these headings, in this order.
-var promiseAreas = []string{"Catalogue", "Orders", "Events", "Webhooks", "Keys and sessions", "HTTP", "Staff pages", "Command line", "Client",
+var promiseAreas = []string{"Catalogue", "Orders", "Events", "Webhooks", "Keys and sessions", "HTTP", "Staff pages", "Command line", "Client", "Assistants",
 	"Storage and durability", "Operating"}
 
 func TestEveryPromiseNamesATest(t *testing.T) {

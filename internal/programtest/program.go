@@ -92,7 +92,7 @@ func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 }
 
 // databaseError matches the log lines for errors that a database causes.
-var databaseError = regexp.MustCompile(`unavailable: |msg="a database server was refused"`)
+var databaseError = regexp.MustCompile(`unavailable: |msg="a database server was refused"|msg="backup failed"`)
 
 // notReady matches the log line for a failed readiness check during shutdown, which is not an error.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// lockFile creates a file and locks it until unlock is called. The file must not be the database file,
+// LockFile creates a file and locks it until unlock is called. The file must not be the database file,
 // because closing any of its descriptors would release the locks that SQLite holds on it. unlock does not
 // remove the file. If it did, two processes could lock two different files with the same name.
-func lockFile(path string) (unlock func() error, err error) {
+func LockFile(path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -19,9 +19,12 @@ func lockFile(path string) (unlock func() error, err error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errLocked
+			return nil, ErrLocked
 		}
 		return nil, err
 	}
-	return file.Close, nil
+	return func() error {
+		// Closing alone would leave the lock to a child process that was forked meanwhile, until it calls exec.
+		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	}, nil
 }

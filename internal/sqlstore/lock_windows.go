@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens a file in a way that prevents other processes from opening it until unlock is called.
-func lockFile(path string) (unlock func() error, err error) {
+// LockFile opens a file in a way that prevents other processes from opening it until unlock is called.
+func LockFile(path string) (unlock func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
@@ -14,7 +14,7 @@ func lockFile(path string) (unlock func() error, err error) {
 	const sharingViolation = syscall.Errno(32)
 	handle, err := syscall.CreateFile(name, syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, sharingViolation) {
-		return nil, errLocked
+		return nil, ErrLocked
 	}
 	if err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ type sqliteEngine struct {
 	catalog     localCatalog
 }
 
-// errLocked is returned by lockFile while another process holds the lock.
-var errLocked = errors.New("it is already in use by another animalstore")
+// ErrLocked is returned by LockFile while another process holds the lock.
+var ErrLocked = errors.New("it is already in use by another animalstore")
 
 func openSQLite(
 	ctx context.Context, path string, o Options, m *metrics, afterWrite func(changes effects, committed bool),

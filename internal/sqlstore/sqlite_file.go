@@ -41,7 +41,7 @@ func resolveFile(path string, existing bool) (string, error) {
 
 // Lock prevents services from opening a store's file, in the same way as Open with Options.Exclusive.
 func Lock(path string) (unlock func() error, err error) {
-	unlock, err = lockFile(path + ".lock")
+	unlock, err = LockFile(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the database %s: %w", path, err)
 	}

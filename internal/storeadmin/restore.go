@@ -59,7 +59,10 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 		return done, err
 	}
 	defer removeDatabase(fresh) // no effect after the rename
-	if err := unpackBackup(ctx, file, fresh, path); err != nil {
+	if err := unpackBackup(ctx, file, fresh); err != nil {
+		return done, err
+	}
+	if err := errors.Join(chownLike(path, fresh), chownLike(path, path+".lock")); err != nil {
 		return done, err
 	}
 	if done, err = continueIDs(ctx, fresh, path, intact); err != nil {
@@ -101,8 +104,8 @@ func resolveTarget(database string) (path string, exists bool, err error) {
 	return path, info.Size() > 0, err
 }
 
-// unpackBackup copies a backup into a new database, migrates the copy and gives it to the store's owner.
-func unpackBackup(ctx context.Context, file, fresh, path string) error {
+// unpackBackup copies a backup into a new database and migrates the copy.
+func unpackBackup(ctx context.Context, file, fresh string) error {
 	backup, err := sqlstore.OpenReadOnly(ctx, file)
 	if err != nil {
 		return err
@@ -120,8 +123,5 @@ func unpackBackup(ctx context.Context, file, fresh, path string) error {
 	}
 	c := sqlstore.OpenFile(fresh)
 	defer c.Close()
-	if err := c.Migrate(ctx); err != nil {
-		return err
-	}
-	return errors.Join(chownLike(path, fresh), chownLike(path, path+".lock"))
+	return c.Migrate(ctx)
 }

@@ -1,0 +1,157 @@
+// Package backup backs up a store at regular intervals. Each backup is a file in one folder. The oldest backups
+// are removed.
+package backup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"animalstore/internal/sqlstore"
+)
+
+// timeFormat is the format of the time in the name of a backup, in UTC.
+const timeFormat = "20060102T150405Z"
+
+// Folder is a folder with the backups of one store. A backup gets its name, such as
+// shop-20270131T020000Z.db, only after it was checked, so every file with such a name is complete.
+type Folder struct {
+	path    string
+	store   string         // the name of the store's file without its extension
+	name    *regexp.Regexp // matches the names of backups
+	partial *regexp.Regexp // matches the files of an incomplete backup
+}
+
+// File is a backup.
+type File struct {
+	Path string
+	Time time.Time // when the backup was started
+	Size int64
+}
+
+// NewFolder returns the folder for the backups of a store, whose file is at the path database. It does not access
+// the folder.
+func NewFolder(path, database string) *Folder {
+	store := strings.TrimSuffix(filepath.Base(database), ".db")
+	name := regexp.QuoteMeta(store) + `-[0-9]{8}T[0-9]{6}Z\.db`
+	return &Folder{path, store, regexp.MustCompile("^" + name + "$"), regexp.MustCompile(`^\.` + name + `\.[0-9]+\.partial(?:-wal|-shm|-journal)?$`)}
+}
+
+// Check returns an error if the folder does not exist.
+func (f *Folder) Check() error {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the folder %s does not exist; create it", f.path)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", f.path)
+	}
+	return nil
+}
+
+// CheckWritable returns an error if no file can be created in the folder. It creates one and removes it.
+func (f *Folder) CheckWritable() error {
+	probe, err := os.CreateTemp(f.path, ".animalstore.*.probe")
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be written: %w", f.path, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// errFolderInUse is returned by Lock while another process holds the lock.
+var errFolderInUse = errors.New("is in use by another animalstore; use a separate folder for each store")
+
+// Lock prevents other processes from using the folder until unlock is called. Otherwise, two stores whose files
+// have the same name would remove each other's backups.
+func (f *Folder) Lock() (unlock func() error, err error) {
+	unlock, err = sqlstore.LockFile(filepath.Join(f.path, ".animalstore.lock"))
+	if errors.Is(err, sqlstore.ErrLocked) {
+		return nil, fmt.Errorf("the backup folder %s %w", f.path, errFolderInUse)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the backup folder: %w", err)
+	}
+	return unlock, nil
+}
+
+// fileName returns the path for a backup that is started at the given time.
+func (f *Folder) fileName(at time.Time) string {
+	return filepath.Join(f.path, f.store+"-"+at.UTC().Format(timeFormat)+".db")
+}
+
+// Files returns the backups, newest first.
+func (f *Folder) Files() ([]File, error) {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !f.name.MatchString(entry.Name()) {
+			continue
+		}
+		text := strings.TrimSuffix(strings.TrimPrefix(entry.Name(), f.store+"-"), ".db")
+		at, err := time.Parse(timeFormat, text)
+		if err != nil {
+			continue // the digits are not a date, so it is not a backup
+		}
+		info, err := entry.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{filepath.Join(f.path, entry.Name()), at, info.Size()})
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(b.Time.Unix(), a.Time.Unix()) })
+	return files, nil
+}
+
+// prune removes all backups except for the newest ones. It never removes the file fresh, which may seem to be the
+// oldest if the clock was set back. It returns the number of removed files.
+func (f *Folder) prune(keep int, fresh string) (removed int, err error) {
+	files, err := f.Files()
+	if err != nil {
+		return 0, err
+	}
+	kept := 1 // the fresh one
+	for _, file := range files {
+		switch {
+		case file.Path == fresh:
+		case kept < keep:
+			kept++
+		default:
+			if err := os.Remove(file.Path); err != nil {
+				return removed, err
+			}
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// removePartial removes what a process that was killed during a backup has left behind. The folder must be
+// locked.
+func (f *Folder) removePartial() error {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && f.partial.MatchString(entry.Name()) {
+			if err := os.Remove(filepath.Join(f.path, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

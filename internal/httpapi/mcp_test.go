@@ -1,0 +1,305 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/web"
+)
+
+// An assistant can do the daily work of the shop, from a new animal to its sale.
+func TestAssistantUsesTheStore(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *testShop) {
+		a := s.assistant(t, s.key(shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead), "")
+		a.tools()
+		s.do("PUT", "/v1/categories/7", `{"name":"Dogs"}`).want(t, 201, "")
+		a.want("list_categories", `{"text":"dog"}`, `1 category\ncategory 7: "Dogs"`)
+		a.want("list_categories", `{"text":"cat"}`, `0 categories`)
+		added := a.want("add_animal", `{"name":"Rex","categoryId":7,"idempotencyKey":"first-animal"}`, `animal 1: "Rex", category 7, no status, version .*`)
+		changed := a.want("change_animal", fmt.Sprintf(`{"id":1,"version":%q,"status":"available","name":"Réx"}`, version(t, added)),
+			`animal 1: "Réx", category 7, available, version .*`)
+		a.want("add_animal", `{"name":"Mia","categoryId":8,"status":"sold","idempotencyKey":"second-animal"}`, `animal 2: .*`)
+		a.want("find_animals", `{"text":"REX","status":"available","categoryId":7}`, `1 animal\nanimal 1: "Réx", category 7, available`)
+		a.want("find_animals", `{"limit":1}`, `1 animal\nanimal 2: .*\nThere are more; continue with cursor .*`)
+		a.want("count_animals", `{}`, `2 animals: 1 available, 0 pending, 1 sold, 0 without a status`)
+
+		placed := a.want("place_order", `{"animalId":1,"reference":"Miller","idempotencyKey":"first-order"}`,
+			`order 1 for animal 1: placed since .*, held until .*, reference "Miller", version .*`)
+		a.wantError("place_order", `{"animalId":1,"idempotencyKey":"second-order"}`, shop.PetNotAvailable)
+		a.wantError("change_animal", fmt.Sprintf(`{"id":1,"version":%q,"status":"sold"}`, version(t, changed)), shop.PreconditionFailed)
+		held := a.call("get_animal", `{"id":1}`)
+		a.wantError("change_animal", fmt.Sprintf(`{"id":1,"version":%q,"status":"sold"}`, version(t, held)), shop.PetHasOpenOrder)
+		a.want("find_orders", `{"status":"placed","animalId":1,"text":"miller"}`, `1 order\norder 1 for animal 1: placed since .*`)
+		a.wantError("change_order", fmt.Sprintf(`{"id":1,"version":%q,"status":"delivered"}`, version(t, placed)), shop.InvalidTransition)
+		renamed := a.want("change_order", fmt.Sprintf(`{"id":1,"version":%q,"reference":""}`, version(t, placed)), `order 1 for animal 1: placed since [^ ]* held until [^ ]* version .*`)
+		approved := a.want("change_order", fmt.Sprintf(`{"id":1,"version":%q,"status":"approved"}`, version(t, renamed)), `order 1 for animal 1: approved since [^ ]* version .*`)
+		a.want("change_order", fmt.Sprintf(`{"id":1,"version":%q,"status":"delivered"}`, version(t, approved)), `order 1 for animal 1: delivered since .*`)
+
+		a.want("get_order", `{"id":1}`, `order 1 for animal 1: delivered since [^ ]*, version [^\n]*
+[^ ]* order.delivered store/orders/1 by keys/1: status "approved" → "delivered"
+[^ ]* order.approved store/orders/1 by keys/1: status "placed" → "approved", holdExpiresAt .* → none
+[^ ]* order.updated store/orders/1 by keys/1: reference "Miller" → none
+[^ ]* order.placed store/orders/1 by keys/1: holdExpiresAt .*, petId 1, reference "Miller", status "placed"`)
+		a.want("get_animal", `{"id":1}`, `animal 1: "Réx", category 7, sold \("Dogs"\), version [^\n]*
+order 1 for animal 1: delivered since [^\n]*
+[^ ]* pet.updated pets/1 by keys/1: status "pending" → "sold"
+[^ ]* pet.updated pets/1 by keys/1: status "available" → "pending"
+[^ ]* pet.updated pets/1 by keys/1: name "Rex" → "Réx", status "available"
+[^ ]* pet.created pets/1 by keys/1: categoryId 7, name "Rex"`)
+		a.want("recent_activity", `{"limit":2}`, `2 changes\n[^\n]* pet.updated pets/1 [^\n]*\n[^\n]* order.delivered [^\n]*`)
+		a.want("recent_activity", `{"type":"category.created","subject":"categories/8"}`, `1 change\n[^\n]* category.created categories/8 by keys/1`)
+		a.want("recent_activity", `{"actor":"configured","since":"2001-01-01T00:00:00Z"}`, `1 change\n[^\n]* category.created categories/7 by configured: name "Dogs"`)
+	})
+}
+
+// A repeated write changes nothing, also not if somebody else has changed something in between.
+func TestRepeatedToolCallDoesNothingTwice(t *testing.T) {
+	s := parallelShop(t)
+	a := s.assistant(t, s.key(shop.PetsWrite, shop.OrdersWrite), "")
+	const animal = `{"name":"Rex","categoryId":1,"status":"available","idempotencyKey":"the same key"}`
+	added := a.call("add_animal", animal)
+	a.want("add_animal", animal, regexp.QuoteMeta(textOf(added)))
+	a.wantError("add_animal", strings.Replace(animal, "Rex", "Max", 1), shop.IdempotencyKeyReused)
+	rename := fmt.Sprintf(`{"id":1,"version":%q,"name":"Max"}`, version(t, added))
+	a.want("change_animal", rename, `animal 1: "Max", .*`)
+	a.wantError("change_animal", rename, shop.PreconditionFailed)
+	const order = `{"animalId":1,"idempotencyKey":"the key of the order"}`
+	placed := a.call("place_order", order)
+	cancel := fmt.Sprintf(`{"id":1,"version":%q,"status":"cancelled"}`, version(t, placed))
+	a.want("change_order", cancel, `order 1 for animal 1: cancelled .*`)
+	a.wantError("change_order", cancel, shop.PreconditionFailed)
+	a.want("place_order", order, regexp.QuoteMeta(textOf(placed)))
+	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Max","categoryId":1,"status":"available"}]`)
+}
+
+// toolScopes has arguments for each tool, and the scope that it needs.
+var toolScopes = map[string]struct {
+	scope     shop.Scope
+	arguments string
+}{
+	"find_animals":    {shop.PetsRead, `{}`},
+	"get_animal":      {shop.PetsRead, `{"id":1}`},
+	"count_animals":   {shop.PetsRead, `{}`},
+	"list_categories": {shop.PetsRead, `{}`},
+	"add_animal":      {shop.PetsWrite, `{"name":"Rex","categoryId":1,"idempotencyKey":"a-key-for-this"}`},
+	"change_animal":   {shop.PetsWrite, `{"id":1,"version":"*","name":"Rex"}`},
+	"find_orders":     {shop.OrdersRead, `{}`},
+	"get_order":       {shop.OrdersRead, `{"id":1}`},
+	"place_order":     {shop.OrdersWrite, `{"animalId":1,"idempotencyKey":"a-key-for-that"}`},
+	"change_order":    {shop.OrdersWrite, `{"id":1,"version":"*","status":"approved"}`},
+	"recent_activity": {shop.EventsRead, `{}`},
+}
+
+// A key sees the tools that its scopes allow. A call to any other tool is refused as the API refuses it.
+func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
+	s := parallelShop(t)
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	for _, scope := range shop.Scopes() {
+		key := s.key(scope)
+		a := s.assistant(t, key, "")
+		tools := a.tools()
+		for name, needs := range toolScopes {
+			if scope == needs.scope || scope == shop.Admin {
+				if tools[name] == nil {
+					t.Errorf("%s does not see %s", scope, name)
+				}
+				if got := a.call(name, needs.arguments); got.IsError && got.Meta["animalstore/code"] == string(shop.InsufficientScope) {
+					t.Errorf("%s may not call %s: %s", scope, name, textOf(got))
+				}
+				delete(tools, name)
+				continue
+			}
+			got := s.do("POST", mcpPath, toolCall(name, needs.arguments), "Accept: application/json, text/event-stream", bearing(key))
+			got.wantError(t, 403, shop.InsufficientScope)
+			got.wantHeaders(t, "WWW-Authenticate: "+realm+`, error="insufficient_scope", scope="`+string(needs.scope)+`"`)
+		}
+		if len(tools) > 0 {
+			t.Errorf("%s also sees %v", scope, tools)
+		}
+	}
+	// A tool that needs one scope shows what another scope allows only if the key has it.
+	a := s.assistant(t, s.key(shop.PetsRead), "")
+	a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 1, pending, version [^\n]*`)
+}
+
+func toolCall(name, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
+}
+
+// Every tool tells a model what it does, what it needs, and whether it changes anything.
+func TestToolsDescribeThemselves(t *testing.T) {
+	s := parallelShop(t)
+	for name, tool := range s.assistant(t, adminKey, "").tools() {
+		var input, output jsonschema.Schema
+		shoptest.OK(t, json.Unmarshal(encode(tool.InputSchema), &input))
+		shoptest.OK(t, json.Unmarshal(encode(tool.OutputSchema), &output))
+		if len(tool.Description) < 40 || tool.Title == "" || len(output.Properties) == 0 {
+			t.Errorf("%s: %s", name, encode(tool))
+		}
+		for member, schema := range input.Properties {
+			if schema.Description == "" {
+				t.Errorf("%s: the argument %s has no description", name, member)
+			}
+		}
+		scope := string(toolScopes[name].scope)
+		isRead, isChange := strings.HasSuffix(scope, ":read"), strings.HasPrefix(name, "change_")
+		hints := tool.Annotations
+		if hints.ReadOnlyHint != isRead || *hints.DestructiveHint != isChange || !hints.IdempotentHint || *hints.OpenWorldHint {
+			t.Errorf("%s: %s", name, encode(hints))
+		}
+		once := slices.Contains(input.Required, "idempotencyKey") || slices.Contains(input.Required, "version")
+		if once == isRead {
+			t.Errorf("%s: the arguments %v make repeating it safe: %v", name, input.Required, once)
+		}
+	}
+}
+
+// The arguments of a tool are checked strictly, and errors tell a model what to do.
+func TestInvalidToolArgumentsAreRefused(t *testing.T) {
+	s := parallelShop(t)
+	a := s.assistant(t, adminKey, "")
+	for call, code := range map[string]shop.Code{
+		`find_animals {"status":"gone"}`:                                            shop.ValidationFailed,
+		`find_animals {"limit":0}`:                                                  shop.ValidationFailed,
+		`find_animals {"limit":51}`:                                                 shop.ValidationFailed,
+		`find_animals {"limit":"5"}`:                                                shop.ValidationFailed,
+		`find_animals {"categoryId":7.5}`:                                           shop.ValidationFailed,
+		`find_animals {"cursor":"nonsense"}`:                                        shop.InvalidCursor,
+		`find_animals {"nonsense":1}`:                                               shop.ValidationFailed,
+		`find_animals {"text":" "}`:                                                 shop.InvalidParameter,
+		`get_animal {}`:                                                             shop.ValidationFailed,
+		`get_animal {"id":"1"}`:                                                     shop.ValidationFailed,
+		`get_animal {"id":null}`:                                                    shop.ValidationFailed,
+		`get_animal {"id":9223372036854775808}`:                                     shop.ValidationFailed,
+		`get_animal {"id":99}`:                                                      shop.NotFound,
+		`get_order {"id":-1}`:                                                       shop.NotFound,
+		`add_animal {"name":"Rex","categoryId":1}`:                                  shop.ValidationFailed,
+		`add_animal {"name":"Rex","categoryId":1,"idempotencyKey":"short"}`:         shop.ValidationFailed,
+		`add_animal {"name":"","categoryId":1,"idempotencyKey":"long enough"}`:      shop.ValidationFailed,
+		`add_animal {"name":"Rex\n","categoryId":1,"idempotencyKey":"long enough"}`: shop.ValidationFailed,
+		`add_animal {"name":"Rex","categoryId":1,"idempotencyKey":"schlüssel"}`:     shop.ValidationFailed,
+		`change_animal {"id":1,"name":"Rex"}`:                                       shop.ValidationFailed,
+		`change_animal {"id":1,"name":"Rex","version":"\" \""}`:                     shop.ValidationFailed,
+		`change_animal {"id":99,"name":"Rex","version":"x"}`:                        shop.NotFound,
+		`place_order {"animalId":99,"idempotencyKey":"long enough"}`:                shop.PetNotFound,
+		`change_order {"id":1,"version":"x","status":"placed"}`:                     shop.ValidationFailed,
+		`change_order {"id":1,"version":"x","holdExpiresAt":"tomorrow"}`:            shop.ValidationFailed,
+		`recent_activity {"type":"pet.sold"}`:                                       shop.InvalidParameter,
+		`recent_activity {"since":"yesterday"}`:                                     shop.ValidationFailed,
+		`recent_activity {"actor":"somebody"}`:                                      shop.InvalidParameter,
+		`list_categories {"text":7}`:                                                shop.ValidationFailed,
+		`count_animals {"by":"category"}`:                                           shop.ValidationFailed,
+		`find_orders {"text":"` + strings.Repeat("x", 201) + `"}`:                   shop.InvalidParameter,
+	} {
+		name, arguments, _ := strings.Cut(call, " ")
+		a.wantError(name, arguments, code)
+	}
+	if got := s.snapshot(); got != newShop(t).snapshot() {
+		t.Errorf("a refused call changed something: %s", got)
+	}
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":9007199254740993}`).want(t, 201, "")
+	a.want("find_animals", `{"categoryId":9007199254740993,"status":null}`, `1 animal\nanimal 1: "Rex", category 9007199254740993, no status`)
+	exact := s.do("POST", mcpPath, toolCall("get_animal", `{"id":1}`), "Accept: */*")
+	if !strings.Contains(string(exact.body), `"structuredContent":{"animal":{"id":1,"name":"Rex","categoryId":9007199254740993}`) {
+		t.Errorf("got %s, want the exact category", exact.body)
+	}
+}
+
+// The rate limit, the metrics, the log and the event feed see the request that a tool sends to the API as one of
+// its key.
+func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
+	s := parallelShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(1) })
+	start := time.Now()
+	var passed atomic.Int64 // the rate limiter's clock stands still until the test moves it forward
+	s.api.RateLimiter.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	key := s.Key(t, shop.PetsWrite)
+	const accept = "Accept: application/json, text/event-stream"
+	call := func(n int) testResponse {
+		return s.do("POST", mcpPath, toolCall("add_animal", fmt.Sprintf(`{"name":"Rex","categoryId":1,"idempotencyKey":"animal no %d"}`, n)),
+			accept, bearing(key.Secret), "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	}
+	got := call(1).want(t, 200, "")
+	got.wantHeaders(t, `RateLimit: "default";r=1;t=1`)
+	call(2).wantError(t, 429, shop.RateLimited) // the message and the request of its tool count
+	events := s.do("GET", "/v1/events?type=pet.created", "").body
+	if want := fmt.Sprintf(`"actor":"keys/%d"`, key.ID); !strings.Contains(string(events), want) {
+		t.Errorf("got %s, want %s", events, want)
+	}
+	lines := regexp.MustCompile(`level=INFO msg=request .* path=(\S+) operation=(\S+) status=20\d .* key=keys/1 trace_id=0af7651916cd43dd8448eb211c80319c`).
+		FindAllStringSubmatch(s.log.String(), -1)
+	if len(lines) != 2 || lines[0][1]+" "+lines[0][2] != "/v1/pets createPet" || lines[1][1]+" "+lines[1][2] != "/mcp mcp" {
+		t.Errorf("the log has %q", lines)
+	}
+	metrics := string(s.do("GET", "/metrics", "").body)
+	for _, want := range []string{
+		`animalstore_http_requests_total{operation="createPet",status="201"} 1`,
+		`animalstore_http_requests_total{operation="mcp",status="200"} 1`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("/metrics does not have %s", want)
+		}
+	}
+	// A limit that is reached by the request of a tool is an error of the tool, which says how long to wait.
+	passed.Add(int64(time.Second))
+	inner := call(3).want(t, 200, "")
+	if !strings.Contains(string(inner.body), "rate_limited") || !strings.Contains(string(inner.body), "Wait 1 seconds") {
+		t.Errorf("got %s", inner.body)
+	}
+}
+
+// One key cannot use up the places for tool calls.
+func TestToolCallsAreLimitedPerKey(t *testing.T) {
+	s := parallelShop(t)
+	keys := []string{s.key(shop.PetsRead), s.key(shop.PetsRead)}
+	for i := range maxToolCalls {
+		key := keys[0]
+		if i >= maxKeyToolCalls {
+			key = s.key(shop.PetsRead)
+		}
+		principal := shoptest.Must(s.Authenticate(t.Context(), key))(t)
+		release := shoptest.Must(s.api.toolCalls.Acquire(principal))(t)
+		defer release()
+		if i == maxKeyToolCalls-1 {
+			s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[0])).wantError(t, 429, shop.RateLimited)
+			s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[1])).want(t, 200, "")
+		}
+	}
+	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[1])).wantError(t, 503, shop.Unavailable)
+}
+
+// All versions of the protocol that the SDK knows work, without sessions.
+func TestEveryProtocolVersionWorks(t *testing.T) {
+	s := parallelShop(t)
+	for _, protocol := range sdk.SupportedProtocolVersions() {
+		a := s.assistant(t, adminKey, protocol)
+		if tools := a.tools(); len(tools) != len(toolScopes) {
+			t.Errorf("%s: got %d tools, want %d", protocol, len(tools), len(toolScopes))
+		}
+		a.want("count_animals", "{}", "0 animals: .*")
+		if a.ID() != "" {
+			t.Errorf("%s: got the session %s", protocol, a.ID())
+		}
+	}
+}
+
+// If the store cannot be read, a tool says so instead of failing.
+func TestToolReportsAnUnavailableStore(t *testing.T) {
+	s := parallelShop(t)
+	a := s.assistant(t, adminKey, "") // the configured key needs no store
+	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
+	a.wantError("count_animals", "{}", shop.Unavailable)
+	s.Store.FailWith(nil)
+	a.want("count_animals", "{}", "0 animals: .*")
+}

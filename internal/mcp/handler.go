@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"animalstore/client"
+)
+
+// Handler serves the protocol over streamable HTTP. It keeps no sessions, so any node can serve any request.
+type Handler struct {
+	*Server
+	transport http.RoundTripper
+	protocol  *sdk.StreamableHTTPHandler
+	mu        sync.Mutex
+	byScopes  map[string]*sdk.Server
+}
+
+// NewHandler returns a handler whose tools send their requests to the API through transport.
+func NewHandler(version string, transport http.RoundTripper) (*Handler, error) {
+	server, err := New(version)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{Server: server, transport: transport, byScopes: map[string]*sdk.Server{}}
+	h.protocol = sdk.NewStreamableHTTPHandler(h.serverFor, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true,
+		DisableLocalhostProtection: true, // the API checks the Origin header; a proxy on this machine sends other hosts
+	})
+	return h, nil
+}
+
+type callerKey struct{}
+
+// caller is who sent a request.
+type caller struct {
+	client *client.Client
+	scopes []client.Scope
+}
+
+// Serve serves one request of a client that has this API key with these scopes. It fails if the key cannot be
+// sent in a header.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scopes []client.Scope) error {
+	// The base URL is never resolved, because transport calls the API directly. An assistant decides itself whether
+	// to try again.
+	c, err := client.New("http://animalstore/v1", key, client.WithHTTPClient(&http.Client{Transport: h.transport}), client.WithRetries(0))
+	if err != nil {
+		return err
+	}
+	h.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{c, scopes})))
+	return nil
+}
+
+// serverFor returns the server for the scopes of a request. There are few sets of scopes, so servers are kept.
+func (h *Handler) serverFor(r *http.Request) *sdk.Server {
+	scopes := slices.Sorted(slices.Values(r.Context().Value(callerKey{}).(caller).scopes))
+	var name strings.Builder
+	for _, scope := range scopes {
+		name.WriteString(string(scope) + " ")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	server := h.byScopes[name.String()]
+	if server == nil {
+		server = h.ForScopes(scopes, func(ctx context.Context) *client.Client { return ctx.Value(callerKey{}).(caller).client })
+		h.byScopes[name.String()] = server
+	}
+	return server
+}
