@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// request describes the requests in a load. If the path or the body contains a placeholder, each request
-// replaces the placeholder with the next part. All parts have the same length, so that generating the load is
+// request describes the requests in a load. If the path, the idempotency key or the body contains a placeholder,
+// each request replaces the placeholder with the next part. All parts have the same length, so that generating the load is
 // cheap and costs the same for every subject.
 type request struct {
 	method        string
 	path          string
 	key           string // the value of the Authorization header
+	idempotency   string // the value of the Idempotency-Key header
 	body          string
 	parts         []string
 	consumesParts bool // each part can be used only once
@@ -49,6 +50,9 @@ func (r request) headers() map[string]string {
 	headers := map[string]string{}
 	if r.key != "" {
 		headers["Authorization"] = r.key
+	}
+	if r.idempotency != "" {
+		headers["Idempotency-Key"] = r.idempotency
 	}
 	if r.body != "" {
 		headers["Content-Type"] = "application/json"
@@ -86,6 +90,9 @@ func (r request) once(base string, part int) (recordedResponse, error) {
 		return recordedResponse{}, err
 	}
 	for name, value := range r.headers() {
+		if len(r.parts) > 0 {
+			value = strings.Replace(value, placeholder, r.parts[part], 1)
+		}
 		sent.Header.Set(name, value)
 	}
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{DisableCompression: true}}

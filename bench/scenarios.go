@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
+	"strings"
 )
 
 // scenario is one case, in which several candidates get the same load. The first candidate is compared with
@@ -45,12 +49,13 @@ func (t threshold) with(connections int) threshold {
 	return t
 }
 
-// The subjects in the scenarios about page depth and searches.
+// The subjects in the scenarios about page depth, searches and idempotency keys.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
 	rareWord        = service + ", a rare word"
 	randomPages     = service + ", pages at random cursors"
+	withoutKey      = service + ", without a key"
 )
 
 // connectionCounts lists the numbers of connections with which each case is measured.
@@ -58,7 +63,7 @@ var connectionCounts = []int{1, 64, 256}
 
 // sqliteScenarios returns all cases in which the service uses SQLite.
 func (b *bench) sqliteScenarios() []scenario {
-	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
+	list, create, createOnce, order, get, getAny := listRequest(), createRequest(), createOnceRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
 	random := listFrom(randomCursors(large))
 	first := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 1 - i) }))
@@ -104,6 +109,9 @@ func (b *bench) sqliteScenarios() []scenario {
 		{name: "create", candidates: []candidate{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
 		}, thresholds: []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}},
+		{name: "create with an idempotency key", candidates: []candidate{
+			b.service(small, createOnce), b.bare(small, createOnce, "pet"), b.service(small, create).named(withoutKey),
+		}},
 		{name: "place orders", candidates: []candidate{
 			b.service(large, order), b.bare(large, order, "order"),
 		}},
@@ -146,6 +154,19 @@ func createRequest() request {
 	return request{method: "POST", path: "/v1/pets", key: serviceKey, status: 201,
 		body:  `{"name":"Newcomer ` + placeholder + `","categoryId":7,"status":"available"}`,
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
+}
+
+// createOnceRequest returns a request that creates an animal under an idempotency key of its own. The keys are in
+// no order, as the random keys of clients are.
+func createOnceRequest() request {
+	r := createRequest()
+	r.body = strings.Replace(r.body, placeholder, "00000", 1)
+	r.idempotency, r.consumesParts = placeholder, true
+	r.parts = parts(1_000_000, func(i int) string {
+		sum := sha256.Sum256([]byte(strconv.Itoa(i)))
+		return hex.EncodeToString(sum[:16])
+	})
+	return r
 }
 
 // concurrentCreateRequest returns a request that creates pace animals per second, in categories with

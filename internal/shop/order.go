@@ -82,12 +82,15 @@ type Order struct {
 }
 
 // OrderList selects one page of the orders that match all of its fields, newest first. Fields with their zero
-// value match every order.
+// value match every order. If OldestFirst is set, the order is reversed, except in a search, which is always
+// newest first.
 type OrderList struct {
-	Status OrderStatus
-	PetID  *int64
-	Query  string // selects orders whose reference contains every word of this text, as ContainsWords does
+	Status   OrderStatus
+	PetID    *int64
+	Query    string    // selects orders whose reference contains every word of this text, as ContainsWords does
+	HoldFrom time.Time // selects orders whose hold ends at this time or later; a search ignores it
 	PageRequest
+	OldestFirst bool
 }
 
 // ListOrders returns one page of orders, newest first.
@@ -156,7 +159,8 @@ func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
 type OrderReader interface {
 	// Order returns the order with the given id and whether it exists.
 	Order(id int64) (Order, bool, error)
-	// Orders returns at most list.Limit orders, sorted by descending id. It ignores list.Query.
+	// Orders returns at most list.Limit orders, sorted by descending id, or by ascending id if
+	// list.OldestFirst is set. It ignores list.Query.
 	Orders(list OrderList) ([]Order, error)
 	// OpenOrder returns the placed or approved order for an animal and whether there is one.
 	OpenOrder(petID int64) (Order, bool, error)
@@ -168,7 +172,7 @@ type OrderReader interface {
 	// order whose hold expires first comes first.
 	DueOrders(at time.Time) ([]Order, error)
 	// Holds returns at most limit placed orders whose hold expires at the time from or later, and before the
-	// time to unless that is zero. The order whose hold expires first comes first.
+	// time to. The order whose hold expires first comes first.
 	Holds(from, to time.Time, limit int) ([]Order, error)
 }
 

@@ -8,8 +8,8 @@ import (
 // WorkList is what the staff has to do now. Every placed order is either in EndingToday or in ToApprove.
 type WorkList struct {
 	EndingToday Page[OrderView] // placed orders whose hold ends today in the shop's time zone, the first to end first
-	ToApprove   Page[OrderView] // placed orders whose hold ends later, the first to end first
-	ToHandOver  Page[OrderView] // approved orders, newest first
+	ToApprove   Page[OrderView] // placed orders whose hold ends later, oldest first
+	ToHandOver  Page[OrderView] // approved orders, oldest first
 	Now         time.Time       // the time of the store's clock
 }
 
@@ -20,18 +20,20 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 			return work, err
 		}
 		tomorrow := s.beginOf(s.DateOf(work.Now).Add(1))
-		holds := func(from, to time.Time) func(PageRequest) ([]Order, error) {
-			return func(page PageRequest) ([]Order, error) { return tx.Holds(from, to, page.Limit) }
+		oldest := func(list OrderList) func(PageRequest) ([]Order, error) {
+			list.OldestFirst = true
+			return func(page PageRequest) ([]Order, error) {
+				list.PageRequest = page
+				return tx.Orders(list)
+			}
 		}
 		for _, list := range []struct {
 			into *Page[OrderView]
 			read func(PageRequest) ([]Order, error)
 		}{
-			{&work.EndingToday, holds(work.Now, tomorrow)},
-			{&work.ToApprove, holds(tomorrow, time.Time{})},
-			{&work.ToHandOver, func(page PageRequest) ([]Order, error) {
-				return tx.Orders(OrderList{Status: Approved, PageRequest: page})
-			}},
+			{&work.EndingToday, func(page PageRequest) ([]Order, error) { return tx.Holds(work.Now, tomorrow, page.Limit) }},
+			{&work.ToApprove, oldest(OrderList{Status: Placed, HoldFrom: tomorrow})},
+			{&work.ToHandOver, oldest(OrderList{Status: Approved})},
 		} {
 			orders, err := pageOf(PageRequest{Limit: limit}, list.read)
 			if err != nil {

@@ -17,7 +17,8 @@ func orderIDs(orders []shop.OrderView) string {
 	return fmt.Sprint(ids)
 }
 
-// The work list has every open order once, with its animal, and at most as many of each kind as requested.
+// The work list has every open order once, with its animal, and at most as many of each kind as requested. Who has
+// waited longest comes first, also if the hold was changed.
 func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -26,15 +27,15 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	}
 	must(s.UpdateOrder(t.Context(), 5, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().AddDate(0, 0, 2))}, nil))(t)
 	work := must(s.WorkList(t.Context(), 10))(t)
-	equal(t, "to approve", orderIDs(work.ToApprove.Items), "[5 1 7]")
-	equal(t, "to hand over", orderIDs(work.ToHandOver.Items), "[6 2]")
+	equal(t, "to approve", orderIDs(work.ToApprove.Items), "[1 5 7]")
+	equal(t, "to hand over", orderIDs(work.ToHandOver.Items), "[2 6]")
 	equal(t, "ending today", orderIDs(work.EndingToday.Items), "[]")
 	if work.ToApprove.More || work.ToHandOver.More || work.ToApprove.Items[0].Pet == nil {
 		t.Errorf("got %+v", work)
 	}
 	work = must(s.WorkList(t.Context(), 1))(t)
-	equal(t, "the first to approve", orderIDs(work.ToApprove.Items), "[5]")
-	equal(t, "the first to hand over", orderIDs(work.ToHandOver.Items), "[6]")
+	equal(t, "the first to approve", orderIDs(work.ToApprove.Items), "[1]")
+	equal(t, "the first to hand over", orderIDs(work.ToHandOver.Items), "[2]")
 	if !work.ToApprove.More || !work.ToHandOver.More || work.EndingToday.More {
 		t.Errorf("got %+v", work)
 	}

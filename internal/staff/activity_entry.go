@@ -145,6 +145,8 @@ type activityNames struct {
 	pets       map[int64]string
 	categories map[int64]shop.Category
 	location   *time.Location
+
+	mayOpenOrders bool // whether the user may open the pages of orders
 }
 
 func (x *exchange) loadActivityNames(changes []change) (names activityNames, err error) {
@@ -164,6 +166,7 @@ func (x *exchange) loadActivityNames(changes []change) (names activityNames, err
 	}
 	ctx := x.r.Context()
 	names.location = x.Service.Location()
+	names.mayOpenOrders = x.May(shop.OrdersRead)
 	if names.people, err = x.Service.KeyNames(ctx, unique(actors)); err != nil {
 		return names, err
 	}
@@ -263,7 +266,10 @@ func (n activityNames) describeOrder(e *activityEntry, c change) {
 		e.Pet, e.From, e.To = c.petNow.Name, c.petWas.Status, c.petNow.Status
 	}
 	pet := petLink(order.PetID, e.Pet)
-	number := activityText{Text: fmt.Sprint("order ", order.ID), Path: fmt.Sprint("/staff/activity?order=", order.ID)}
+	number := activityText{Text: fmt.Sprint("order ", order.ID)}
+	if n.mayOpenOrders {
+		number.Path = orderPath(order.ID)
+	}
 	add := func(parts ...activityText) { e.Text = append(e.Text, parts...) }
 	person := func(before string) {
 		if order.Reference != "" {

@@ -41,7 +41,7 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
 	shoptest.Must(s.RestorePet(t.Context(), 1))(t)
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "Kittens")
-	b.post("/staff/categories/2/delete")
+	b.post("/staff/categories/2/delete", "was-name", "Kittens")
 	page := b.mustGet("/staff/activity")
 	for _, want := range []string{
 		"Anna added the category “Dogs”", "Anna added Rex to Dogs", "Anna changed Rex from available to pending", "Anna renamed Rex to Rexi",
@@ -116,6 +116,8 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 		contains(`<option value="system" selected>System</option>`, `<option value="order.expired" selected>`, `value="`+yesterday+`"`)
 	b.mustGet("/staff/pets/2").contains(`href="/staff/activity?animal=2"`, `href="/staff/orders/2"`)
 	b.mustGet("/staff/orders/2").contains(`href="/staff/activity?order=2"`)
+	b.mustGet("/staff/activity").contains(`<a href="/staff/orders/2">order 2</a>`)
+	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/staff/activity", "order 2").lacks(`href="/staff/orders/2"`)
 	reader := s.signedIn(s.Key(t, shop.PetsRead, shop.OrdersRead).Secret)
 	reader.get("/staff/activity").want(403)
 	reader.get("/staff/activity.csv").want(403)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -112,20 +113,71 @@ func (p *Pages) saveCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if was.Name != "" && was != wanted { // a category that has a name always keeps one
+		x.flashUndo(undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
+	}
 	return x.redirect("/staff/categories")
 }
 
+// deleteCategory removes a category, unless someone has renamed it since the page was shown. A category without a name
+// cannot be created again here, so the user is asked first.
 func (p *Pages) deleteCategory(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	if err := p.Service.DeleteCategory(x.context(), id, nil); err != nil {
+	was := shop.Category{ID: id, Name: x.field("was-name")}
+	if was.Name == "" && !x.confirmed() {
+		return x.ask(question{
+			Title: fmt.Sprintf("Remove category %d?", id), Text: "This can’t be undone: the category has no name to create it again with.",
+			Button: "Remove", Danger: true, Back: "/staff/categories",
+		})
+	}
+	err = p.Service.DeleteCategory(x.context(), id, func(now shop.Category) bool { return now == was })
+	if err != nil {
+		if shop.AsError(err).Code == shop.PreconditionFailed {
+			err = shop.Errorf(shop.PreconditionFailed, "Someone else has renamed category %d in the meantime, so it was not removed.", id)
+		}
 		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}
 		return x.showCategories(http.StatusConflict, "", problem)
 	}
+	if was.Name == "" {
+		x.flash("Category %d was removed.", id)
+	} else {
+		x.flashUndo(undoOfCategoryChange(was, ""), "%s was removed.", was.Name)
+	}
 	return x.redirect("/staff/categories")
+}
+
+// undoOfCategoryChange returns the request that gives a category its former name again. If it was removed, its new name
+// is "".
+func undoOfCategoryChange(was shop.Category, now string) *undo {
+	return &undo{"/staff/categories/" + strconv.FormatInt(was.ID, 10) + "/undo", map[string]string{"name": was.Name, "was-name": now}}
+}
+
+// undoCategoryChange gives a category the name that it had before a change, or creates it again, unless it has changed
+// again.
+func (p *Pages) undoCategoryChange(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	category, was := shop.Category{ID: id, Name: x.field("name")}, x.field("was-name")
+	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }} // only creates it
+	if was != "" {
+		condition = shop.PutCondition{Match: func(now shop.Category) bool { return now.Name == was }}
+	}
+	if err = x.checkCategoryName(category.Name, id); err == nil {
+		_, err = p.Service.PutCategory(x.context(), category, condition)
+	}
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone has changed category %d in the meantime, so nothing was undone.", id)
+	}
+	if err == nil {
+		x.flash("%s is as before.", category.Name)
+	}
+	return x.finishInPlace(err, "/staff/categories")
 }

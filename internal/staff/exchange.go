@@ -226,6 +226,9 @@ func (x *exchange) showError(e *shop.Error) {
 	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
+	if message := userMessage(e); message != "" {
+		e = &shop.Error{Code: e.Code, Message: message}
+	}
 	if x.partial() {
 		x.flashProblem(e.Message)
 		x.w.Header().Set("HX-Reswap", "none")
@@ -256,17 +259,28 @@ func errorTitle(code shop.Code) string {
 // askToSignIn redirects to the sign-in form, which returns to the current page after a successful sign-in.
 func (x *exchange) askToSignIn() {
 	back := x.r.URL.RequestURI()
-	if x.r.Method != http.MethodGet || x.partial() {
+	if x.partial() {
+		back = x.currentPage()
+	} else if x.r.Method != http.MethodGet {
 		back = ""
-		if current, err := url.Parse(x.r.Header.Get("HX-Current-URL")); err == nil && x.partial() {
-			back = strings.TrimPrefix(current.RequestURI(), x.base)
-		}
 	}
 	target := "/staff/sign-in"
 	if isStaffPath(back) && back != "/" {
 		target += "?next=" + url.QueryEscape(back)
 	}
 	x.redirect(target)
+}
+
+// currentPage returns the path and query of the page from which a form was sent, or "" if it is not known.
+func (x *exchange) currentPage() string {
+	if !x.partial() {
+		return x.field("back")
+	}
+	current, err := url.Parse(x.r.Header.Get("HX-Current-URL"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(current.RequestURI(), x.base)
 }
 
 // statusOf returns the HTTP status for an error page. It is the status that the API uses for the same error,

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -112,6 +113,9 @@ func (p *Pages) rotateKey(x *exchange) error {
 	if err != nil {
 		return x.showKeyError(keysPage{}, err)
 	}
+	if !x.confirmed() {
+		return x.askAboutKey(id, "Create a new secret for %s?", "The old secret stays valid for "+count(int(overlap.Hours()), "hour")+".", "Create new secret")
+	}
 	issued, err := p.Service.RotateKey(x.context(), id, overlap)
 	if err != nil {
 		return x.showKeyError(keysPage{}, err)
@@ -128,10 +132,25 @@ func parseOverlap(text string) (time.Duration, error) {
 	return time.Duration(hours) * time.Hour, nil
 }
 
+// askAboutKey asks before something is done with a key that cannot be undone.
+func (x *exchange) askAboutKey(id int64, title, text, button string) error {
+	actor := "keys/" + strconv.FormatInt(id, 10)
+	names, err := x.Service.KeyNames(x.r.Context(), []string{actor})
+	if err != nil {
+		return err
+	}
+	return x.ask(question{
+		Title: fmt.Sprintf(title, actorName(actor, names)), Text: text + " This can’t be undone.", Button: button, Danger: true, Back: "/staff/keys",
+	})
+}
+
 func (p *Pages) revokeKey(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
 		return err
+	}
+	if !x.confirmed() {
+		return x.askAboutKey(id, "Revoke %s?", "Requests with this key will be refused within a second.", "Revoke")
 	}
 	if err := p.Service.RevokeKey(x.context(), id); err != nil {
 		return x.showKeyError(keysPage{}, err)

@@ -25,15 +25,15 @@ func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	till := s.signedIn(first)
 	b.mustGet("/staff/keys", "till Partner, read only").lacks(first)
 	b.post("/staff/keys/2/rotate", "overlap", "x").want(422, "how many hours")
-	b.post("/staff/keys/2/rotate", "overlap", "721").want(422, "must be from 0 to")
-	rotated := b.post("/staff/keys/2/rotate", "overlap", "1").want(200, "till has a new secret")
+	b.post("/staff/keys/2/rotate", "overlap", "721", "confirmed", "yes").want(422, "must be from 0 to")
+	rotated := b.post("/staff/keys/2/rotate", "overlap", "1", "confirmed", "yes").want(200, "till has a new secret")
 	if second := secret.FindString(rotated.body); second == first || second == "" {
 		t.Errorf("the new secret is %q", second)
 	}
 	till.mustGet("/staff/pets")
-	b.post("/staff/keys/2/revoke").wantRedirect("/staff/keys")
-	b.post("/staff/keys/1/revoke").want(409, "last admin key")
-	b.post("/staff/keys/2/revoke").want(404, "no key with the id 2")
+	b.post("/staff/keys/2/revoke", "confirmed", "yes").wantRedirect("/staff/keys")
+	b.post("/staff/keys/1/revoke", "confirmed", "yes").want(409, "last admin key")
+	b.post("/staff/keys/2/revoke", "confirmed", "yes").want(404, "no key with the id 2")
 }
 
 // A new key has the scopes of its role, whatever boxes are ticked.

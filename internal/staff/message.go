@@ -55,7 +55,7 @@ const (
 
 // undoPath matches the paths that a message may send. A message comes from the browser, so it must not be able to offer
 // anything else under the name Undo.
-var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo)?)$`)
+var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
 // keepMessage stores the message of this exchange in a cookie, for the page that follows.
 func (x *exchange) keepMessage() {

@@ -9,54 +9,80 @@ import (
 	"animalstore/internal/shop"
 )
 
+// orderQuery holds the filters of the list of orders as they are in the address of the page.
+type orderQuery struct {
+	Status  string
+	Query   string // words of the customer's name
+	Sort    string // oldestFirst, or "" for the newest first
+	Problem string
+}
+
+// parseOrderQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake in
+// Problem.
+func parseOrderQuery(values url.Values) (q orderQuery, list shop.OrderList) {
+	q = orderQuery{Status: values.Get("status"), Query: strings.TrimSpace(values.Get("q"))}
+	if values.Get("sort") == oldestFirst {
+		q.Sort = oldestFirst
+	}
+	list.OldestFirst = q.Sort == oldestFirst
+	if q.Status != "" {
+		if shop.OrderStatusProblem(q.Status) != "" {
+			q.Problem = "The status must be one of " + orderStatusNames() + "."
+		} else {
+			list.Status = shop.OrderStatus(q.Status)
+		}
+	}
+	if q.Query != "" {
+		if reason := shop.TextProblem(q.Query); reason != "" {
+			q.Problem = "The customer " + reason + "."
+		} else {
+			list.Query = q.Query
+		}
+	}
+	return q, list
+}
+
+// Path returns the path of the first page with these filters.
+func (q orderQuery) Path() string { return "/staff/orders" + q.encode(url.Values{}) }
+
+// Next returns the path of the page that begins after the given order.
+func (q orderQuery) Next(from int64) string {
+	return "/staff/orders" + q.encode(url.Values{"from": {strconv.FormatInt(from, 10)}})
+}
+
+// Printed returns the path of the page that prints all orders with these filters.
+func (q orderQuery) Printed() string { return "/staff/orders/print" + q.encode(url.Values{}) }
+
+func (q orderQuery) encode(values url.Values) string {
+	for name, value := range map[string]string{"status": q.Status, "q": q.Query, "sort": q.Sort} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
+}
+
 // ordersPage is the template data for the list of orders.
 type ordersPage struct {
-	Status   string
-	Query    string // words of the customer's name
-	Problem  string
+	Query    orderQuery
 	Page     shop.OrderPage
 	NextURL  string // the path of the next page, or "" if this is the last page
 	NotFirst bool   // whether this is a page after the first one
 }
 
-// Path returns the path of the first page with these filters.
-func (o ordersPage) Path() string { return o.path(url.Values{}) }
-
-func (o ordersPage) path(values url.Values) string {
-	for name, value := range map[string]string{"status": o.Status, "q": o.Query} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	return "/staff/orders?" + values.Encode()
-}
-
 func (p *Pages) orders(x *exchange) error {
-	query := x.r.URL.Query()
-	page := ordersPage{Status: query.Get("status"), Query: strings.TrimSpace(query.Get("q"))}
-	list := shop.OrderList{PageRequest: x.pageRequest()}
-	page.NotFirst = list.After != nil
-	if page.Status != "" {
-		if reason := shop.OrderStatusProblem(page.Status); reason != "" {
-			page.Problem = "The status " + reason + "."
-		} else {
-			list.Status = shop.OrderStatus(page.Status)
-		}
-	}
-	if page.Query != "" {
-		if reason := shop.TextProblem(page.Query); reason != "" {
-			page.Problem = "The customer " + reason + "."
-		} else {
-			list.Query = page.Query
-		}
-	}
+	query, list := parseOrderQuery(x.r.URL.Query())
+	list.PageRequest = x.pageRequest()
+	page := ordersPage{Query: query, NotFirst: list.After != nil}
 	var err error
 	if page.Page, err = p.Service.ListOrderViews(x.context(), list); err != nil {
 		return err
 	}
 	if page.Page.More {
-		from := page.Page.Next(func(v shop.OrderView) int64 { return v.ID })
-		page.NextURL = page.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
+		page.NextURL = query.Next(page.Page.Next(func(v shop.OrderView) int64 { return v.ID }))
 	}
 	if x.partial() && page.NotFirst {
 		return x.showFragment("order-rows", page)

@@ -44,6 +44,15 @@ func orderStatusName(status shop.OrderStatus) string {
 	return string(status)
 }
 
+// orderStatusNames returns the words for all statuses of an order.
+func orderStatusNames() string {
+	var names []string
+	for _, status := range shop.OrderStatuses() {
+		names = append(names, orderStatusName(status))
+	}
+	return strings.Join(names, ", ")
+}
+
 func (p *Pages) order(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -51,6 +51,45 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Žofie <at the till> changed Rex from sold to available")
 }
 
+// The API calls the first and the last status of an order placed and delivered. The pages have words of their own, also if
+// something is refused.
+func TestPagesUseTheWordsOfTheShop(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	for range 4 {
+		s.addOrderedPet("Rex")
+	}
+	for id, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
+		for _, step := range steps {
+			shoptest.Must(s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: &step}, nil))(t)
+		}
+	}
+	held := shoptest.Must(s.Pet(t.Context(), 1))(t)
+	hold := []string{"was", "0001-01-01T00:00:00Z", "until", s.Clock.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)}
+	raw := regexp.MustCompile(`(?i)\b(placed?|ordered|deliver|delivered|delivery|reference|holdExpiresAt)\b`)
+	for _, got := range []response{
+		b.get("/"), b.get("/staff/orders"), b.get("/staff/orders?status=x"), b.get("/staff/orders/print"), b.get("/staff/orders/print?status=x"),
+		b.get("/staff/orders/1"), b.get("/staff/orders/2"), b.get("/staff/orders/3"), b.get("/staff/orders/4"), b.get("/staff/orders/3/print"),
+		b.get("/staff/pets"), b.get("/staff/pets/1"), b.get("/staff/pets/3"), b.get("/staff/activity"), b.get("/staff/activity.csv"),
+		b.post("/staff/orders/3/status", "was", "delivered", "to", "placed").want(409, "An order that is handed over cannot become reserved"),
+		b.post("/staff/orders/1/status", "was", "placed", "to", "delivered").want(409, "An order that is reserved cannot become handed over"),
+		b.post("/staff/orders/1/status", "was", "placed", "to", "x").want(422, "Status must be one of reserved, approved, handed over, cancelled, expired."),
+		b.post("/staff/pets/1/orders").want(409, "only available animals can be reserved"),
+		b.post("/staff/pets/1/orders", "reference", strings.Repeat("x", 201)).want(422, "The customer must have"),
+		b.post("/staff/pets/1/status", "was", "pending", "to", "available").want(409, "hand over or cancel the order first"),
+		b.post("/staff/pets/1/delete", "was-name", "Rex", "was-category", "1", "was-status", "pending").want(409, "hand over or cancel the order first"),
+		b.bulk([]shop.Pet{held}, "do", "remove").want(200, "hand over or cancel the order first"),
+		b.withHTMX().post("/staff/orders/3", "was-reference", "Rex", "reference", "x").want(200, "The customer of an order that is handed over"),
+		b.withHTMX().post("/staff/orders/2/hold", hold...).want(200, "An order that is approved has no hold; only the hold of a reserved order can be changed."),
+		b.withHTMX().post("/staff/orders/3/undo", "was", "cancelled").want(200, "Someone has changed order 3"),
+	} {
+		text := strings.NewReplacer("API reference", "", "orders-placed", "").Replace(got.text() + got.header.Get("HX-Trigger"))
+		if found := raw.FindString(text); found != "" {
+			t.Errorf("%s: the response contains %q: %s", got.request, found, text)
+		}
+	}
+}
+
 func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -99,8 +138,8 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	}
 	b.post("/staff/pets/1/orders")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
-	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale through an order
-	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // a sale without an order
+	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered")      // a sale through an order
+	b.post("/staff/pets/3/status", "was", "", "to", "sold", "confirmed", "yes") // a sale without an order
 	page := b.mustGet("/", "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
 	day := regexp.MustCompile(`<tr><th scope="row"><time datetime="[\d-]{10}">\d[^<]*</time></th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
 	rows := day.FindAllStringSubmatch(page.body, -1)
@@ -129,10 +168,11 @@ func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
 	b.post("/staff/categories/7", "was-name", "", "name", "Rabbits").wantRedirect("/staff/categories")
 	b.post("/staff/categories/7", "was-name", "", "name", "Hares").
 		want(409, "Someone else has renamed category 7 to “Rabbits”; your change to “Hares” was not saved")
-	b.post("/staff/categories/7/delete").want(409, "Category 7 still has animals")
+	b.post("/staff/categories/7/delete", "was-name", "Rabbits").want(409, "Category 7 still has animals")
 	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
-	b.post("/staff/categories/7/delete").wantRedirect("/staff/categories")
-	b.mustGet("/staff/categories").lacks("Rabbits")
+	b.post("/staff/categories/7/delete", "was-name", "Hares").want(409, "Someone else has renamed category 7")
+	b.post("/staff/categories/7/delete", "was-name", "Rabbits").wantRedirect("/staff/categories")
+	b.mustGet("/staff/categories").lacks(`id="category-7"`)
 }
 
 func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
@@ -143,7 +183,7 @@ func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
 		want(200, "https://example.com/hook Active", "it won’t be shown again", "whsec_")
 	b.mustGet("/staff/webhooks", "https://example.com/hook Active pet.created pet.deleted")
 	b.mustGet("/staff/webhooks/1").lacks("whsec_")
-	b.post("/staff/webhooks/1/rotate", "overlap", "24").want(200, "it won’t be shown again")
+	b.post("/staff/webhooks/1/rotate", "overlap", "24", "confirmed", "yes").want(200, "it won’t be shown again")
 	b.post("/staff/webhooks/1/test").wantRedirect("/staff/webhooks/1")
 	b.mustGet("/staff/webhooks/1", "1 webhook.test Pending 0")
 	b.post("/staff/webhooks/1/deliveries/1").wantRedirect("/staff/webhooks/1")
@@ -153,6 +193,6 @@ func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
 	b.post("/staff/webhooks/1", "url", "https://example.com/other").wantRedirect("/staff/webhooks/1")
 	b.mustGet("/staff/webhooks/1", "https://example.com/other Disabled")
 	b.post("/staff/webhooks/1", "url", "x", "enabled", "on").want(422, "The URL must")
-	b.post("/staff/webhooks/1/delete").wantRedirect("/staff/webhooks")
+	b.post("/staff/webhooks/1/delete", "confirmed", "yes").wantRedirect("/staff/webhooks")
 	b.get("/staff/webhooks/1").want(404)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,13 +23,14 @@ func petToken(pet shop.Pet) string {
 // bulkResult is the template data for the outcome of a bulk action.
 type bulkResult struct {
 	Back      string // the path of the list
-	Verb      string // what happened to the animals, such as "changed"
 	Changed   int
 	Unchanged int // the number of animals that were already as wanted
 	Conflicts []bulkProblem
 	Refused   []bulkProblem
 	Rows      []shop.PetView // the animals after the action
-	Removed   []int64
+	Removed   []shop.Pet     // the animals that are gone; of those that others have removed, only the id is known
+	Undo      bulkUndo
+	undoes    string // the action that was undone, or "" if the result is not that of Undo
 }
 
 // bulkProblem says why one animal was not changed.
@@ -40,7 +42,14 @@ type bulkProblem struct {
 
 // Summary returns the outcome in one line, such as "18 changed, 2 conflicts".
 func (r bulkResult) Summary() string {
-	parts := []string{fmt.Sprint(r.Changed, " ", r.Verb)}
+	if r.undoes != "" {
+		return r.undone()
+	}
+	verb := "changed"
+	if r.Undo.Do == "remove" {
+		verb = "removed"
+	}
+	parts := []string{fmt.Sprint(r.Changed, " ", verb)}
 	if r.Unchanged > 0 {
 		parts = append(parts, fmt.Sprint(r.Unchanged, " unchanged"))
 	}
@@ -88,53 +97,38 @@ func tokenID(token string) (id int64, ok bool) {
 }
 
 // changePets does something with all selected animals: it gives them a status or a category, removes them or
-// prints them. Each animal is handled on its own, and the result says which ones were not changed and why.
+// prints them. Each animal is handled on its own, and the result says which ones were not changed and why. If there is no
+// way back for some of them, the user is asked first.
 func (p *Pages) changePets(x *exchange) error {
 	ids, tokens, err := x.selectedPets()
 	if err != nil {
 		return err
 	}
-	result := bulkResult{Back: listPath(x.field("back")), Verb: "changed"}
+	result := bulkResult{Back: listPath(x.field("back")), Undo: bulkUndo{Do: "status"}}
 	var change shop.PetChange
-	action := x.field("do")
-	switch action {
+	switch action := x.field("do"); action {
 	case "print":
 		return x.redirect(printPath(ids))
 	case "remove":
-		result.Verb = "removed"
+		result.Undo.Do = action
 	case "category":
 		id, err := x.ensureCategory(x.readPetForm())
 		if err != nil {
 			return err
 		}
-		change.CategoryID = &id
+		result.Undo.Do, change.CategoryID = action, &id
 	default:
 		if reason := shop.StatusProblem(action); reason != "" {
 			return errUnreadableForm()
 		}
 		change.Status = new(shop.Status(action))
+		if asked, err := x.askAboutPets(ids, tokens, *change.Status); asked || err != nil {
+			return err
+		}
 	}
 	failed := map[int64]error{}
 	for _, id := range ids {
-		match := func(now shop.Pet) bool { return petToken(now) == tokens[id] }
-		if action == "remove" {
-			err = p.Service.DeletePet(x.context(), id, match)
-			if err == nil {
-				result.Removed = append(result.Removed, id)
-				result.Changed++
-			}
-		} else {
-			var pet shop.Pet
-			pet, err = p.Service.UpdatePet(x.context(), id, change, match)
-			switch {
-			case err != nil:
-			case match(pet):
-				result.Unchanged++
-			default:
-				result.Changed++
-			}
-		}
-		if err != nil {
+		if err := x.changePet(id, tokens[id], change, &result); err != nil {
 			failed[id] = err
 		}
 	}
@@ -142,6 +136,69 @@ func (p *Pages) changePets(x *exchange) error {
 		return err
 	}
 	return x.showBulkResult(result)
+}
+
+// changePet does something with one of the selected animals, unless the animal has changed since the page was shown.
+func (x *exchange) changePet(id int64, token string, change shop.PetChange, result *bulkResult) error {
+	var before shop.Pet
+	match := func(now shop.Pet) bool {
+		before = now
+		return petToken(now) == token
+	}
+	if result.Undo.Do == "remove" {
+		err := x.Service.DeletePet(x.context(), id, match)
+		if err == nil {
+			result.Changed++
+			result.Removed = append(result.Removed, before)
+			result.Undo.add(before, before)
+		}
+		return err
+	}
+	after, err := x.Service.UpdatePet(x.context(), id, change, match)
+	switch {
+	case err != nil:
+		return err
+	case after == before:
+		result.Unchanged++
+	default:
+		result.Changed++
+		result.Undo.add(before, after)
+	}
+	return nil
+}
+
+// askAboutPets asks before a change of status that cannot be undone for some of the selected animals. It returns false
+// if there are none, or if the user has been asked.
+func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.Status) (asked bool, err error) {
+	if x.confirmed() {
+		return false, nil
+	}
+	pets, err := x.Service.ListPetViews(x.context(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}})
+	if err != nil {
+		return false, err
+	}
+	n, reasons := 0, []string{}
+	for _, pet := range pets.Items {
+		reason := noWayBack(pet.Status, to)
+		if reason == "" || petToken(pet.Pet) != tokens[pet.ID] || !slices.Contains(pet.Transitions(), to) {
+			continue // also if an order holds the animal, which then does not change
+		}
+		n++
+		if !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	if n == 0 {
+		return false, nil
+	}
+	text := "This can’t be undone"
+	if n < len(ids) {
+		text += fmt.Sprintf(" for %d of them", n)
+	}
+	return true, x.ask(question{
+		Title: fmt.Sprintf("Mark %s as %s?", count(len(ids), "animal"), to), Text: text + ": " + strings.Join(reasons, ", and ") + ".",
+		Button: "Mark as " + string(to), Back: listPath(x.field("back")), Target: "bulk-result", Swap: "innerHTML",
+	})
 }
 
 // describePets reads the animals after the action and tells conflicts from changes that are not possible.
@@ -167,10 +224,13 @@ func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int6
 		case shop.PreconditionFailed:
 			problem.Message = "Someone else has changed it in the meantime."
 			result.Conflicts = append(result.Conflicts, problem)
+		case shop.PetExists:
+			problem.Message = "Someone else has restored it in the meantime."
+			result.Conflicts = append(result.Conflicts, problem)
 		case shop.NotFound:
 			problem.Message = "Someone else has removed it in the meantime."
 			result.Conflicts = append(result.Conflicts, problem)
-			result.Removed = append(result.Removed, id)
+			result.Removed = append(result.Removed, shop.Pet{ID: id})
 		default:
 			if problem.Message = userMessage(err); problem.Message == "" {
 				problem.Message = "The store did not respond; check the animal and try again."
@@ -181,12 +241,10 @@ func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int6
 	return nil
 }
 
+// showBulkResult responds with the outcome of a bulk action. If there are problems, the page lists them above the animals.
 func (x *exchange) showBulkResult(result bulkResult) error {
 	if !x.partial() {
 		return x.show(http.StatusOK, "pet-bulk", result.Summary(), result)
-	}
-	if len(result.Conflicts)+len(result.Refused) == 0 {
-		x.flash("%s.", result.Summary())
 	}
 	return x.showFragment("bulk-result", result)
 }

@@ -1,7 +1,10 @@
 package staff
 
 import (
+	"maps"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,13 +44,27 @@ func userMessage(err error) string {
 		return ""
 	}
 	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
-	for member, label := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL "} {
+	for member, label := range map[string]string{
+		"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL ", "reference ": "the customer ", "holdExpiresAt ": "the end of the hold ",
+	} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
 			message = label + rest
 		}
 	}
+	message = strings.ReplaceAll(message, shop.OrderStatusProblem(""), "must be one of "+orderStatusNames())
+	switch e.Code {
+	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable: // these contain no text of a user
+		message = apiWords.ReplaceAllStringFunc(message, func(word string) string { return pageWords[word] })
+	}
 	return strings.ToUpper(message[:1]) + message[1:]
 }
+
+// pageWords maps words of the API to those on the pages, where people reserve, approve, hand over and cancel.
+var pageWords = map[string]string{
+	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "reference": "customer",
+}
+
+var apiWords = regexp.MustCompile(`\b(` + strings.Join(slices.Collect(maps.Keys(pageWords)), "|") + `)\b`)
 
 func (p *Pages) addPet(x *exchange) error {
 	form := x.readPetForm()
@@ -245,6 +262,9 @@ func (p *Pages) setPetStatus(x *exchange) error {
 		return err
 	}
 	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
+	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
+		return x.askAboutPet(id, to, reason)
+	}
 	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	if err == nil {
 		before := pet
@@ -260,6 +280,22 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	}
 	x.flashProblem(userMessage(err))
 	return x.showChangedPet(id)
+}
+
+// askAboutPet asks before a change of status that cannot be undone.
+func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
+	pet, err := x.Service.Pet(x.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	back := petPath(id)
+	if x.field("back") == "list" {
+		back = "/staff/pets"
+	}
+	return x.ask(question{
+		Title: "Mark " + pet.Name + " as " + string(to) + "?", Text: "This can’t be undone: " + reason + ".",
+		Button: "Mark as " + string(to), Back: back,
+	})
 }
 
 // deletePet removes an animal, unless it has changed since the page was shown. Its page stays and can restore it.

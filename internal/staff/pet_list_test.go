@@ -64,11 +64,11 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 	form[len(form)-1] = petToken(held)
 	b.mustGet("/staff/pets").contains(`value="` + petToken(wanted) + `"`)
 
-	sold := append(slices.Clone(form), "do", "sold", "back", "/staff/pets?status=available")
+	sold := append(slices.Clone(form), "do", "sold", "confirmed", "yes", "back", "/staff/pets?status=available")
 	want := []string{"1 changed, 1 unchanged, 2 conflicts, 1 not possible", "Other (no. 3): Someone else has changed it",
-		"No. 4: Someone else has removed it", "Held (no. 5): Order 1 holds this animal"}
+		"No. 4: Someone else has removed it", "Held (no. 5): Order 1 holds this animal; hand over or cancel the order first."}
 	got := b.withHTMX().post("/staff/pets/bulk", sold...).want(200, want...).lacks("<html").
-		contains(`<tr id="pet-1" hx-swap-oob="true"`, `<tr id="pet-3" hx-swap-oob="true"`, `<tr id="pet-4" hx-swap-oob="delete">`)
+		contains(`<tr id="pet-1" hx-swap-oob="true"`, `<tr id="pet-3" hx-swap-oob="true"`, `<tr id="pet-4" class="removed" hx-swap-oob="true"`)
 	if n := strings.Count(got.body, "hx-swap-oob"); n != 5 {
 		t.Errorf("the response replaces %d rows", n)
 	}
@@ -106,7 +106,7 @@ func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
 	if pet := shoptest.Must(s.Pet(t.Context(), 1))(t); pet.CategoryID != 2 {
 		t.Errorf("got %+v, want the new category 2", pet)
 	}
-	do("remove").want(200, "4 removed.").contains(`<tr id="pet-1" hx-swap-oob="delete">`)
+	do("remove").want(200, "4 removed.").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`)
 	s.wantPetCount(0)
 	do("fly").want(200, "could not be read")
 	b.post("/staff/pets/bulk", "do", "remove").want(422, "Select at least one animal")

@@ -54,10 +54,9 @@ func (p *Pages) printPets(x *exchange) error {
 
 // printedOrders is the template data for a list of orders on paper.
 type printedOrders struct {
-	Status  shop.OrderStatus // "" if the list has all orders
-	Problem string
-	Rows    []printedOrder
-	More    bool // whether there are more orders than fit
+	Query orderQuery
+	Rows  []printedOrder
+	More  bool // whether there are more orders than fit
 }
 
 // printedOrder is an order on paper, with the name of its animal's category.
@@ -68,31 +67,35 @@ type printedOrder struct {
 
 // Title returns the heading of the list. The approved orders are those whose animals wait to be handed over.
 func (o printedOrders) Title() string {
-	switch o.Status {
-	case "":
+	switch {
+	case o.Query.Status == "" || o.Query.Problem != "":
 		return "Orders"
-	case shop.Approved:
+	case o.Query.Status == string(shop.Approved):
 		return "To hand over"
 	}
-	return "Orders: " + orderStatusName(o.Status)
+	return "Orders: " + orderStatusName(shop.OrderStatus(o.Query.Status))
 }
 
-// printOrders shows the orders with a status, for printing.
+// printOrders shows the orders that match the filters of the list, for printing.
 func (p *Pages) printOrders(x *exchange) error {
-	var page printedOrders
-	if status := x.r.URL.Query().Get("status"); status != "" {
-		if reason := shop.OrderStatusProblem(status); reason != "" {
-			page.Problem = "The status " + reason + "."
-		} else {
-			page.Status = shop.OrderStatus(status)
+	query, list := parseOrderQuery(x.r.URL.Query())
+	list.Limit = maxPrintedRows
+	page := printedOrders{Query: query}
+	var orders []shop.OrderView
+	for reads := 1; ; reads++ {
+		found, err := p.Service.ListOrderViews(x.context(), list)
+		if err != nil {
+			return err
 		}
+		orders, page.More = append(orders, found.Items...), found.More
+		if !found.More || len(orders) == maxPrintedRows || reads == maxPrintedReads {
+			break
+		}
+		list.After = new(found.Next(func(v shop.OrderView) int64 { return v.ID }))
+		list.Limit = maxPrintedRows - len(orders)
 	}
-	orders, err := p.Service.ListOrderViews(x.context(), shop.OrderList{Status: page.Status, PageRequest: shop.PageRequest{Limit: maxPrintedRows}})
-	if err != nil {
-		return err
-	}
-	page.More = orders.More
-	if page.Rows, err = x.withCategories(orders.Items); err != nil {
+	var err error
+	if page.Rows, err = x.withCategories(orders); err != nil {
 		return err
 	}
 	return x.show(http.StatusOK, "print-orders", page.Title(), page)

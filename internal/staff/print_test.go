@@ -42,10 +42,15 @@ func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "approved", "to", "delivered")
-	b.mustGet("/").contains(`href="/staff/orders/print?status=approved#print"`)
+	b.mustGet("/").contains(`href="/staff/orders/print?sort=oldest&amp;status=approved#print"`)
 	b.mustGet("/staff/orders/print?status=approved", "To hand over", "1 Rex no. 1 Dogs Rex", "Signature", "1 order.").lacks("Mia", "Max")
 	b.mustGet("/staff/orders/print", "3 Max no. 3 Dogs Max Reserved", "2 Mia no. 2 Dogs Mia Handed over", "3 orders.")
-	b.mustGet("/staff/orders/print?status=x", "The status must be one of")
+	b.mustGet("/staff/orders/print?status=x", "The status must be one of reserved, approved, handed over, cancelled, expired.")
+	b.mustGet("/staff/orders/print?q=max", "Customer “max” ", "3 Max no. 3", "1 order.").lacks("Mia", "Rex").contains(`href="/staff/orders?q=max"`)
+	b.mustGet("/staff/orders?q=max&status=placed&sort=oldest").contains(`href="/staff/orders/print?q=max&amp;sort=oldest&amp;status=placed#print"`)
+	if text := b.mustGet("/staff/orders/print?sort=oldest").text(); strings.Index(text, "1 Rex") > strings.Index(text, "3 Max") {
+		t.Errorf("the oldest order does not come first: %s", text)
+	}
 	b.mustGet("/staff/orders/2/print", "Handed over", "Status Handed over").lacks("Held until")
 	b.mustGet("/staff/orders?status=delivered").contains(`href="/staff/orders/2/print#print"`)
 	b.get("/staff/orders/99/print").want(404)

@@ -41,6 +41,7 @@ func routes() []route {
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
 		{"POST", "/staff/pets/bulk", "pet-bulk", shop.PetsWrite, (*Pages).changePets},
+		{"POST", "/staff/pets/bulk/undo", "pet-bulk-undo", shop.PetsWrite, (*Pages).undoPets},
 		{"GET", "/staff/pets/counts", "pets-counts", shop.PetsRead, (*Pages).countPets},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
 		{"GET", "/staff/pets/removed", "pets-removed", shop.EventsRead, (*Pages).removedPets},
@@ -50,7 +51,6 @@ func routes() []route {
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, (*Pages).editPet},
 		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, (*Pages).setPetStatus},
-		{"GET", "/staff/pets/{id}/status", "pet-ask", shop.PetsWrite, (*Pages).confirmPetStatus},
 		{"POST", "/staff/pets/{id}/undo", "pet-undo", shop.PetsWrite, (*Pages).undoPetChange},
 		{"POST", "/staff/pets/{id}/restore", "pet-restore", shop.PetsWrite, (*Pages).restorePet},
 		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, (*Pages).deletePet},
@@ -73,6 +73,7 @@ func routes() []route {
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},
 		{"GET", "/staff/categories/suggestions", "categories-suggested", shop.PetsRead, (*Pages).suggestCategories},
 		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
+		{"POST", "/staff/categories/{id}/undo", "category-undo", shop.PetsWrite, (*Pages).undoCategoryChange},
 		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},

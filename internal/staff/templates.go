@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"net/http"
 	"path"
 	"strings"
 	"sync"
@@ -100,6 +101,9 @@ func (x *exchange) view(title string, data any) *view {
 		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
 		RequestID: x.id, Path: x.r.URL.RequestURI(), Theme: x.theme(), principal: x.principal,
 	}
+	if x.r.Method != http.MethodGet { // the address of a form is not that of a page
+		view.Path = "/"
+	}
 	if zone := x.Service.Location().String(); zone != "Local" {
 		view.Zone = zone
 	}
@@ -129,6 +133,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 			return "", fmt.Errorf("there is no icon %q", name)
 		},
 		"initial":         initial,
+		"formatHold":      formatHold,
 		"canGoBack":       canGoBack,
 		"themes":          func() []theme { return themes },
 		"formatTime":      func(t time.Time) string { return formatTime(t.In(p.Service.Location())) },

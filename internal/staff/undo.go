@@ -132,6 +132,9 @@ func (p *Pages) undoOrderStep(x *exchange) error {
 		}
 	} else if order, err = p.Service.PlaceOrderAgain(x.context(), id, match); err == nil {
 		x.flash("Order %d takes the place of order %d.", order.ID, id)
+		if x.currentPage() == orderPath(id) {
+			return x.redirect(orderPath(order.ID))
+		}
 	}
 	if err != nil {
 		switch shop.AsError(err).Code {
@@ -142,25 +145,4 @@ func (p *Pages) undoOrderStep(x *exchange) error {
 		}
 	}
 	return x.finishInPlace(err, "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
-}
-
-// petStatusQuestion is the template data for the page that asks before a change of status that cannot be undone.
-type petStatusQuestion struct {
-	shop.Pet
-	To   shop.Status
-	Back string
-}
-
-// confirmPetStatus asks before a change of status that cannot be undone.
-func (p *Pages) confirmPetStatus(x *exchange) error {
-	pet, err := x.petFromPath()
-	if err != nil {
-		return err
-	}
-	to := shop.Status(x.r.URL.Query().Get("to"))
-	if !slices.Contains(pet.Transitions(), to) {
-		return x.redirect(petPath(pet.ID)) // its status has changed in the meantime, or an order holds it
-	}
-	question := petStatusQuestion{pet.Pet, to, x.r.URL.Query().Get("back")}
-	return x.show(http.StatusOK, "pet-status", "Mark "+pet.Name+" as "+string(to), question)
 }

@@ -83,7 +83,7 @@ func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 	b.withHTMX().post("/staff/pets/99/undo", undo...).want(200, "no animal")
 }
 
-// A change of status that has no way back asks first and offers no Undo.
+// A change of status that has no way back asks first, with and without scripts, and offers no Undo.
 func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -96,14 +96,73 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 	} {
 		pet := s.AddPet(t, "Rex", 1, c.from)
 		path := petPath(pet.ID)
-		ask := fmt.Sprintf("%s/status?to=%s", path, c.to)
-		b.mustGet(path).contains(`href="` + ask + `"`).lacks(fmt.Sprintf(`name="to" value=%q`, c.to))
-		b.withHTMX().mustGet(path + "/row").contains(`href="` + ask + `&amp;back=list"`).lacks(fmt.Sprintf(`name="to" value=%q`, c.to))
-		b.mustGet(ask, fmt.Sprintf("Mark Rex as %s?", c.to), c.why)
-		b.post(path+"/status", "was", string(c.from), "to", string(c.to)).wantRedirect(path)
+		form := []string{"was", string(c.from), "to", string(c.to), "back", "list"}
+		b.mustGet(path, fmt.Sprintf("Mark as %s…", c.to))
+		b.post(path+"/status", form...).want(200, fmt.Sprintf("Mark Rex as %s?", c.to), "This can’t be undone: "+c.why+".").
+			contains(`action="`+path+`/status"`, fmt.Sprintf(`name="to" value=%q`, c.to), `name="confirmed" value="yes"`, `href="/staff/pets">Cancel`)
+		dialog := b.withHTMX().with("HX-Target", "pet-detail").post(path+"/status", form...).want(200, fmt.Sprintf("Mark Rex as %s?", c.to)).
+			contains("<dialog", `hx-target="#pet-detail"`).lacks("<html")
+		if target := dialog.header.Get("HX-Retarget"); target != "#question" {
+			t.Errorf("the question is for %q", target)
+		}
+		s.wantPet(pet)
+		b.post(path+"/status", append(form[:4], "confirmed", "yes")...).wantRedirect(path)
 		b.mustGet(path, fmt.Sprintf("Rex is now %s.", c.to)).lacks("Undo</button>")
-		b.get(ask).wantRedirect(path) // it has that status already
+		b.post(path+"/status", form[:4]...).want(200, "can’t be undone") // the page asks, and then the status is not the one on the page
 	}
+}
+
+// Keys, webhooks and categories without a name cannot be brought back, so the server asks, too.
+func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Till <1>", Scopes: []shop.Scope{shop.PetsRead}}))(t)
+	shoptest.Must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook"}))(t)
+	s.AddPet(t, "Rex", 7, "")
+	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
+	for path, want := range map[string]string{
+		"/staff/keys/1/revoke": "Revoke Till <1>?", "/staff/keys/1/rotate": "Create a new secret for Till <1>? The old secret stays valid for 1 hour.",
+		"/staff/webhooks/1/delete": "Remove this webhook? https://example.com/hook", "/staff/webhooks/1/rotate": "Create a new secret for this webhook?",
+		"/staff/categories/7/delete": "Remove category 7?",
+	} {
+		b.post(path, "overlap", "1").want(200, want, "can’t be undone", "Cancel").contains(`action="`+path+`"`, `name="confirmed" value="yes"`, `name="overlap" value="1"`)
+	}
+	shoptest.Must(s.Webhook(t.Context(), 1))(t)
+	shoptest.Must(s.Category(t.Context(), 7))(t)
+	b.mustGet("/staff/keys", "Till <1>").contains(`name="confirmed" value="yes"`)
+	b.post("/staff/categories/7/delete", "confirmed", "yes").wantRedirect("/staff/categories")
+	b.mustGet("/staff/categories", "Category 7 was removed.").lacks("Undo</button>")
+	b.post("/staff/webhooks/9/delete").want(404)
+}
+
+// A renamed or removed category is set back, unless somebody has changed it again.
+func TestChangesOfCategoriesAreUndone(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	b.post("/staff/categories", "name", "Dogs")
+	const page = "/staff/categories"
+	wantName := func(want string) {
+		t.Helper()
+		if category, err := s.Category(t.Context(), 1); err != nil || category.Name != want {
+			t.Errorf("the category is %+v (error %v), want %s", category, err, want)
+		}
+	}
+	b.post(page+"/1", "was-name", "Dogs", "name", "Hounds").wantRedirect(page)
+	b.undo(page).wantRedirect(page)
+	b.mustGet(page, "Dogs is as before.")
+	wantName("Dogs")
+	b.post(page+"/1/delete", "was-name", "Dogs").wantRedirect(page)
+	b.undo(page).wantRedirect(page)
+	wantName("Dogs")
+	// It was changed again, or created again.
+	b.post(page+"/1/undo", "name", "Cats", "was-name", "Hounds").wantRedirect(page)
+	b.mustGet(page, "Someone has changed category 1 in the meantime, so nothing was undone.")
+	b.post(page+"/1/undo", "name", "Cats", "was-name", "").wantRedirect(page)
+	wantName("Dogs")
+	// A name for the first time is no change that Undo could take back.
+	s.AddPet(t, "Rex", 7, "")
+	b.post(page+"/7", "was-name", "", "name", "Cats").wantRedirect(page)
+	b.mustGet(page).lacks("Undo</button>")
 }
 
 func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {

@@ -130,6 +130,9 @@ func (p *Pages) saveWebhook(x *exchange) error {
 }
 
 func (p *Pages) rotateWebhook(x *exchange) error {
+	if id, err := x.pathID(); err == nil && !x.confirmed() {
+		return x.askAboutWebhook(id, "Create a new secret for this webhook?", "Events are signed with the new secret from then on.", "Create new secret")
+	}
 	return x.updateWebhook(func(id int64) (string, error) {
 		overlap, err := parseOverlap(x.field("overlap"))
 		if err != nil {
@@ -157,10 +160,25 @@ func (p *Pages) redeliver(x *exchange) error {
 	})
 }
 
+// askAboutWebhook asks before something is done with a webhook that cannot be undone.
+func (x *exchange) askAboutWebhook(id int64, title, text, button string) error {
+	hook, err := x.Service.Webhook(x.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return x.ask(question{
+		Title: title, Text: hook.URL + ": " + text + " This can’t be undone.", Button: button, Danger: true,
+		Back: "/staff/webhooks/" + strconv.FormatInt(id, 10),
+	})
+}
+
 func (p *Pages) deleteWebhook(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
 		return err
+	}
+	if !x.confirmed() {
+		return x.askAboutWebhook(id, "Remove this webhook?", "No further events will be sent to it.", "Remove webhook")
 	}
 	if err := p.Service.DeleteWebhook(x.context(), id, nil); err != nil {
 		return err

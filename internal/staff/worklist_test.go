@@ -25,7 +25,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	for range workListSize + 1 {
 		s.addOrderedPet("Max")
 	}
-	page := b.mustGet("/", "To approve 10+").contains(`href="/staff/orders?status=placed"`)
+	page := b.mustGet("/", "To approve 10+").contains(`href="/staff/orders?sort=oldest&amp;status=placed"`)
 	if n := strings.Count(page.body, `<tr id="work-`); n != workListSize {
 		t.Errorf("the list has %d orders, want %d", n, workListSize)
 	}
@@ -52,7 +52,8 @@ func TestHoldIsExtended(t *testing.T) {
 	b.mustGet("/", "Holds ending today 1", "Extend 1 more day 3 more days 1 more week", "Nothing else to approve.")
 	form := []string{"was", was.Format(time.RFC3339Nano), "back", "today"}
 	b.withHTMX().post("/staff/orders/1/hold", append(form, "days", "1")...).
-		want(200, "The hold of order 1 now ends on 28 March at 15:00", "No holds end today.", "To approve 1")
+		want(200, "The hold of order 1 now ends on 28 March at 15:00", "No holds end today.", "To approve 1").
+		want(200, `"undo":"/staff/orders/1/hold"`)
 	want := time.Date(2027, 3, 28, 15, 0, 0, 0, berlin)
 	if order := shoptest.Must(s.Order(t.Context(), 1))(t); !order.HoldExpiresAt.Equal(want) {
 		t.Errorf("the hold ends at %s, want %s", order.HoldExpiresAt, want)
@@ -61,6 +62,13 @@ func TestHoldIsExtended(t *testing.T) {
 	b.post("/staff/orders/1/hold", append(form, "days", "0")...).want(422, "between 1 and 366")
 	b.post("/staff/orders/1/hold", "was", "x", "days", "1").want(422)
 	b.post("/staff/orders/1/hold", "was", want.Format(time.RFC3339Nano), "days", "366").want(422, "at most a year ahead")
+	undo := []string{"was", want.UTC().Format(time.RFC3339Nano), "until", was.Format(time.RFC3339Nano)}
+	b.withHTMX().post("/staff/orders/1/hold", undo...).want(200, "The hold of order 1 ends on 27 March at 15:00 again.", `"order-1":""`)
+	b.withHTMX().post("/staff/orders/1/hold", undo...).want(200, "Someone has changed order 1 in the meantime, so nothing was undone.")
+	if order := shoptest.Must(s.Order(t.Context(), 1))(t); !order.HoldExpiresAt.Equal(was) {
+		t.Errorf("after Undo, the hold ends at %s, want %s", order.HoldExpiresAt, was)
+	}
+	b.post("/staff/orders/1/hold", "was", was.Format(time.RFC3339Nano), "until", "x").want(422)
 	b.post("/staff/orders/9/hold", append(form, "days", "1")...).want(404)
 	b.mustGet("/staff/activity?order=1", "changed the hold on Rex to end on 28 Mar 2027, 15:00 CEST · order 1")
 }

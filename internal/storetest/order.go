@@ -62,7 +62,7 @@ var orderCases = []testCase{
 		addOrder(t, store, open)
 	}},
 
-	{name: "orders are listed newest first, and filters combine", run: func(t *testing.T, store shop.Store) {
+	{name: "orders are listed newest or oldest first, and filters combine", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		var all []shop.Order
 		for i := range 12 {
@@ -72,11 +72,16 @@ var orderCases = []testCase{
 		slices.Reverse(all)
 		for _, status := range append(shop.OrderStatuses(), "") {
 			for _, pet := range []*int64{nil, new(int64(0)), new(int64(1)), new(int64(2))} {
-				for _, from := range []*int64{nil, &all[5].ID} {
+				for _, list := range []shop.OrderList{{}, {PageRequest: shop.PageRequest{After: &all[5].ID}},
+					{OldestFirst: true}, {OldestFirst: true, PageRequest: shop.PageRequest{After: &all[5].ID}}} {
 					want := slices.DeleteFunc(slices.Clone(all), func(o shop.Order) bool {
-						return status != "" && o.Status != status || pet != nil && o.PetID != *pet || from != nil && o.ID >= *from
+						passed := list.After != nil && (list.OldestFirst && o.ID <= *list.After || !list.OldestFirst && o.ID >= *list.After)
+						return passed || status != "" && o.Status != status || pet != nil && o.PetID != *pet
 					})
-					list := shop.OrderList{Status: status, PetID: pet, PageRequest: shop.PageRequest{Limit: 3, After: from}}
+					if list.OldestFirst {
+						slices.Reverse(want)
+					}
+					list.Status, list.PetID, list.Limit = status, pet, 3
 					read(t, store, func(tx shop.ReadTx) error {
 						got, err := tx.Orders(list)
 						if diff := cmp.Diff(want[:min(3, len(want))], got); diff != "" {

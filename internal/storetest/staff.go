@@ -53,26 +53,31 @@ var staffCases = []testCase{
 		}
 		addOrder(t, store, shop.Order{PetID: 10, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
 		for _, c := range []struct {
-			from, to time.Duration // in hours; 0 as the end means no end
+			from, to time.Duration // in hours
 			limit    int
 			want     []int
-		}{{1, 3, 9, []int{1, 2, 3}}, {2, 0, 9, []int{2, 3, 0, 4}}, {0, 0, 2, []int{1, 2}}, {5, 0, 9, nil}, {2, 2, 9, nil}} {
+		}{{1, 3, 9, []int{1, 2, 3}}, {2, 9, 9, []int{2, 3, 0, 4}}, {0, 9, 2, []int{1, 2}}, {5, 9, 9, nil}, {2, 2, 9, nil}} {
 			var want []shop.Order
 			for _, i := range c.want {
 				want = append(want, held[i])
 			}
-			to := time.Time{}
-			if c.to > 0 {
-				to = now.Add(c.to * time.Hour)
-			}
 			read(t, store, func(tx shop.ReadTx) error {
-				got, err := tx.Holds(now.Add(c.from*time.Hour), to, c.limit)
+				got, err := tx.Holds(now.Add(c.from*time.Hour), now.Add(c.to*time.Hour), c.limit)
 				if diff := diff.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%+v (-want +got)\n%s", c, diff)
 				}
 				return err
 			})
 		}
+		// The same orders in the order in which they were placed.
+		read(t, store, func(tx shop.ReadTx) error {
+			list := shop.OrderList{Status: shop.Placed, HoldFrom: now.Add(2 * time.Hour), PageRequest: shop.PageRequest{Limit: 3}, OldestFirst: true}
+			got, err := tx.Orders(list)
+			if diff := diff.Diff([]shop.Order{held[0], held[2], held[3]}, got); diff != "" {
+				t.Errorf("%+v (-want +got)\n%s", list, diff)
+			}
+			return err
+		})
 	}},
 
 	{name: "events are listed newest first on request", run: func(t *testing.T, store shop.Store) {

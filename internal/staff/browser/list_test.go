@@ -71,11 +71,8 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 	s.updatePet(1, shop.PetChange{Name: new("Other")})
 	p.waitText("#pet-1-name", "Other")
 	p.waitText("#bulk-count", "1 selected")
-	p.click("[popovertarget=bulk-remove]")
-	p.waitText("#bulk-remove-title", "Remove the selected animal?")
-	p.accessible("removing selected animals")
-	p.click(`#bulk-remove [value="remove"]`)
-	p.waitFor(`!document.querySelector("#pet-2")`)
+	p.click(`#bulk [value="remove"]`)
+	p.waitVisible("#pet-2.removed")
 	p.waitText("#count-all", "4") // without a reload
 	if _, err := s.Pet(t.Context(), 1); err != nil {
 		t.Errorf("the animal that was not selected: %v", err)
@@ -111,9 +108,10 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	p.click(`main a.button[href="/staff/pets?status=available"]`)
 	p.waitText(".tabs", "Pending 2")
 	p.tick(2)
-	p.click("[popovertarget=bulk-remove]")
-	p.click(`#bulk-remove [value="remove"]`)
+	p.click(`#bulk [value="remove"]`)
 	p.waitText("h1", "1 removed")
+	p.click(`[action="/staff/pets/bulk/undo"] button`)
+	p.waitText("h1", "1 animal was restored")
 }
 
 // Whoever opens an animal far down in the list and goes back sees the same rows at the same place.

@@ -40,6 +40,7 @@ func TestOrderPage(t *testing.T) {
 	other.waitText(".page-head .badge", "Handed over")
 	other.accessible("an order that was handed over")
 	other.click("#place-again")
+	other.waitText("h1", "Order 3") // the new order's page
 	other.waitText("#flashes", "Order 3 takes the place of order 2.")
 	p.waitFor(`!document.querySelector("#place-again")`)
 	if order, err := s.Order(t.Context(), 3); err != nil || order.Reference != "Mr Novák" || order.Status != shop.Placed {

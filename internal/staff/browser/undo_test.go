@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -85,10 +86,14 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	}
 	// What cannot be undone asks first.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
-	two.click(`a#to-sold`)
-	two.waitText("h1", "Mark Rex as sold?")
+	two.waitText("#to-sold", "…") // appears without a reload
+	two.click("#to-sold")
+	two.waitText("#question dialog[open] h2", "Mark Rex as sold?")
 	two.accessible("a question")
-	two.click("main button.primary")
+	two.click("#question [data-close]")
+	two.waitFor(`!document.querySelector("#question dialog[open]")`)
+	two.click("#to-sold")
+	two.click("#question dialog[open] #confirm")
 	two.waitText(".page-head .badge", "Sold")
 	two.waitText("#flashes", "Rex is now sold.")
 }
@@ -150,4 +155,93 @@ func TestUndoWorksWithoutScripts(t *testing.T) {
 	if text := p.text("#flashes"); text != "" {
 		t.Errorf("the message %q is shown twice", text)
 	}
+}
+
+// Without scripts, a question is a page.
+func TestQuestionWorksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for _, status := range []shop.Status{shop.Pending, shop.Pending, shop.Available} {
+		s.AddPet(t, "Rex", 1, status)
+	}
+	p := s.clerk(390)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	p.open("/staff/pets/1")
+	p.click("#to-sold")
+	wait("#confirm")
+	if text := p.text("h1"); text != "Mark Rex as sold?" {
+		t.Errorf("the question is %q", text)
+	}
+	p.click(".confirm a.button")
+	wait("#to-sold")
+	p.open("/staff/pets?status=pending")
+	p.tick(1, 2)
+	p.click("#bulk .menu > summary")
+	p.click(`#bulk [value="sold"]`)
+	p.waitText("h1", "Mark 2 animals as sold?")
+	p.click("#confirm")
+	p.waitText("h1", "2 changed")
+	for id := range int64(2) {
+		if pet, err := s.Pet(t.Context(), 1+id); err != nil || pet.Status != shop.Sold {
+			t.Errorf("the animal is %+v (error %v)", pet, err)
+		}
+	}
+}
+
+// What was done to many animals is undone in one step, except for those that a colleague has changed since.
+func TestBulkActionsAreUndone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 3 {
+		s.AddPet(t, fmt.Sprint("Rex ", 1+i), 1, shop.Available)
+	}
+	p, other := s.clerk(desktop), s.clerk(phone)
+	p.open("/staff/pets", "#pet-1")
+	other.open("/staff/pets", "#pet-1")
+	p.click("#select-all")
+	p.click(`#bulk [value="remove"]`)
+	p.waitText("#flashes", "3 removed.")
+	for _, user := range []*user{p, other} {
+		user.waitText("#pet-1.removed", "Rex 1 was removed.")
+	}
+	p.accessible("removed rows and a message with Undo")
+	p.click("#flashes form button")
+	p.waitText("#flashes", "3 animals were restored.")
+	p.waitFor(`!document.querySelector("#flashes form") && !document.querySelector("tr.removed")`)
+	other.waitFor(`!document.querySelector("tr.removed")`)
+
+	// On a phone, and a colleague changes one of them in the meantime.
+	other.tick(1, 2, 3)
+	other.click("#bulk .menu > summary")
+	other.click(`#bulk [value="pending"]`)
+	other.waitText("#flashes", "3 changed.")
+	s.updatePet(2, shop.PetChange{Name: new("Max")})
+	other.waitText("#pet-2-name", "Max")
+	other.click("#flashes form button")
+	other.waitText("#bulk-result", "2 animals are as before. 1 animal stays as it is, because someone has changed it in the meantime.")
+	other.waitText("#bulk-result", "Max (no. 2)")
+	other.waitText("#pet-1 .badge", "Available")
+	other.waitText("#pet-2 .badge", "Pending")
+	other.accessible("an Undo that left an animal alone")
+
+	// Without a way back, a dialog asks first, with the number of animals. The selection stays if the user cancels.
+	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
+	p.waitText("#pet-1 .badge", "Pending")
+	p.waitText("#pet-2 .badge", "Pending")
+	p.tick(1, 2, 3)
+	for _, button := range []string{"[data-close]", "#confirm"} {
+		p.click("#bulk .menu > summary")
+		p.click(`#bulk [value="sold"]`)
+		p.waitText("#question dialog[open]", "Mark 3 animals as sold?")
+		p.waitText("#question dialog[open]", "This can’t be undone for 2 of them")
+		p.accessible("a question about several animals")
+		p.waitText("#bulk-count", "3 selected")
+		p.click("#question dialog[open] " + button)
+	}
+	p.waitText("#flashes", "3 changed.")
+	p.click("#flashes > :last-child button")
+	p.waitText("#bulk-result", "1 animal is as before. 2 animals can’t be set back.")
+	p.waitText("#pet-3 .badge", "Available")
+	p.waitText("#pet-2 .badge", "Sold")
 }

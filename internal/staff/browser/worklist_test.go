@@ -115,6 +115,8 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 		order := s.reserve("Max", customer)
 		p.waitText(".activity li:first-child", "reserved Max for "+customer) // it appears without a reload
 		p.click(".activity li:first-child p a:last-of-type")
+		p.waitFor(`location.pathname === "/staff/orders/%d"`, order.ID)
+		p.click(`[aria-labelledby="history"] .card-head a`)
 		p.waitFor(`location.search === "?order=%d"`, order.ID)
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		p.open("/staff/activity?day="+s.Today().String(), ".activity li")

@@ -18,8 +18,6 @@
     selectAll.checked = all.length > 0 && selected.length === Math.min(all.length, maxSelected);
     selectAll.indeterminate = selected.length > 0 && !selectAll.checked;
     document.getElementById("bulk-count").textContent = selected.length + " selected";
-    document.getElementById("bulk-remove-title").textContent =
-      selected.length === 1 ? "Remove the selected animal?" : "Remove " + selected.length + " animals?";
     document.getElementById("bulk-clear").hidden = false;
   }
   function select(choose) {
@@ -40,11 +38,12 @@
     if (event.target.id !== "bulk") return;
     for (const dialog of event.target.querySelectorAll(":popover-open")) dialog.hidePopover();
   });
-  // The result of a bulk action replaces its rows, and nothing is selected any more.
-  body.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig, shouldSwap } }) => {
-    if (requestConfig.elt.id !== "bulk" || !shouldSwap) return;
-    select(false);
-    document.getElementById("bulk-result").focus({ preventScroll: true });
+  // The result of a bulk action replaces its rows, and nothing is selected any more. Problems are above the list.
+  body.addEventListener("htmx:beforeSwap", ({ detail: { target, shouldSwap } }) => {
+    if (target.id === "bulk-result" && shouldSwap) select(false);
+  });
+  body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+    if (target.id === "bulk-result") target.focus({ preventScroll: !target.querySelector(".bulk-problems") });
   });
   showSelection();
 

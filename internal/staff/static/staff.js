@@ -23,9 +23,13 @@
       message.append(button);
     }
     flashes.append(message);
-    while (flashes.children.length > 4) flashes.firstChild.remove();
-    hideLater(message);
   }
+  // The server also adds messages itself, if their Undo button sends a long form.
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.("div")) hideLater(node);
+    while (flashes.children.length > 4) flashes.firstElementChild.remove();
+  }).observe(flashes, { childList: true });
+  body.addEventListener("htmx:afterRequest", ({ detail: { elt } }) => elt.closest("#flashes > div")?.remove());
   // A message stays as long as the user points at it or is about to press its button.
   function hideLater(message) {
     const delay = message.querySelector("button") || message.className === "problem" ? 15000 : 6000;
@@ -244,6 +248,11 @@
   }
   enhance(document);
   body.addEventListener("htmx:afterSettle", (event) => enhance(event.target.isConnected ? event.target : document));
+
+  // A question before an action that cannot be undone is a dialog. The answer closes it.
+  body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => target.id === "question" && target.querySelector("dialog").showModal());
+  addEventListener("submit", (event) => event.target.closest("dialog")?.close());
+  body.addEventListener("click", (event) => event.target.closest("[data-close]")?.closest("dialog").close());
 
   body.addEventListener("theme", ({ detail: { value } }) => {
     document.documentElement.dataset.theme = value;

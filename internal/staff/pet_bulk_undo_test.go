@@ -1,0 +1,108 @@
+package staff
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+)
+
+// bulk sends a bulk action for animals as the page shows them.
+func (b *browser) bulk(pets []shop.Pet, fields ...string) response {
+	b.t.Helper()
+	for _, pet := range pets {
+		fields = append(fields, "pet", petToken(pet))
+	}
+	return b.post("/staff/pets/bulk", fields...)
+}
+
+// undoBulk presses the Undo button in the response to a bulk action. It ends the test if there is none.
+func (b *browser) undoBulk(r response) response {
+	b.t.Helper()
+	form := regexp.MustCompile(`(?s)action="/staff/pets/bulk/undo".*?</form>`).FindString(r.body)
+	if form == "" {
+		b.t.Fatalf("there is no Undo: %s", r.body)
+	}
+	var fields []string
+	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
+		fields = append(fields, field[1], html.UnescapeString(field[2]))
+	}
+	return b.post("/staff/pets/bulk/undo", fields...)
+}
+
+func TestBulkActionsAreUndone(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var pets []shop.Pet
+	for i, status := range []shop.Status{shop.Available, shop.Pending, shop.Available, ""} {
+		pets = append(pets, s.AddPet(t, fmt.Sprint("Rex ", i), int64(1+i), status))
+	}
+	for _, b := range []*browser{b, b.withHTMX()} {
+		category := b.bulk(pets, "do", "category", "category", "9", "back", "/staff/pets?status=sold").want(200, "4 changed", "Undo")
+		b.undoBulk(category).want(200, "4 animals are as before")
+		removed := b.bulk(pets, "do", "remove").want(200, "4 removed", "Undo")
+		s.wantPetCount(0)
+		b.undoBulk(removed).want(200, "4 animals were restored")
+		for _, pet := range pets {
+			s.wantPet(pet)
+		}
+		status := b.bulk(pets[:1], "do", "sold").want(200, "1 changed", "Undo")
+		b.undoBulk(status).want(200, "1 animal is as before")
+		s.wantPet(pets[0])
+	}
+	// The rows of the list load themselves again.
+	removed := b.withHTMX().bulk(pets[:2], "do", "remove").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`, `hx-swap-oob="beforeend:#flashes"`)
+	b.withHTMX().undoBulk(removed).want(200, `"pet-1":""`, `"pet-2":""`, "2 animals were restored.")
+	b.post("/staff/pets/bulk/undo", "do", "fly", "pet", petToken(pets[0])).want(422)
+	b.post("/staff/pets/bulk/undo", "do", "category", "pet", petToken(pets[0]), "was-1", "x").want(200, "1 animal can’t be set back")
+	b.post("/staff/pets/bulk/undo", "do", "status").want(422, "Select at least one animal")
+	s.signedIn(s.Key(t, shop.PetsRead).Secret).post("/staff/pets/bulk/undo", "do", "remove", "pet", "1-x").want(403)
+}
+
+// Undo leaves animals alone that somebody has changed since, and says how many.
+func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var pets []shop.Pet
+	for i := range 4 {
+		pets = append(pets, s.AddPet(t, fmt.Sprint("Rex ", i), 1, shop.Available))
+	}
+	changed := b.bulk(pets, "do", "pending").want(200, "4 changed")
+	later := shoptest.Must(s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Max")}, nil))(t)
+	shoptest.Must(s.UpdatePet(t.Context(), 2, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
+	b.undoBulk(changed).want(200, "1 animal is as before. 3 animals stay as they are, because someone has changed them in the meantime",
+		"Max (no. 1): Someone else has changed it", "No. 3: Someone else has removed it").lacks("Undo</button>")
+	s.wantPet(later)
+	s.wantPet(pets[3])
+	removed := b.bulk(pets[3:], "do", "remove").want(200, "1 removed")
+	shoptest.Must(s.RestorePet(t.Context(), 4))(t)
+	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
+}
+
+// If there is no way back for some of the animals, the user is asked first, with their number. Undo then takes the others
+// back.
+func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	free, held, none := s.AddPet(t, "Free", 1, shop.Available), s.AddPet(t, "Held", 1, shop.Pending), s.AddPet(t, "None", 1, "")
+	pets := []shop.Pet{free, held, none}
+	form := []string{"do", "sold", "back", "/staff/pets?status=pending"}
+	b.bulk(pets, form...).want(200, "Mark 3 animals as sold?", "This can’t be undone for 2 of them: an animal that has a status always keeps one, and an animal that is sold can’t become pending again.").
+		contains(petToken(free), petToken(held), petToken(none), `href="/staff/pets?status=pending">Cancel`)
+	b.bulk(pets[1:2], form...).want(200, "Mark 1 animal as sold?", "This can’t be undone: an animal that is sold")
+	b.withHTMX().bulk(pets, form...).want(200, "Mark 3 animals as sold?").contains("<dialog", `hx-target="#bulk-result"`).lacks("<html")
+	for _, pet := range pets {
+		s.wantPet(pet)
+	}
+	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 changed")
+	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become pending again.")
+	s.wantPet(free)
+	// Without any way back, there is no Undo. An animal that needs no question does not ask.
+	again := s.AddPet(t, "Again", 1, shop.Pending)
+	b.bulk([]shop.Pet{again}, append(form, "confirmed", "yes")...).want(200, "1 changed").lacks("Undo</button>")
+	b.bulk([]shop.Pet{free}, form...).want(200, "1 changed")
+}
