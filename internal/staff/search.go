@@ -200,7 +200,7 @@ func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
 		}
 	}
 	if found.More {
-		group.All = ordersPage{Query: page.Query}.Path()
+		group.All = orderQuery{Query: page.Query}.Path()
 	}
 	return group, err
 }

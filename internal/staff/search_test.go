@@ -32,6 +32,12 @@ func TestSearchFindsEverything(t *testing.T) {
 	// The dialog gets the results alone, and fewer of them.
 	dialog := b.withHTMX()
 	dialog.mustGet("/staff/search?q=hazel", "5 results").contains(`role="option"`, `data-query="hazel"`, `href="/staff/pets?name=hazel"`, "Show all matching animals").lacks("<html")
+	for range dialogHits {
+		s.addOrderedPet("Jan Novák")
+	}
+	dialog.mustGet("/staff/search?q=jan", "10 results").lacks("Show all")
+	dialog.mustGet("/staff/search?q=novak", "10 results").contains(`href="/staff/orders?q=novak"`, "Show all matching orders")
+	b.mustGet("/staff/orders?q=novak", "Jan Novák", "Mrs Novák")
 	dialog.mustGet("/staff/search?q=", "Find animals").lacks("No results", "role=\"option\"")
 
 	// A removed animal is found by its number, where its page is shown.
