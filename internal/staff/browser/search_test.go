@@ -156,7 +156,10 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 			return false
 		case "second":
 			waiting <- true
-			<-release
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
 		}
 		return true
 	})
@@ -178,6 +181,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.fill("#search-input", "second"+kb.Enter)
 	<-waiting
 	p.press(" rex") // no Enter
+	p.waitFor(`document.querySelector("#search-input").value === "second rex"`)
 	close(release)
 	p.waitText("#search-results", "No results for “second rex”.")
 	p.fill("#search-input", "2"+kb.Enter)

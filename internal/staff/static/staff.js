@@ -251,7 +251,7 @@
 
   // A question before an action that cannot be undone is a dialog. The answer closes it.
   body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => target.id === "question" && target.querySelector("dialog").showModal());
-  addEventListener("submit", (event) => event.target.closest("dialog")?.close());
+  addEventListener("submit", (event) => event.target.closest("#question dialog")?.close());
   body.addEventListener("click", (event) => event.target.closest("[data-close]")?.closest("dialog").close());
 
   body.addEventListener("theme", ({ detail: { value } }) => {
