@@ -35,12 +35,12 @@ func (a attack) protocol() string {
 }
 
 const (
-	bundle      = "/docs/swagger-ui-bundle.js" // the largest file that needs no key
-	streamPause = time.Millisecond             // before a stream that the service has ended is replaced
+	reference   = "/docs"          // the largest page that needs no key
+	streamPause = time.Millisecond // before a stream that the service has ended is replaced
 )
 
 // attacks returns all attacks. Their number is that of the kind of attack: A1 to A11 were found in a review of
-// version 1.0.
+// version 1.0, and the others came with new features.
 func attacks() []attack {
 	one, both := []engine{sqlite}, []engine{sqlite, postgreSQL}
 	return []attack{
@@ -68,6 +68,7 @@ func attacks() []attack {
 		{name: "A9 200 replays on one connection", store: large, engines: one, http2: true, send: replays},
 		{name: "A10 330 of 300 connections", store: large, engines: one, serve: []string{"--max-connections", "300"}, send: moreConnections},
 		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
+		{name: "A12 200 assistants of one key", store: large, engines: both, send: assistants},
 	}
 }
 
@@ -89,23 +90,23 @@ func slowBodies(a *attacker) {
 }
 
 func unreadDocs(a *attacker) {
-	a.repeat(1500, 1000, func() { a.withoutReading(head("GET", bundle)) })
+	a.repeat(1500, 1000, func() { a.withoutReading(head("GET", reference)) })
 }
 
 func unreadDocsStreams(a *attacker) {
-	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: bundle}) })
+	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: reference}) })
 }
 
 // unchangedDocs asks for a file that the client already has. It is limited to a rate that costs nothing unless
 // the service reads or hashes the whole file for each request.
 func unchangedDocs(a *attacker) {
-	response, err := a.client.Get("http://" + a.Address + bundle)
+	response, err := a.client.Get("http://" + a.Address + reference)
 	if err != nil {
 		panic(err)
 	}
 	response.Body.Close()
 	tag := "If-None-Match: " + response.Header.Get("ETag")
-	a.repeat(16, 500, func() { a.request("GET", bundle, "", tag) })
+	a.repeat(16, 500, func() { a.request("GET", reference, "", tag) })
 }
 
 const formType = "application/x-www-form-urlencoded"
@@ -267,11 +268,23 @@ func replays(a *attacker) {
 
 // moreConnections holds more connections than the service allows, each with responses that are not read.
 func moreConnections(a *attacker) {
-	a.repeat(330, 330, func() { a.neverReading(head("GET", bundle)) })
+	a.repeat(330, 330, func() { a.neverReading(head("GET", reference)) })
 }
 
 func withoutKey(a *attacker) {
 	a.repeat(16, 3000, func() { a.request("GET", "/v1/pets", "") })
+}
+
+// assistants lets a crowd of assistants search with one key, in messages that are as long as they may be.
+func assistants(a *attacker) {
+	a.repeat(200, 400, func() {
+		query, _ := url.Parse(a.search())
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals","arguments":{"text":%q,"limit":50},"_meta":{"x":%q}}}`,
+			query.Query().Get("q"), strings.Repeat("x", 60_000))
+		if a.request("POST", "/mcp", message, a.authorization(), "Content-Type: application/json", "Accept: */*") != http.StatusOK {
+			a.sleep(time.Second)
+		}
+	})
 }
 
 // maxLogRate is how many bytes per second the service may log while requests are refused, besides the shop's.
