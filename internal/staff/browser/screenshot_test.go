@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/shop"
@@ -111,6 +112,16 @@ func (p *user) takeGallery(animal string) {
 			take(p, "print-order", fmt.Sprintf("/staff/orders/%d/print", open.ID))
 			take(p, "activity", "/staff/activity")
 			take(p, "activity-none", "/staff/activity?animal=999999")
+			take(p, "search-empty", "/staff/pets")
+			p.shortcut("/", input.ModifierNone)
+			p.capture(*gallery, fmt.Sprintf("search-empty-%d-%s", width, theme))
+			p.press("mi")
+			p.waitVisible("#search-dialog [role=option]")
+			p.capture(*gallery, fmt.Sprintf("search-%d-%s", width, theme))
+			p.fill("#search-input", "zzz")
+			p.waitVisible("#search-results .empty")
+			p.capture(*gallery, fmt.Sprintf("search-none-%d-%s", width, theme))
+			take(p, "search-page", "/staff/search?q=ri")
 			take(p, "categories", "/staff/categories")
 			take(p, "files", "/staff/import")
 			take(p, "webhooks", "/staff/webhooks")
