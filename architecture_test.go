@@ -19,14 +19,14 @@ import (
 // mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
 // standard library and Unicode's rules for texts. All imports point in one direction, from cmd to shop:
 //
-//	cmd → cli → {server, httpapi, staff, webhook, backup, storeadmin, sqlstore, client, demo}
+//	cmd → cli → {server, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
 //	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
-	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/storeadmin", "internal/sqlstore",
-		"internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "client"},
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
+		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "client"},
 	"internal/server":     {},
 	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "internal/mcp", "client", "api"},
 	"internal/mcp":        {"client"},
@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/petcsv":     {"internal/shop"},
 	"internal/webhook":    {"internal/shop"},
 	"internal/demo":       {"internal/sqlstore", "internal/shop"},
+	"internal/doctor":     {"internal/backup", "internal/server", "internal/sqlstore"},
 	"internal/backup":     {"internal/storeadmin", "internal/sqlstore"},
 	"internal/storeadmin": {"internal/sqlstore", "internal/shop"},
 	"internal/sqlstore":   {"internal/shop"},

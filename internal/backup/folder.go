@@ -43,6 +43,9 @@ func NewFolder(path, database string) *Folder {
 	return &Folder{path, store, regexp.MustCompile("^" + name + "$"), regexp.MustCompile(`^\.` + name + `\.[0-9]+\.partial(?:-wal|-shm|-journal)?$`)}
 }
 
+// Path returns the path of the folder.
+func (f *Folder) Path() string { return f.path }
+
 // Check returns an error if the folder does not exist.
 func (f *Folder) Check() error {
 	info, err := os.Stat(f.path)

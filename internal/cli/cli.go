@@ -35,6 +35,7 @@ type commandLine struct {
 	Backup     backupCommand     `cmd:"" help:"Back up a store to a file, even while it is in use."`
 	Restore    restoreCommand    `cmd:"" help:"Restore a store from a backup."`
 	Check      checkCommand      `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Doctor     doctorCommand     `cmd:"" help:"Examine settings, disk, clock, database, certificate, files, limits and backups, and say what to do."`
 	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands, flags and values in a shell."`
 

@@ -17,7 +17,7 @@ import (
 // The candidates follow from the command tree. The line ends where the cursor is.
 func TestCompletionOffersCommandsFlagsAndFixedValues(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                   "serve pets categories orders events inventory mcp keys import export copy backup restore check health completion version help",
+		"":                                   "serve pets categories orders events inventory mcp keys import export copy backup restore check doctor health completion version help",
 		"--":                                 "--help --version",
 		"pets re":                            "remove restore",
 		"pets li":                            "list",

@@ -27,6 +27,15 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkAddr(h.Addr); err != nil {
 		return usagef("--addr: %w", err)
 	}
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(t.out, "ready")
+	return err
+}
+
+// check returns an error if the service is not ready or cannot be reached.
+func (h *healthCommand) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/readyz", nil)
@@ -50,8 +59,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	err = json.NewDecoder(io.LimitReader(response.Body, enough)).Decode(&status)
 	switch {
 	case err == nil && response.StatusCode == http.StatusOK && status.Status == "ok":
-		_, err = fmt.Fprintln(t.out, "ready")
-		return err
+		return nil
 	case err == nil && status.Message != "":
 		return fmt.Errorf("not ready: %s", status.Message)
 	}

@@ -52,6 +52,7 @@ var examples = map[string][]string{
 	"backup":     {"animalstore backup --database shop.db monday.db"},
 	"restore":    {"animalstore restore --database shop.db monday.db", "animalstore restore --rehearse monday.db"},
 	"check":      {"animalstore check --database shop.db"},
+	"doctor":     {"animalstore doctor --database shop.db --backup-dir /backups", "animalstore doctor --json"},
 	"health":     {"animalstore health --addr 127.0.0.1:8081"},
 	"completion": {"animalstore completion bash"},
 	"version":    {"animalstore version"},

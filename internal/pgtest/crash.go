@@ -11,6 +11,12 @@ func (s *Server) Signal(t testing.TB, process, signal string) {
 	direct := Connect(t, s.URL())
 	defer direct.Close()
 	pid := Value[int](direct, "SELECT pid FROM pg_stat_activity WHERE backend_type = $1", process)
+	s.SignalProcess(t, pid, signal)
+}
+
+// SignalProcess sends a signal to the server process with the given id.
+func (s *Server) SignalProcess(t testing.TB, pid int, signal string) {
+	t.Helper()
 	if err := s.workspace.runCommand("", "kill", "-s", signal, strconv.Itoa(pid)); err != nil {
 		t.Fatal(err)
 	}

@@ -84,9 +84,9 @@ func newLimitListener(max int) *limitListener {
 	return l
 }
 
-// connectionLimit returns the number of connections that the process can actually open, at most wanted. It
+// ConnectionLimit returns the number of connections that the process can actually open, at most wanted. It
 // leaves some open files for the database and the webhooks.
-func connectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
+func ConnectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
 
 // accept returns the next connection that is within the limit.
 func (l *limitListener) accept() (*limitedConn, error) {

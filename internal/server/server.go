@@ -64,7 +64,7 @@ type Server struct {
 // New returns a server. Call Run to start it. New lowers the connection limit if the process cannot open that
 // many files.
 func New(config Config) *Server {
-	limit := connectionLimit(config.MaxConnections)
+	limit := ConnectionLimit(config.MaxConnections)
 	if limit < config.MaxConnections {
 		config.Log.Warn("connection limit lowered to fit the open file limit", "wanted", config.MaxConnections, "connections", limit)
 	}

@@ -142,7 +142,7 @@ func (f *finish) save(s *Service) error {
 		switch {
 		case before.Enabled && !hook.Enabled:
 			before.FailingSince = hook.FailingSince
-			_, err = s.changeWebhook(f.tx, before, hook)
+			_, _, err = s.changeWebhook(f.tx, before, hook)
 		case !before.FailingSince.Equal(hook.FailingSince):
 			err = f.tx.SetWebhookFailing(id, hook.FailingSince)
 		}

@@ -35,7 +35,7 @@ func (s *Service) ClaimDeliveries(ctx context.Context, limits ClaimLimits) ([]Cl
 		if err != nil {
 			return nil, err
 		}
-		return tx.DueWebhooks(now)
+		return s.dueLooks.look(tx, now)
 	})
 	if err != nil {
 		return nil, err
@@ -72,21 +72,21 @@ func (s *Service) ClaimDeliveries(ctx context.Context, limits ClaimLimits) ([]Cl
 }
 
 // admit returns the failing and the other webhooks of which more deliveries may be in flight.
-func (l ClaimLimits) admit(due []DueWebhook) (failing, healthy []int64) {
+func (l ClaimLimits) admit(due []DueWebhook) (failing, healthy []DueWebhook) {
 	for _, hook := range due {
 		switch {
-		case l.InFlight[hook.ID] >= l.PerWebhook:
+		case hook.Since.IsZero() || l.InFlight[hook.ID] >= l.PerWebhook:
 		case hook.Failing && len(failing) < min(l.Failing, l.Total):
-			failing = append(failing, hook.ID)
+			failing = append(failing, hook)
 		case !hook.Failing && len(healthy) < l.Total:
-			healthy = append(healthy, hook.ID)
+			healthy = append(healthy, hook)
 		}
 	}
 	return failing, healthy
 }
 
 // take returns at most total deliveries that are due, and the same number for each of the webhooks if more are due.
-func (l ClaimLimits) take(tx BookkeepingTx, webhooks []int64, total int, now time.Time) (taken []Delivery, err error) {
+func (l ClaimLimits) take(tx BookkeepingTx, webhooks []DueWebhook, total int, now time.Time) (taken []Delivery, err error) {
 	webhooks = webhooks[:min(len(webhooks), total)]
 	if len(webhooks) == 0 {
 		return nil, nil

@@ -126,16 +126,25 @@ type DeliveryReader interface {
 	Deliveries(list DeliveryList) ([]Delivery, error)
 	// DeliveriesByID returns the deliveries with the given ids that exist, in no particular order.
 	DeliveriesByID(ids []int64) ([]Delivery, error)
-	// DueWebhooks returns the webhooks with deliveries that are due for their next attempt and that no node has
-	// claimed. The webhook with the delivery that has been due for the longest time comes first. The time that
-	// DueWebhooks takes does not depend on the number of webhooks without scheduled deliveries.
-	DueWebhooks(now time.Time) ([]DueWebhook, error)
+	// DueWebhooks returns the webhooks with deliveries that are scheduled. Those whose deliveries have been due for
+	// the longest time come first. If from is nil, the time that DueWebhooks takes does not depend on the number
+	// of webhooks without scheduled deliveries. Otherwise it may leave out deliveries that were scheduled for an
+	// earlier time, but does not read what a PostgreSQL server keeps of deliveries that are done.
+	DueWebhooks(now time.Time, from *DueFrom) ([]DueWebhook, error)
 }
 
-// DueWebhook is a webhook to which a delivery is due.
+// DueWebhook is a webhook with scheduled deliveries.
 type DueWebhook struct {
 	ID      int64
-	Failing bool // every recent attempt has failed
+	Failing bool      // every recent attempt to send to the webhook has failed
+	First   time.Time // the time for which the first delivery is scheduled, which may be in the future or claimed
+	Since   time.Time // when the first delivery became due that no node has claimed; zero if there is none
+}
+
+// DueFrom says where to look for scheduled deliveries.
+type DueFrom struct {
+	Time     time.Time           // look for deliveries that are scheduled for this time or later
+	Webhooks map[int64]time.Time // the same for webhooks with an earlier delivery, by their ids
 }
 
 // DeliveryBookkeeping contains the methods of Bookkeeping that change deliveries.
@@ -152,10 +161,10 @@ type DeliveryBookkeeping interface {
 	// RepeatDelivery stores a new delivery of the same message, which is due at the given time. It returns the new
 	// delivery and whether the webhook has a delivery with the given id.
 	RepeatDelivery(webhookID, id int64, at time.Time) (Delivery, bool, error)
-	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that are due and that no node has
-	// claimed. The delivery that has been due for the longest time comes first. It locks the deliveries and leaves
+	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that are due since the field Since or
+	// later and that no node has claimed. The delivery that has been due for the longest time comes first. It locks the deliveries and leaves
 	// out those that another transaction has locked.
-	DueDeliveries(webhookIDs []int64, now time.Time, limit int) ([]Delivery, error)
+	DueDeliveries(webhooks []DueWebhook, now time.Time, limit int) ([]Delivery, error)
 	// ClaimDeliveries stores the claim on deliveries.
 	ClaimDeliveries(ids []int64, until time.Time) error
 	// UpdateDeliveries stores the status, the attempts, the claim and the time of the next attempt of each delivery.

@@ -267,10 +267,12 @@ type PetReader interface {
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
 	// LargestCategories returns the exact number of animals in the n categories that have the most animals,
-	// largest first. It needs the events about animals, which must have been stored with every change.
+	// largest first. It needs the events about animals, which must have been stored with every change. It fails
+	// with ErrRecounting if events were removed too early.
 	LargestCategories(n int) ([]CategoryCount, error)
 	// CountCategories returns the exact number of animals in the categories with the given ids, in no
-	// particular order. It leaves out categories without animals.
+	// particular order. It leaves out categories without animals. It fails with ErrRecounting like
+	// LargestCategories.
 	CountCategories(ids []int64) ([]CategoryCount, error)
 	// CountChanges adds up the changes of the oldest events that FoldCounts has not added yet, at most max of
 	// them. It returns the zero value if there are fewer than min.

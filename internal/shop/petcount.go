@@ -1,6 +1,13 @@
 package shop
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrRecounting means that the number of animals in a category is not known at the moment, because events were
+// removed before their changes were added to the counts. FoldCounts then counts all animals again.
+var ErrRecounting = errors.New("the animals in each category are being counted again")
 
 // CategoryCount is the number of animals in one category, by status.
 type CategoryCount struct {
@@ -12,6 +19,8 @@ type CategoryCount struct {
 type LargestCategories struct {
 	Counts []CategoryCount // sorted by descending number of animals
 	Others int64           // the number of animals in all other categories
+	// Recounting means that the numbers are not known yet, because all animals are being counted again.
+	Recounting bool
 }
 
 // largestCategories is the number of categories that LargestCategories returns.
@@ -22,6 +31,9 @@ func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, err
 	return heavyRead(ctx, s, func() (LargestCategories, error) {
 		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
 			counts, err := tx.LargestCategories(largestCategories)
+			if errors.Is(err, ErrRecounting) {
+				return LargestCategories{Recounting: true}, nil
+			}
 			if err != nil {
 				return LargestCategories{}, err
 			}
@@ -30,16 +42,20 @@ func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, err
 			for _, count := range counts {
 				others -= count.Total()
 			}
-			return LargestCategories{counts, others}, err
+			return LargestCategories{Counts: counts, Others: others}, err
 		})
 	})
 }
 
-// CountCategories counts the animals in the given categories. It leaves out categories without animals.
+// CountCategories counts the animals in the given categories. It leaves out categories without animals. It returns
+// nil while all animals are being counted again.
 func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]Inventory, error) {
 	return heavyRead(ctx, s, func() (map[int64]Inventory, error) {
 		return read(ctx, s, func(tx ReadTx) (map[int64]Inventory, error) {
 			counts, err := tx.CountCategories(ids)
+			if errors.Is(err, ErrRecounting) {
+				return nil, nil
+			}
 			byID := map[int64]Inventory{}
 			for _, count := range counts {
 				byID[count.CategoryID] = count.Inventory

@@ -57,6 +57,7 @@ type Service struct {
 	heavy           *lane // where heavy reads run
 	clockGuard      *clockGuard
 	indexing        indexing
+	dueLooks        dueLooks
 	onIndexing      func(IndexProgress)
 }
 

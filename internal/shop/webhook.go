@@ -139,28 +139,37 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	if err := s.store.Publish(ctx); err != nil { // so that earlier events are selected by the old types
 		return Webhook{}, err
 	}
-	return write(ctx, s, func(tx *eventTx) (Webhook, error) {
-		before, err := existingWebhook(tx, id)
-		if err == nil {
-			err = match.check(before)
+	for {
+		behind := false
+		hook, err := write(ctx, s, func(tx *eventTx) (hook Webhook, err error) {
+			behind = false
+			before, err := existingWebhook(tx, id)
+			if err == nil {
+				err = match.check(before)
+			}
+			if err != nil {
+				return Webhook{}, err
+			}
+			hook = change.apply(before)
+			if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
+				return before, nil
+			}
+			hook, behind, err = s.changeWebhook(tx, before, hook)
+			return hook, err
+		})
+		if err != nil || !behind {
+			return hook, err
 		}
-		if err != nil {
-			return Webhook{}, err
-		}
-		hook := change.apply(before)
-		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
-			return before, nil
-		}
-		return s.changeWebhook(tx, before, hook)
-	})
+	}
 }
 
 // changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or
-// enqueues the webhook's deliveries.
-func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
+// enqueues the webhook's deliveries. If the webhook is far behind, changeWebhook only enqueues some of its deliveries,
+// and must be called again in another transaction.
+func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (changed Webhook, behind bool, err error) {
 	now, err := tx.Now()
 	if err != nil {
-		return Webhook{}, err
+		return Webhook{}, false, err
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:
@@ -168,20 +177,20 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 			err = tx.ParkDeliveries(hook.ID)
 		}
 	case before.Enabled && !slices.Equal(before.Types, hook.Types):
-		err = s.enqueueBacklog(tx, before, now)
+		behind, err = s.enqueueBacklog(tx, before, now)
 	case !before.Enabled && hook.Enabled:
 		hook.FailingSince = time.Time{}
 		err = tx.ResumeDeliveries(hook.ID, now)
 	}
-	if err != nil {
-		return Webhook{}, err
+	if err != nil || behind {
+		return Webhook{}, behind, err
 	}
 	if hook.URL != before.URL {
 		hook.FailingSince = time.Time{} // no attempt to reach the new URL has failed yet
 	}
 	// UpdatedAt changes with every update, because it is the only visible effect of rotating the secret.
 	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
-	return hook, tx.UpdateWebhook(before, hook)
+	return hook, false, tx.UpdateWebhook(before, hook)
 }
 
 // DeleteWebhook removes a webhook. It fails with not_found or precondition_failed.
@@ -221,7 +230,7 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		if err := tx.InsertWebhookSecret(id, secret, now); err != nil {
 			return IssuedWebhook{}, err
 		}
-		hook, err := s.changeWebhook(tx, before, before)
+		hook, _, err := s.changeWebhook(tx, before, before)
 		return IssuedWebhook{hook, secret}, err
 	})
 }

@@ -2,29 +2,28 @@ package shop
 
 import "time"
 
-// enqueueBacklog turns all existing events that the webhook wants into deliveries. It runs before the
-// webhook's types change, because existing events must be selected by the old types and later events by the
-// new types.
-func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
-	last, err := tx.LastEvent()
+// enqueueBacklog turns the next page of existing events that the webhook wants into deliveries. more reports whether
+// there are further ones, which need another transaction: other writes may wait for this one. All of them must
+// become deliveries before the webhook's types change, because existing events are selected by the old types and
+// later events by the new types.
+func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) (more bool, err error) {
+	reached, err := tx.LastEvent()
 	if err != nil {
-		return err
+		return false, err
 	}
-	for position, more := hook.Position, true; more; {
-		page, err := s.events(tx, hook.events(), PageRequest{Limit: feedPage, After: &position})
-		if err != nil {
-			return err
-		}
-		for _, event := range page.Items {
-			if err := tx.InsertDeliveries(newMessage(event), []int64{hook.ID}, now); err != nil {
-				return err
-			}
-		}
-		if more = page.More; more {
-			position = page.Next(Event.Position)
+	page, err := s.events(tx, hook.events(), PageRequest{Limit: feedPage, After: &hook.Position})
+	if err != nil {
+		return false, err
+	}
+	if page.More {
+		reached = page.Next(Event.Position)
+	}
+	for _, event := range page.Items {
+		if err := tx.InsertDeliveries(newMessage(event), []int64{hook.ID}, now); err != nil {
+			return false, err
 		}
 	}
-	return tx.AdvanceWebhooks([]int64{hook.ID}, last)
+	return page.More, tx.AdvanceWebhooks([]int64{hook.ID}, reached)
 }
 
 // savePosition stores the position just before the first event that the webhook wants and that has not become

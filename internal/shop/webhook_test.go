@@ -213,6 +213,27 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	})
 }
 
+// The events from before a change of types become deliveries in transactions of limited size, because other writes
+// may wait for each of them.
+func TestBacklogIsEnqueuedInSeveralTransactions(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		const events, atOnce = 250, 100
+		h.addPets(events)
+		writes := 0
+		h.Store.FailWith(func(write bool) error {
+			if write {
+				writes++
+			}
+			return nil
+		})
+		h.setTypes(shop.CategoryUpdated)
+		h.Store.FailWith(nil)
+		equal(h.t, "transactions", writes, (events+atOnce-1)/atOnce)
+		h.fanOut()
+		h.sendAll(events)
+	})
+}
+
 // A webhook without types receives the events of pets, categories and orders. Those of keys and webhooks need to be
 // named. The same holds for the events that it missed while it was disabled, or from before its types changed.
 func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {

@@ -89,6 +89,12 @@ func OpenReadOnly(ctx context.Context, database string) (c *Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.requireStore()
+}
+
+// requireStore closes the connection and returns an error if the database has no store, or a newer one than this
+// program knows.
+func (c *Conn) requireStore() (*Conn, error) {
 	steps, err := Migrations(c.Engine)
 	switch {
 	case err != nil:
@@ -102,6 +108,20 @@ func OpenReadOnly(ctx context.Context, database string) (c *Conn, err error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// OpenImmutable is like OpenReadOnly for a SQLite file, but does not even create the -wal and -shm files. It must not
+// be used while a service uses the store, because it sees neither the WAL nor any locks.
+func OpenImmutable(ctx context.Context, path string) (*Conn, error) {
+	path, err := resolveFile(path, true)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readFile(ctx, fileURI(path, "immutable=1"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the database %s: %w", path, err)
+	}
+	return c.requireStore()
 }
 
 func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {

@@ -43,8 +43,10 @@ func (t *tx) Deliveries(list shop.DeliveryList) ([]shop.Delivery, error) {
 
 func deliveriesQuery(d *dialect, list shop.DeliveryList) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
-	c.equal("webhook_id", list.WebhookID)
-	if list.Status != "" {
+	if list.Status == "" {
+		c.equal("webhook_id", list.WebhookID)
+	} else {
+		c.equalFirst("webhook_id", list.WebhookID)
 		c.equal("status", list.Status)
 	}
 	return c.page("SELECT "+deliveryColumns+" FROM webhook_deliveries", list.PageRequest, "id < %s", "id DESC")

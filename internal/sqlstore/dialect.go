@@ -16,6 +16,9 @@ type dialect struct {
 	inSubquery string
 	// lockDeliveries is the end of the query for due deliveries, which locks the rows of x.
 	lockDeliveries string
+	// useDueIndex is the statement that makes the following queries use the index deliveries_due. It is empty if they
+	// do anyway, and if this index contains no entries of deliveries that are done.
+	useDueIndex string
 	// takeFanOutTurn locks the only row in fanout_turn, unless it is locked. It is empty if no lock is needed.
 	takeFanOutTurn string
 	// endWhenIdle makes the server end the transaction if the process is frozen. It is empty if no other process
@@ -28,6 +31,9 @@ type dialect struct {
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
 	// are spread evenly, but the newest pets are hardly ever sold.
 	byRow bool
+	// byCategory follows the table pets in queries for the pets with a category and a status. Without it, SQLite may
+	// read the pets with this status in all categories.
+	byCategory string
 	// byHold follows the table orders in queries for holds. Without it, SQLite reads all placed orders and sorts
 	// them.
 	byHold string
@@ -92,6 +98,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		queue:        func(table string) string { return table },
 		statusIn:     "data ->> '$.%s.status'",
 		removeEvents: 1000,
+		byCategory:   " INDEXED BY pets_category_status",
 		byHold:       " INDEXED BY orders_hold",
 		convertError: sqliteError,
 	}
@@ -106,6 +113,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		skipLocked:     " FOR UPDATE SKIP LOCKED",
 		inSubquery:     "%s = ANY (ARRAY(%s))",
 		lockDeliveries: " FOR UPDATE OF x SKIP LOCKED",
+		useDueIndex:    useDueIndex,
 		takeFanOutTurn: "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
 		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
 		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",

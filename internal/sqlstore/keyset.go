@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type conditions struct {
 	texts []string
 	args  []any
+	among string   // a column whose value is among those of an array, or empty
 	exact []string // columns that must equal a value, in the order of the index on these columns
 	value []string // the placeholders for these values, in the same order
 	byRow bool     // the value of dialect.byRow
@@ -23,6 +25,19 @@ type conditions struct {
 // added in the order in which the index contains them.
 func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
+}
+
+// equalFirst is like equal, for the first of several columns. On PostgreSQL, the value is in an array. Then the planner
+// knows how many rows have this value, but does not take the column for a constant: only an index that begins with
+// the column and continues with the other ones has the order of the list. If all columns were in one row comparison,
+// the planner would not see that another index that begins with this column has to read all rows with this value.
+func (c *conditions) equalFirst(column string, value int64) {
+	if !c.byRow {
+		c.equal(column, value)
+		return
+	}
+	c.among = column
+	c.add(column+" = ANY (CAST(%s AS BIGINT[]))", []int64{value})
 }
 
 // add adds a condition with one value. The placeholder for the value replaces %s in the condition.
@@ -66,19 +81,32 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 }
 
 // seek adds the exact values and the position as one range of row values. It returns the ORDER BY columns for
-// this range. Only the index on these columns has this order, so the planner must use that index.
+// this range. Only the index on these columns has this order, so the planner must use that index. The range includes
+// its ends, because the planner looks at the first column only: for a comparison with "less than" and the least
+// status, it would expect no rows at all.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {
-	case from != nil && descending:
-		high = "< (%s, " + c.placeholder(*from) + ")"
-	case from != nil:
-		low = "> (%s, " + c.placeholder(*from) + ")"
+	case from == nil:
+	case descending && *from == math.MinInt64 || !descending && *from == math.MaxInt64:
+		c.texts = append(c.texts, "FALSE") // nothing follows
+	case descending:
+		high = "<= (%s, " + c.placeholder(*from-1) + ")"
+	default:
+		low = ">= (%s, " + c.placeholder(*from+1) + ")"
 	}
 	columns, values := strings.Join(c.exact, ", "), strings.Join(c.value, ", ")
 	c.texts = append(c.texts, fmt.Sprintf("(%s, id) "+low, columns, values), fmt.Sprintf("(%s, id) "+high, columns, values))
-	if descending {
-		return strings.Join(c.exact, " DESC, ") + " DESC, id DESC"
+	return c.order(descending, append(slices.Clone(c.exact), "id")...)
+}
+
+// order returns the ORDER BY columns of the index that begins with the column of equalFirst.
+func (c *conditions) order(descending bool, columns ...string) string {
+	if c.among != "" {
+		columns = append([]string{c.among}, columns...)
 	}
-	return columns + ", id"
+	if descending {
+		return strings.Join(columns, " DESC, ") + " DESC"
+	}
+	return strings.Join(columns, ", ")
 }

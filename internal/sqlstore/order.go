@@ -40,8 +40,12 @@ func (t *tx) Orders(list shop.OrderList) ([]shop.Order, error) {
 
 func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
-	if list.PetID != nil {
+	switch {
+	case list.PetID == nil:
+	case list.Status == "":
 		c.equal("pet_id", *list.PetID)
+	default:
+		c.equalFirst("pet_id", *list.PetID)
 	}
 	if list.Status != "" {
 		c.equal("status", list.Status)

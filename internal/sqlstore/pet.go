@@ -66,19 +66,23 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.OldestFirst {
 		after, order = "id > %s", "id"
 	}
+	table := " FROM pets"
+	if list.CategoryID != nil && len(list.IDs) == 0 {
+		table += d.byCategory
+	}
 	if list.CategoryID == nil || list.Status != "" || list.NoStatus || d.byRow {
 		c := petConditions(d, list)
-		if list.NoStatus && d.byRow {
-			order = c.withoutStatus(list)
+		if list.NoStatus && d.byRow { // a row value cannot be compared with NULL
+			order = c.order(!list.OldestFirst, "status", "id")
 		}
-		return c.page("SELECT "+petColumns+" FROM pets", list.PageRequest, after, order)
+		return c.page("SELECT "+petColumns+table, list.PageRequest, after, order)
 	}
 	var parts []string
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
 		// The arguments are the same for every status, so the last ones can be returned.
-		query, args = c.page("SELECT id FROM pets", list.PageRequest, after, order)
+		query, args = c.page("SELECT id"+table, list.PageRequest, after, order)
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY %s LIMIT %d",
@@ -89,8 +93,12 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 // petConditions returns the SQL conditions for the filters of a list.
 func petConditions(d *dialect, list shop.PetList) *conditions {
 	c := &conditions{byRow: d.byRow}
-	if list.CategoryID != nil {
+	switch {
+	case list.CategoryID == nil:
+	case list.Status == "" && !list.NoStatus:
 		c.equal("category_id", *list.CategoryID)
+	default:
+		c.equalFirst("category_id", *list.CategoryID)
 	}
 	switch {
 	case list.NoStatus:
@@ -105,26 +113,6 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		addIn(c, "id", list.IDs)
 	}
 	return c
-}
-
-// withoutStatus makes PostgreSQL seek the pets without a status in the index that is made for the list. It returns
-// the order of that index. A row value cannot be compared with NULL, so the columns are compared one by one. The
-// category is an array: if it were equal to a value, the planner would see that another index has this order, too.
-func (c *conditions) withoutStatus(list shop.PetList) (order string) {
-	columns := []string{"status", "id"}
-	if list.CategoryID != nil {
-		columns = append([]string{"category_id"}, columns...)
-		c.texts, c.exact, c.value, c.args = nil, nil, nil, nil
-		c.add("category_id = ANY (CAST(%s AS BIGINT[]))", []int64{*list.CategoryID})
-		c.texts = append(c.texts, statusIs(""))
-		if len(list.IDs) > 0 {
-			addIn(c, "id", list.IDs)
-		}
-	}
-	if list.OldestFirst {
-		return strings.Join(columns, ", ")
-	}
-	return strings.Join(columns, " DESC, ") + " DESC"
 }
 
 // statusIs returns the condition that a pet has the given status, or that it has no status if status is

@@ -9,12 +9,8 @@ import (
 // RecountPets stores the counts as of the last event. The events in the inbox come after it, so their changes, which
 // the pets already have, are taken off again.
 func (t *tx) RecountPets() error {
-	position, err := t.countPosition()
-	if err != nil {
-		return err
-	}
-	horizon, err := t.EventHorizon()
-	if err != nil || horizon <= position { // another node has counted
+	position, lost, err := t.countPosition()
+	if err != nil || !lost { // another node has counted
 		return err
 	}
 	last, err := t.LastEvent()

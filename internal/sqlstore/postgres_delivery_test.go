@@ -86,7 +86,7 @@ func TestVersion1NodesSeeDeliveries(t *testing.T) {
 	db.Do(fmt.Sprintf("UPDATE deliveries SET next_at = %d WHERE webhook_id = 1 AND status = 'pending' AND next_at IS NULL", micro),
 		"UPDATE deliveries SET claimed_until = NULL")
 	write(t, store, func(tx shop.WriteTx) error {
-		due, err := tx.DueDeliveries([]int64{1}, now, 8)
+		due, err := tx.DueDeliveries([]shop.DueWebhook{{ID: 1}}, now, 8)
 		if len(due) != 2 || string(due[0].Body)+string(due[1].Body) != `{"id":"7"}{"id":"8"}` {
 			t.Errorf("a newer node sends %+v", due)
 		}
@@ -95,4 +95,47 @@ func TestVersion1NodesSeeDeliveries(t *testing.T) {
 	want("a removal", fmt.Sprint(pgtest.Column[int64](db,
 		"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id <= $1 ORDER BY id LIMIT $2) RETURNING id", 1, 1000)), "[1]")
 	want("what is left", row("SELECT "+columns+" FROM deliveries"), `2 evt_8 pending [] t {"id":"8"}`)
+}
+
+// While a backup holds a snapshot, the server keeps the index entries of deliveries that are done. A look for due
+// deliveries that begins at a later time does not read them, and neither does a claim.
+func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	db := pgtest.Connect(t, database)
+	backup, err := pgtest.Connect(t, database).BeginTx(t.Context(), nil)
+	must(t, err)
+	defer backup.Rollback()
+	_, err = backup.ExecContext(t.Context(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pets")
+	must(t, err)
+	const webhooks = 10
+	now := time.UnixMicro(2_000_000_000).UTC()
+	second := func(n int) string { return fmt.Sprint(now.Add(time.Duration(n) * time.Second).UnixMicro()) }
+	insert := func(next string, count int) {
+		db.Do(strings.Replace(deliveriesOf(fmt.Sprintf("n %% %d + 1", webhooks), "'pending'", next, count), "FROM n", "FROM generate_series(1, 30000) AS n", 1))
+	}
+	db.Do(fmt.Sprintf("INSERT INTO webhooks (url, types, enabled, created_at, updated_at, position) SELECT 'http://x', '', 1, 1, 1, 0 FROM generate_series(1, %d)", webhooks))
+	insert(second(-600), 30_000)
+	db.Do("UPDATE webhook_deliveries SET claimed_until = 1", "UPDATE webhook_deliveries SET status = 'succeeded', next_at = NULL")
+	insert(second(-1), webhooks)
+	insert(second(-300), 1) // to a webhook that is behind
+	db.SetMaxOpenConns(1)
+	db.Do("VACUUM ANALYZE webhook_deliveries", strings.ReplaceAll(useDueIndex, "TRUE", "FALSE")) // autovacuum removes nothing either
+	from := &shop.DueFrom{Time: now.Add(-10 * time.Second), Webhooks: map[int64]time.Time{2: now.Add(-300 * time.Second)}}
+	var args []any
+	for id := range webhooks {
+		args = append(args, id+1, now.Add(-300*time.Second).UnixMicro())
+	}
+	dialect, at := postgresDialect(nil), now.UnixMicro()
+	places := strings.Repeat(dueRow+", ", webhooks-1) + dueRow
+	for name, query := range map[string]pageQuery{
+		"a look": {dueWebhooksFrom, dueFromArgs(now, from)}, "a claim": {numbered(dueDeliveries(dialect, places, 8)), append(args, at, at)},
+	} {
+		if pages, plan := buffers(t, db, query.text, query.args...); pages > 20*webhooks {
+			t.Errorf("%s reads %d pages:\n%s", name, pages, plan)
+		}
+	}
+	if pages, _ := buffers(t, db, dueWebhooks, at, at); pages < 100*webhooks {
+		t.Errorf("a look from the beginning reads only %d pages, so the test proves nothing", pages)
+	}
 }

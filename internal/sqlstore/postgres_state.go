@@ -42,11 +42,13 @@ func scanState(scan Scanner) (r stateRow, err error) {
 }
 
 // versionColumns returns SQL expressions for all columns of a stateRow but the last one. Only if versioned is set
-// do they contain functions that relatives of PostgreSQL may lack.
+// do they contain functions that relatives of PostgreSQL may lack. A standby has no version, because its snapshots do
+// not list the transactions that are running.
 func (p *postgresEngine) versionColumns(versioned bool) string {
 	version, now := "'' AS version, 0 AS pid", p.dialect.time
 	if versioned {
-		version = "extract(epoch FROM pg_postmaster_start_time()) || ' ' || CAST(pg_current_snapshot() AS TEXT) AS version, pg_backend_pid() AS pid"
+		version = "CASE WHEN pg_is_in_recovery() THEN '' ELSE extract(epoch FROM pg_postmaster_start_time()) || ' ' || " +
+			"CAST(pg_current_snapshot() AS TEXT) END AS version, pg_backend_pid() AS pid"
 	}
 	if now == "" {
 		now = "CAST(NULL AS BIGINT)"
@@ -64,7 +66,7 @@ func (p *postgresEngine) catalogState(r stateRow, conn *pgx.Conn, session *witne
 	if !r.now.Valid {
 		state.Time, _ = p.dialect.now(nil) // a clock for tests, which cannot fail
 	}
-	if server := timelineOf(conn); session != nil && server.Number != 0 && r.pid == int64(conn.PgConn().PID()) {
+	if server := timelineOf(conn); session != nil && r.version != "" && server.Number != 0 && r.pid == int64(conn.PgConn().PID()) {
 		state.Version = shop.CatalogVersion{Changes: session.generation, Snapshot: server.String() + " " + r.version}
 		p.witness.latest.Store(&state.Version.Snapshot)
 	}

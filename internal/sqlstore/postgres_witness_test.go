@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,7 @@ func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
 		"a long transaction":          {[]string{"BEGIN", insert}, []string{"COMMIT"}},
 		"a subtransaction":            {[]string{"BEGIN", "SAVEPOINT a", insert, "RELEASE a"}, []string{"COMMIT"}},
 		"an aborted subtransaction":   {[]string{"BEGIN", "SAVEPOINT a", insert, "ROLLBACK TO a", insert}, []string{"COMMIT"}},
+		"many subtransactions":        {append([]string{"BEGIN"}, slices.Repeat([]string{"SAVEPOINT a", insert}, 70)...), []string{"COMMIT"}},
 		"a prepared transaction":      {[]string{"BEGIN", insert, "PREPARE TRANSACTION 'a'"}, []string{"COMMIT PREPARED 'a'"}},
 		"an asynchronous transaction": {[]string{"SET synchronous_commit = off"}, []string{insert, "RESET synchronous_commit"}},
 		"a truncation":                {[]string{"BEGIN"}, []string{"TRUNCATE pets CASCADE", "COMMIT"}},
@@ -123,6 +125,11 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 			h.server.Restart(h.T)
 		},
 		"of the checkpointer": func(h *witnessHarness) { h.server.KillCheckpointer(h.T) },
+		// The frozen process cannot end by itself. The server must not recover before it is gone.
+		"of the checkpointer, with a frozen session": func(h *witnessHarness) {
+			h.server.SignalProcess(h.T, int(postgresOf(h.store).witness.session.Load().conn.PgConn().PID()), "STOP")
+			h.server.KillCheckpointer(h.T)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -300,6 +307,10 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 		"another version":          "CREATE FUNCTION public.version() RETURNS text LANGUAGE sql AS 'SELECT ''PostgreSQL 15.2-YB-2.25 on x86_64''::text'",
 		"a function of a relative": "CREATE FUNCTION public.aurora_version() RETURNS text LANGUAGE sql AS 'SELECT ''16.1''::text'",
 		"a standby":                "CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT TRUE'",
+		"writes without ids":       "CREATE FUNCTION public.pg_current_xact_id_if_assigned() RETURNS xid8 LANGUAGE sql AS 'SELECT CAST(NULL AS xid8)'",
+		"another storage engine": `CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler;
+			CREATE TABLE other_pets (LIKE pets INCLUDING ALL) USING other; ALTER TABLE pets RENAME TO heap_pets; ALTER TABLE other_pets RENAME TO pets`,
+		"a table elsewhere": "ALTER TABLE pets RENAME TO other_pets; CREATE VIEW pets AS SELECT * FROM other_pets",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -307,6 +318,7 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 			direct := pgtest.Connect(t, database)
 			store := open(t, database, Options{})
 			direct.Do(statement, fmt.Sprintf("ALTER DATABASE %s SET search_path = public, pg_catalog", direct.Name()))
+			postgresOf(store).pool.Reset() // only new connections have the search path
 			w := postgresOf(store).witness
 			s, err := w.connect()
 			if !errors.Is(err, errUnfit) {
@@ -318,6 +330,26 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 				t.Error("the catalogue has a version")
 			}
 		})
+	}
+}
+
+// A statement that a standby executed gives no version, even if a pooler has sent it there on a connection to the
+// primary.
+func TestStandbyHasNoVersion(t *testing.T) {
+	t.Parallel()
+	primary, standby := pgtest.StartWithReplica(t, true)
+	must(t, createStore(primary.URL()))
+	store := open(t, primary.URL(), Options{})
+	write(t, store, adding("Rex"))
+	awaitWitness(t, store)
+	p := postgresOf(store)
+	session := p.witness.session.Load()
+	var row stateRow
+	direct := pgtest.Connect(t, standby.URL())
+	must(t, direct.QueryRowContext(t.Context(), "SELECT "+p.versionColumns(true)).Scan(&row.version, &row.pid, &row.now))
+	row.pid = int64(session.conn.PgConn().PID()) // in containers, process ids are small numbers, and may be equal
+	if state := p.catalogState(row, session.conn, session); state.Version != (shop.CatalogVersion{}) {
+		t.Errorf("got %+v", state.Version)
 	}
 }
 

@@ -17,6 +17,8 @@ type categoriesPage struct {
 	HasMore  bool
 	Name     string // the rejected name, shown again in the form
 	Problem  string
+	// Recounting means that the numbers of animals are not known, because the animals are being counted again.
+	Recounting bool
 }
 
 type categoryRow struct {
@@ -44,7 +46,7 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 	if err != nil {
 		return err
 	}
-	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More}
+	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More, Recounting: len(ids) > 0 && counts == nil}
 	for _, category := range categories.Items {
 		page.Rows = append(page.Rows, categoryRow{category, counts[category.ID]})
 		page.NextFrom = category.ID

@@ -33,8 +33,13 @@ type testShop struct {
 // newShop opens a shop. The configuration needs no service and no log.
 func newShop(t testing.TB, config ...Config) *testShop {
 	t.Helper()
-	s := &testShop{Shop: shoptest.Open(t, shoptest.Options{}), t: t}
-	s.pages, s.url = s.serve(s.Service, append(config, Config{})[0])
+	return newShopOn(t, shoptest.Options{}, append(config, Config{})[0])
+}
+
+func newShopOn(t testing.TB, store shoptest.Options, config Config) *testShop {
+	t.Helper()
+	s := &testShop{Shop: shoptest.Open(t, store), t: t}
+	s.pages, s.url = s.serve(s.Service, config)
 	return s
 }
 

@@ -12,7 +12,7 @@ import (
 type petCounts struct{ All, Available, Pending, Sold, None int64 }
 
 // petCounts counts the animals in the selected category, or all animals, by status. It returns nil for a search
-// or a selection, whose results are not counted, and if too many counts are running at the moment.
+// or a selection, whose results are not counted, and if the numbers are not known at the moment.
 func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	if filter.Query != "" || len(filter.IDs) > 0 {
 		return nil, nil
@@ -23,7 +23,9 @@ func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 		n, err = x.Service.Inventory(x.context())
 	} else {
 		var counts map[int64]shop.Inventory
-		counts, err = x.Service.CountCategories(x.context(), []int64{*id})
+		if counts, err = x.Service.CountCategories(x.context(), []int64{*id}); err == nil && counts == nil {
+			return nil, nil
+		}
 		n = counts[*id]
 	}
 	if err != nil {

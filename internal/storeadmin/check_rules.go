@@ -195,6 +195,9 @@ func (c *checker) checkCounts(ctx context.Context) error {
 	err := c.CheckCounts(ctx, func(category int64, counted, found shop.Inventory) {
 		few.finding("pet_counts %d: counted %v, found %v", category, counted, found)
 	})
+	if errors.Is(err, shop.ErrRecounting) || errors.Is(err, strconv.ErrSyntax) {
+		return nil // the next node counts the pets again; or the horizon of the events is a finding already
+	}
 	if errors.Is(err, sqlstore.ErrUncounted) {
 		c.finding("pet_counts: %v", err)
 		return nil

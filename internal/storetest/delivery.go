@@ -40,7 +40,7 @@ func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webh
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
 		ids = nil
-		deliveries, err := tx.DueDeliveries(webhookIDs, at, limit)
+		deliveries, err := tx.DueDeliveries(sinceAnyTime(webhookIDs), at, limit)
 		for _, d := range deliveries {
 			ids = append(ids, d.ID)
 		}
@@ -49,14 +49,19 @@ func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webh
 	return ids
 }
 
+// sinceAnyTime returns the webhooks with the given ids, for DueDeliveries.
+func sinceAnyTime(webhookIDs []int64) (webhooks []shop.DueWebhook) {
+	for _, id := range webhookIDs {
+		webhooks = append(webhooks, shop.DueWebhook{ID: id})
+	}
+	return webhooks
+}
+
 // dueWebhooks returns the webhooks with deliveries that are due at the given time.
-func dueWebhooks(t *testing.T, store shop.Store, at time.Time) (due []shop.DueWebhook) {
+func dueWebhooks(t *testing.T, store shop.Store, at time.Time) []shop.DueWebhook {
 	t.Helper()
-	read(t, store, func(tx shop.ReadTx) (err error) {
-		due, err = tx.DueWebhooks(at)
-		return err
-	})
-	return due
+	scheduled := get(t, store, func(tx shop.ReadTx) ([]shop.DueWebhook, error) { return tx.DueWebhooks(at, nil) })
+	return slices.DeleteFunc(scheduled, func(hook shop.DueWebhook) bool { return hook.Since.IsZero() })
 }
 
 // messagesOf returns the bodies of the messages that are due, by webhook.
@@ -65,7 +70,7 @@ func messagesOf(t *testing.T, store shop.Store, at time.Time, webhookIDs ...int6
 	bodies := map[int64]string{}
 	write(t, store, func(tx shop.WriteTx) error {
 		clear(bodies)
-		deliveries, err := tx.DueDeliveries(webhookIDs, at, 10)
+		deliveries, err := tx.DueDeliveries(sinceAnyTime(webhookIDs), at, 10)
 		for _, d := range deliveries {
 			bodies[d.WebhookID] += string(d.Body)
 		}
@@ -277,11 +282,11 @@ var deliveryCases = []testCase{
 		addDelivery(t, store, shop.Delivery{WebhookID: ids[59] + 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 			CreatedAt: now, NextAttemptAt: now.Add(-time.Hour), Body: []byte("{}")})
 		due := dueWebhooks(t, store, now)
-		if len(due) != 48 || due[0] != (shop.DueWebhook{ID: ids[59], Failing: true}) || due[1] != (shop.DueWebhook{ID: ids[58]}) {
+		if len(due) != 48 || due[0].ID != ids[59] || !due[0].Failing || due[1].ID != ids[58] || due[1].Failing {
 			t.Errorf("%d webhooks are due: %v", len(due), due)
 		}
 		write(t, store, func(tx shop.WriteTx) error {
-			deliveries, err := tx.DueDeliveries(ids, now, 3)
+			deliveries, err := tx.DueDeliveries(sinceAnyTime(ids), now, 3)
 			got := map[int64]int{}
 			for i, d := range deliveries {
 				got[d.WebhookID]++
@@ -291,6 +296,46 @@ var deliveryCases = []testCase{
 			}
 			if diff := cmp.Diff(wanted, got); diff != "" {
 				t.Errorf("the number of due deliveries by webhook: %s", diff)
+			}
+			return err
+		})
+	}},
+
+	{name: "a look for due deliveries can begin at a later time", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		add := func(times ...time.Duration) int64 {
+			hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
+			for i, at := range times {
+				d := shop.Delivery{WebhookID: hook, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now,
+					NextAttemptAt: now.Add(at), Body: []byte("{}")}
+				if i == 0 {
+					d.ClaimedUntil = now.Add(time.Hour)
+				}
+				addDelivery(t, store, d)
+			}
+			return hook
+		}
+		recent, early, future := add(-4*time.Second, -3*time.Second, -time.Second), add(-time.Hour, -time.Minute), add(-time.Second, time.Minute)
+		add()
+		want := []shop.DueWebhook{
+			{ID: early, First: now.Add(-time.Hour), Since: now.Add(-time.Minute)},
+			{ID: recent, First: now.Add(-4 * time.Second), Since: now.Add(-3 * time.Second)},
+		}
+		later := &shop.DueFrom{Time: now.Add(-10 * time.Second), Webhooks: map[int64]time.Time{early: now.Add(-time.Hour)}}
+		for _, from := range []*shop.DueFrom{nil, later} {
+			scheduled := get(t, store, func(tx shop.ReadTx) ([]shop.DueWebhook, error) { return tx.DueWebhooks(now, from) })
+			due := slices.DeleteFunc(slices.Clone(scheduled), func(hook shop.DueWebhook) bool { return hook.Since.IsZero() })
+			if diff := cmp.Diff(want, due); diff != "" || len(scheduled) != 3 {
+				t.Errorf("from %+v, %d webhooks have deliveries: %s", from, len(scheduled), diff)
+			}
+			if !slices.Contains(scheduled, shop.DueWebhook{ID: future, First: now.Add(-time.Second)}) {
+				t.Errorf("from %+v, these webhooks have deliveries: %+v", from, scheduled)
+			}
+		}
+		write(t, store, func(tx shop.WriteTx) error {
+			due, err := tx.DueDeliveries([]shop.DueWebhook{{ID: recent, Since: now.Add(-2 * time.Second)}}, now, 10)
+			if len(due) != 1 || !due[0].NextAttemptAt.Equal(now.Add(-time.Second)) {
+				t.Errorf("these deliveries are due: %+v", due)
 			}
 			return err
 		})

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"animalstore/internal/doctor"
+)
+
+// doctorCommand examines the surroundings of a service without changing anything. It has the settings of serve.
+type doctorCommand struct {
+	JSON    bool         `name:"json" help:"Print each finding as a JSON object on its own line."`
+	Service serveCommand `embed:""`
+}
+
+// Help explains the flags and the exit codes.
+func (doctorCommand) Help() string {
+	return "The flags and environment variables are those of serve, so that doctor examines what serve would use. It changes nothing, " +
+		"and works with and without a running service.\n\n" +
+		"Exit codes: 0 no problems, 1 problems, 2 usage error. Warnings do not count as problems."
+}
+
+// Run prints the findings and fails if there is a problem.
+func (d *doctorCommand) Run(ctx context.Context, t terminal) error {
+	p := &findingPrinter{json: d.JSON, out: t}
+	config := d.checkSettings(p.print)
+	d.checkService(ctx, p.print)
+	doctor.Examine(ctx, config, p.print)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted: the examination is incomplete")
+	case p.err != nil:
+		return p.err
+	case p.problems > 0:
+		return fmt.Errorf("problems: %d; warnings: %d", p.problems, p.warnings)
+	}
+	_, err := fmt.Fprintf(t.err, "No problems found; warnings: %d.\n", p.warnings)
+	return err
+}
+
+// checkSettings reports whether serve would accept the settings, and returns what can be examined.
+func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config {
+	s := &d.Service
+	config := doctor.Config{Database: s.Database, TLSCert: s.TLSCert, TLSKey: s.TLSKey, APIKeyFile: s.APIKeyFile, MaxConnections: s.MaxConnections}
+	if public, err := url.Parse(s.PublicURL); err == nil {
+		config.PublicHost = public.Hostname()
+	}
+	if checkDatabase(s.Database, databaseVariable) != nil {
+		config.Database = "" // it may contain a password, and settings reports it
+	}
+	settings, err := s.settings()
+	config.BackupFolder, config.BackupInterval = settings.backupFolder, settings.backupInterval
+	if err != nil {
+		report(doctor.Finding{Check: "settings", Status: doctor.Problem, Message: err.Error(),
+			Action: "Correct the flag or its environment variable; animalstore serve does not start with it."})
+		return config
+	}
+	report(doctor.Finding{Check: "settings", Status: doctor.OK, Message: "serve accepts the settings"})
+	if host, _, _ := net.SplitHostPort(s.Addr); settings.certificate == nil && !isLoopback(host) {
+		report(doctor.Finding{Check: "settings", Status: doctor.Warning,
+			Message: "the service listens on " + s.Addr + " without TLS, so keys can be read on the network",
+			Action:  "Set --tls-cert and --tls-key, or let only a proxy that uses TLS reach the address."})
+	}
+	return config
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkService asks the service, if one is running, whether it is ready.
+func (d *doctorCommand) checkService(ctx context.Context, report func(doctor.Finding)) {
+	health := healthCommand{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert}
+	if _, port, err := net.SplitHostPort(health.Addr); err != nil || port == "0" {
+		return // the address is not known
+	}
+	finding := doctor.Finding{Check: "service", Status: doctor.OK, Message: "the service at " + health.url() + " is ready"}
+	if err := health.check(ctx); isNetworkError(err) {
+		finding.Message = "no service answers at " + health.url()
+	} else if err != nil {
+		finding.Status, finding.Message = doctor.Problem, err.Error()
+		finding.Action = "The log of the service says more; see \"Troubleshooting\" in operating.md."
+	}
+	report(finding)
+}
+
+// findingPrinter prints findings as they arrive and counts them.
+type findingPrinter struct {
+	json               bool
+	out                terminal
+	problems, warnings int
+	err                error // the first error while printing
+}
+
+func (p *findingPrinter) print(f doctor.Finding) {
+	switch f.Status {
+	case doctor.Problem:
+		p.problems++
+	case doctor.Warning:
+		p.warnings++
+	}
+	err := p.write(f)
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+func (p *findingPrinter) write(f doctor.Finding) error {
+	if p.json {
+		return printJSON(p.out.out, f)
+	}
+	_, err := fmt.Fprintf(p.out.out, "%-8s %-12s %s\n", f.Status, f.Check, escapeControls(f.Message))
+	if err == nil && f.Action != "" {
+		_, err = fmt.Fprintf(p.out.out, "%-21s → %s\n", "", escapeControls(f.Action))
+	}
+	return err
+}

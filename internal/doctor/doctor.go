@@ -1,0 +1,101 @@
+// Package doctor examines a service's surroundings: its disk, clock, database, certificate, files, limits and
+// backups. It only reads, so it may run beside the service.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"animalstore/internal/backup"
+	"animalstore/internal/sqlstore"
+)
+
+// Status says how serious a finding is.
+type Status string
+
+// The values of Status.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning" // it works, but may not for long or not in every case
+	Problem Status = "problem" // it does not work, or data or secrets are in danger
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check   string `json:"check"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	Action  string `json:"action,omitempty"` // what to do; empty if Status is OK
+}
+
+// Config says what to examine.
+type Config struct {
+	Database       string         // empty if its address is invalid
+	BackupFolder   *backup.Folder // nil if there are no scheduled backups
+	BackupInterval time.Duration
+	TLSCert        string // empty if there is no certificate
+	TLSKey         string
+	APIKeyFile     string
+	PublicHost     string // the host name that clients use, or empty
+	MaxConnections int
+}
+
+// examiner runs the checks and reports their findings.
+type examiner struct {
+	Config
+	report func(Finding)
+	now    time.Time
+}
+
+// Examine runs all checks and calls report for each finding.
+func Examine(ctx context.Context, config Config, report func(Finding)) {
+	oneLine := func(f Finding) {
+		f.Message = strings.Join(strings.Fields(f.Message), " ") // errors of pgx have several lines
+		report(f)
+	}
+	x := &examiner{config, oneLine, time.Now()}
+	switch {
+	case config.Database == "":
+	case sqlstore.IsURL(config.Database):
+		x.checkServer(ctx)
+	default:
+		x.checkDisk()
+		x.checkFile(ctx)
+	}
+	if config.Database != "" {
+		x.checkBackups()
+	}
+	x.checkCertificate()
+	x.checkPermissions()
+	x.checkOpenFiles()
+	x.checkMemory()
+}
+
+func (x *examiner) ok(check, format string, args ...any) {
+	x.report(Finding{Check: check, Status: OK, Message: fmt.Sprintf(format, args...)})
+}
+
+func (x *examiner) warn(check, action, format string, args ...any) {
+	x.report(Finding{Check: check, Status: Warning, Message: fmt.Sprintf(format, args...), Action: action})
+}
+
+func (x *examiner) problem(check, action, format string, args ...any) {
+	x.report(Finding{Check: check, Status: Problem, Message: fmt.Sprintf(format, args...), Action: action})
+}
+
+// size formats a number of bytes, such as "12.3 MB".
+func size[T int64 | uint64](bytes T) string {
+	amount, unit := float64(bytes), "bytes"
+	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
+		if amount < 1000 {
+			break
+		}
+		amount, unit = amount/1000, larger
+	}
+	if unit == "bytes" {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", amount, unit)
+}

@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"animalstore/internal/sqlstore"
+)
+
+const (
+	groupAndOthers fs.FileMode = 0o077
+	others         fs.FileMode = 0o007
+)
+
+// checkPermissions looks for files with secrets or data that other users of the machine can read, and for files that
+// this user cannot write.
+func (x *examiner) checkPermissions() {
+	if runtime.GOOS == "windows" {
+		return // its access lists are not visible in the mode of a file
+	}
+	sound := true
+	check := func(path string, forbidden fs.FileMode) {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm()&forbidden == 0 {
+			return // checks of the database and the settings report missing files
+		}
+		sound = false
+		x.problem("permissions", "Run chmod go-rwx "+path+", and give it to the service's user.", "%s has the mode %04o, so other users can use it", path, info.Mode().Perm())
+	}
+	if x.Database != "" && !sqlstore.IsURL(x.Database) {
+		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+			check(x.Database+suffix, groupAndOthers)
+		}
+		for _, path := range []string{x.Database, filepath.Dir(x.Database)} {
+			if err := checkWritable(path); err != nil {
+				sound = false
+				x.problem("permissions", "Give it to the service's user, or run this command as that user.", "this user cannot write: %v", err)
+			}
+		}
+	}
+	if x.BackupFolder != nil {
+		files, _ := x.BackupFolder.Files() // checkBackups reports the error
+		for _, file := range files {
+			check(file.Path, groupAndOthers)
+		}
+	}
+	if x.APIKeyFile != "" {
+		check(x.APIKeyFile, groupAndOthers)
+	}
+	if x.TLSKey != "" {
+		check(x.TLSKey, others) // a group of its own may read certificates
+	}
+	if sound {
+		x.ok("permissions", "no other user can use the files")
+	}
+}
