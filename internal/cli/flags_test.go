@@ -106,6 +106,11 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "database", "new.db", "Restored new.db from backup.db.", ":memory:", "--database: "},
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
+	{"restore", "rehearse", "true", "backup.db can be restored.", "maybe", "--rehearse"},
+	{"doctor", "json", "", "", "maybe", "--json"},
+	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // the tests of backups have the good values
+	{"serve", "backup-every", "", "", "59s --backup-dir=.", "--backup-every: "},
+	{"serve", "backup-keep", "", "", "0 --backup-dir=.", "--backup-keep: "},
 	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
 	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
@@ -128,6 +133,9 @@ func TestEveryFlagIsTested(t *testing.T) {
 	}
 	for _, row := range serveFlags {
 		tested["serve --"+row.flag] = true
+	}
+	for flag := range tested {
+		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor parses the flags of serve
 	}
 	for command := range clientCommands {
 		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts
