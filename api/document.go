@@ -1,5 +1,4 @@
-// Package api contains the OpenAPI document, which is the contract for the service, and the documentation
-// pages.
+// Package api contains the OpenAPI document, which is the contract for the service.
 package api
 
 import (
@@ -16,6 +15,10 @@ import (
 
 //go:embed openapi.yaml
 var source []byte
+
+// Source returns the embedded document as it was written, without the URLs of a service. Callers must not change
+// it.
+func Source() []byte { return source }
 
 // Server is one entry in the document's list of servers.
 type Server struct {
@@ -122,9 +125,9 @@ func splitJSON(root *yaml.Node, at int) (splitDocument, error) {
 	return splitDocument{before: before.Bytes(), after: after.Bytes()}, nil
 }
 
-// writeNode writes a YAML node as JSON. It works on nodes because decoded values would lose the order of keys
-// and the precision of large numbers.
-func writeNode(b *bytes.Buffer, n *yaml.Node) error {
+// WriteJSON writes a YAML node as JSON. It works on nodes because decoded values would lose the order of keys
+// and the precision of large numbers. It fails if the node has no equivalent in JSON.
+func WriteJSON(b *bytes.Buffer, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		b.WriteByte('{')
@@ -138,7 +141,7 @@ func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if err := writeNode(b, item); err != nil {
+			if err := WriteJSON(b, item); err != nil {
 				return err
 			}
 		}
@@ -165,7 +168,7 @@ func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
 		}
 		writeValue(b, content[i].Value)
 		b.WriteByte(':')
-		if err := writeNode(b, content[i+1]); err != nil {
+		if err := WriteJSON(b, content[i+1]); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ func (a attack) protocol() string {
 }
 
 const (
-	bundle      = "/docs/swagger-ui-bundle.js" // the largest file that needs no key
-	streamPause = time.Millisecond             // before a stream that the service has ended is replaced
+	reference   = "/docs"          // the largest page that needs no key
+	streamPause = time.Millisecond // before a stream that the service has ended is replaced
 )
 
 // attacks returns all attacks. Their number is that of the kind of attack: A1 to A11 were found in a review of
@@ -89,23 +89,23 @@ func slowBodies(a *attacker) {
 }
 
 func unreadDocs(a *attacker) {
-	a.repeat(1500, 1000, func() { a.withoutReading(head("GET", bundle)) })
+	a.repeat(1500, 1000, func() { a.withoutReading(head("GET", reference)) })
 }
 
 func unreadDocsStreams(a *attacker) {
-	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: bundle}) })
+	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: reference}) })
 }
 
 // unchangedDocs asks for a file that the client already has. It is limited to a rate that costs nothing unless
 // the service reads or hashes the whole file for each request.
 func unchangedDocs(a *attacker) {
-	response, err := a.client.Get("http://" + a.Address + bundle)
+	response, err := a.client.Get("http://" + a.Address + reference)
 	if err != nil {
 		panic(err)
 	}
 	response.Body.Close()
 	tag := "If-None-Match: " + response.Header.Get("ETag")
-	a.repeat(16, 500, func() { a.request("GET", bundle, "", tag) })
+	a.repeat(16, 500, func() { a.request("GET", reference, "", tag) })
 }
 
 const formType = "application/x-www-form-urlencoded"
@@ -267,7 +267,7 @@ func replays(a *attacker) {
 
 // moreConnections holds more connections than the service allows, each with responses that are not read.
 func moreConnections(a *attacker) {
-	a.repeat(330, 330, func() { a.neverReading(head("GET", bundle)) })
+	a.repeat(330, 330, func() { a.neverReading(head("GET", reference)) })
 }
 
 func withoutKey(a *attacker) {

@@ -21,7 +21,6 @@ type component struct {
 // the same versions.
 var embedded = []struct{ name, version, dir, licences string }{
 	{"htmx.org", "2.0.11", "internal/staff/static/vendor", "htmx.*"},
-	{"swagger-ui-dist", "5.34.1", "api/docs", "swagger-ui*"},
 }
 
 // listComponents returns the components of a binary: the Go standard library, the linked modules and the

@@ -79,22 +79,10 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// TestAlertsUseExistingMetricsAndLabels checks that every metric, label and label value used in
-// docs/alerts.yaml exists, that operating.md explains every alert, and that every metric has a help text.
-func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
-	t.Parallel()
-	docs := programtest.Folder{T: t, Dir: "../../docs"}
-	manual := docs.Read("operating.md")
-	var file struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Annotations struct{ Summary string }
-				Labels      struct{ Severity string }
-			}
-		}
-	}
-	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
+// existingMetrics returns the labels of all time series that services with either engine, TLS and scheduled backups
+// export, by the name of the time series. It fails the test if a metric has no help text.
+func existingMetrics(t *testing.T) map[string][]map[string]string {
+	t.Helper()
 	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
 	for _, p := range []*programtest.Program{
 		programtest.NewFolderWithKey(t, "ANIMALSTORE_BACKUP_DIR="+t.TempDir()).ServeTLS(programtest.NewAuthority(t)),
@@ -116,10 +104,72 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 			}
 		}
 	}
+	return existing
+}
+
+// checkExpression checks that every metric, label and label value in a PromQL expression exists, and that the metrics
+// have the used labels, too. The name says where the expression is.
+func checkExpression(t *testing.T, name, expression string, existing map[string][]map[string]string, used []string) {
+	t.Helper()
+	found := selector.FindAllStringSubmatch(expression, -1)
+	if len(found) == 0 {
+		t.Errorf("%s selects no metric: %s", name, expression)
+	}
+	labels := map[string]bool{} // the label names of all selected metrics
+	for _, s := range found {
+		candidates := existing[s[1]]
+		if len(candidates) == 0 {
+			t.Errorf("%s selects the metric %s, which does not exist", name, s[1])
+			continue
+		}
+		for label := range candidates[0] {
+			labels[label] = true
+		}
+		for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+			checkMatcher(t, name, candidates, m[1], m[2], m[3])
+		}
+	}
+	for _, list := range grouping.FindAllStringSubmatch(expression, -1) {
+		for label := range strings.SplitSeq(list[1], ",") {
+			used = append(used, strings.TrimSpace(label))
+		}
+	}
+	for _, label := range used {
+		if !labels[label] {
+			t.Errorf("%s uses the label %s, but no metric that it selects has this label: %s", name, label, expression)
+		}
+	}
+}
+
+// submatches returns the first group of all matches in a text.
+func submatches(pattern *regexp.Regexp, text string) (found []string) {
+	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// TestAlertsUseExistingMetricsAndLabels checks that every metric, label and label value used in
+// docs/alerts.yaml exists, that operating.md explains every alert, and that every metric has a help text.
+func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
+	t.Parallel()
+	docs := programtest.Folder{T: t, Dir: "../../docs"}
+	manual := docs.Read("operating.md")
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr string
+				Annotations struct{ Summary string }
+				Labels      struct{ Severity string }
+			}
+		}
+	}
+	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
 	rules := file.Groups[0].Rules
 	if len(rules) < 15 {
 		t.Errorf("got %d rules, want at least 15", len(rules))
 	}
+	existing := existingMetrics(t)
 	for _, rule := range rules {
 		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels.Severity) || rule.Annotations.Summary == "" {
 			t.Errorf("%s: got severity %q and summary %q, want a known severity and a summary",
@@ -128,42 +178,17 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 		if !strings.Contains(manual, "`"+rule.Alert+"`") {
 			t.Errorf("%s is not documented in docs/operating.md", rule.Alert)
 		}
-		found := selector.FindAllStringSubmatch(rule.Expr, -1)
-		if len(found) == 0 {
-			t.Errorf("%s selects no metric: %s", rule.Alert, rule.Expr)
-		}
-		labels := map[string]bool{} // the label names of all selected metrics
-		for _, s := range found {
-			candidates := existing[s[1]]
-			if len(candidates) == 0 {
-				t.Errorf("%s selects the metric %s, which does not exist", rule.Alert, s[1])
-				continue
-			}
-			for name := range candidates[0] {
-				labels[name] = true
-			}
-			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
-				checkMatcher(t, rule.Alert, candidates, m[1], m[2], m[3])
-			}
-		}
-		used := mentioned.FindAllStringSubmatch(rule.Annotations.Summary, -1)
-		for _, list := range grouping.FindAllStringSubmatch(rule.Expr, -1) {
-			for name := range strings.SplitSeq(list[1], ",") {
-				used = append(used, []string{list[0], strings.TrimSpace(name)})
-			}
-		}
-		for _, name := range used {
-			if !labels[name[1]] {
-				t.Errorf("%s uses the label %s in %q, but no metric that it selects has this label", rule.Alert, name[1], name[0])
-			}
-		}
+		checkExpression(t, rule.Alert, rule.Expr, existing, submatches(mentioned, rule.Annotations.Summary))
 	}
 }
 
-// checkMatcher checks that, for each value that the alert matches, at least one candidate has the label with
+// checkMatcher checks that, for each value that an expression matches, at least one candidate has the label with
 // this value. The label status may have any value, because no request fails in this test.
-func checkMatcher(t *testing.T, alert string, candidates []map[string]string, label, operator, wanted string) {
+func checkMatcher(t *testing.T, name string, candidates []map[string]string, label, operator, wanted string) {
 	t.Helper()
+	if strings.HasPrefix(wanted, "$") { // a variable of the dashboard
+		wanted, operator = ".*", "=~"
+	}
 	values := []string{wanted}
 	if strings.HasSuffix(operator, "~") {
 		values = strings.Split(wanted, "|")
@@ -171,14 +196,14 @@ func checkMatcher(t *testing.T, alert string, candidates []map[string]string, la
 	for _, value := range values {
 		whole, err := regexp.Compile("^(?:" + value + ")$")
 		if err != nil {
-			t.Errorf("%s: %v", alert, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		if !slices.ContainsFunc(candidates, func(labels map[string]string) bool {
 			got, has := labels[label]
 			return has && (whole.MatchString(got) || label == "status" || label == "operation" && operator == "!~")
 		}) {
-			t.Errorf("%s matches %s%s%q, but no series has that value", alert, label, operator, value)
+			t.Errorf("%s matches %s%s%q, but no series has that value", name, label, operator, value)
 		}
 	}
 }

@@ -70,7 +70,8 @@ type API struct {
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
 	streams            *web.KeyLimit
-	toolCalls          *web.KeyLimit
+	toolTurns          *web.KeyTurns
+	toolWait           time.Duration // tests shorten it
 	mcp                *mcp.Handler
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
@@ -123,7 +124,8 @@ func New(c Config) (*API, error) {
 		deprecationHeaders: deprecationHeaders(basePath),
 		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
 		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
-		toolCalls:          web.NewKeyLimit("calls of tools", maxToolCalls, maxKeyToolCalls),
+		toolTurns:          web.NewKeyTurns(maxToolCalls),
+		toolWait:           maxToolWait,
 		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},

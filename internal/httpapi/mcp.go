@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,29 +16,27 @@ import (
 
 const (
 	mcpPath = "/mcp"
-	// maxToolCalls is how many messages of assistants a node processes at the same time, and maxKeyToolCalls is
-	// the maximum per API key. Each may hold a page of a list several times, encoded and decoded.
-	maxToolCalls    = 16
-	maxKeyToolCalls = 4
+	// maxToolCalls is how many messages of assistants a node processes at the same time, at most one per API key.
+	// Each may hold a page of a list several times, encoded and decoded. Others wait for up to maxToolWait.
+	maxToolCalls = 8
+	maxToolWait  = 10 * time.Second
 	// toolTimeout is how long a message may take, with all requests that its tool sends to the API.
 	toolTimeout = 30 * time.Second
 )
 
 // postMCP passes a message of an assistant to the Model Context Protocol server.
 func (a *API) postMCP(x *exchange) error {
-	if x.r.Header.Get("Origin") != "" {
-		if _, allowed := a.allowedOrigin(x); !allowed {
-			return x.refuseOrigin()
-		}
+	if !a.isTrustedOrigin(x) {
+		return x.refuseOrigin()
 	}
-	release, err := a.toolCalls.Acquire(x.principal)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if err := a.checkMessage(x); err != nil {
 		return err
 	}
+	done, err := a.awaitToolTurn(x)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(x.r.Context(), toolTimeout)
 	defer cancel()
 	r := x.r.Clone(ctx)
@@ -54,9 +54,39 @@ func (a *API) postMCP(x *exchange) error {
 	return a.sendMCP(x, response)
 }
 
-// refuseOrigin refuses a request that a page of another site sent from a browser. Without this, a page could
-// reach a service that only the visitor's machine can reach, by pointing its own name to that service's address.
-// The protocol demands this status, which is not one of the API, so the body is an error of the protocol.
+// awaitToolTurn waits until it is the key's turn. Assistants send several messages at once, so refusing them would
+// make answers depend on chance.
+func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(x.r.Context(), a.toolWait)
+	defer cancel()
+	done, err = a.toolTurns.Wait(ctx, x.principal)
+	if err != nil && x.r.Context().Err() == nil {
+		return nil, shop.Errorf(shop.RateLimited, "Too many calls of tools are waiting; try again shortly.")
+	}
+	return done, err
+}
+
+// isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a
+// page of this service. Otherwise a page of any site could reach a service that only the visitor's machine can
+// reach, by pointing its own name to that service's address (DNS rebinding). So a name that only the Host header
+// confirms is not enough; an address cannot be pointed elsewhere.
+func (a *API) isTrustedOrigin(x *exchange) bool {
+	origin := x.r.Header.Get("Origin")
+	if _, allowed := a.allowedOrigin(x); allowed || origin == "" {
+		return true
+	}
+	page, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	if public, err := url.Parse(a.PublicURL); err == nil && public.Host != "" && page.Scheme == public.Scheme && page.Host == public.Host {
+		return true
+	}
+	isAddress := page.Hostname() == "localhost" || net.ParseIP(page.Hostname()) != nil
+	return isAddress && page.Host == x.r.Host
+}
+
+// refuseOrigin refuses a request from a page of another site. The protocol demands this status, which is not one of the API, so the body is an error of the protocol.
 func (x *exchange) refuseOrigin() error {
 	x.sendJSON(http.StatusForbidden, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,`+
 		`"message":"Pages of this origin may not use this service; name it with --cors-origin."}}`))

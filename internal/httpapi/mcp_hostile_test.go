@@ -74,15 +74,25 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 
 // Pages of other sites cannot use the endpoint, even if they get around the same-origin policy (DNS rebinding).
 func TestAssistantsOriginIsChecked(t *testing.T) {
-	s := parallelShop(t, func(c *Config) { c.Origins = []string{"https://inspector.example"} })
+	s := parallelShop(t, func(c *Config) {
+		c.Origins, c.PublicURL = []string{"https://inspector.example"}, "https://pets.example/shop/v1"
+	})
 	const accept, list = "Accept: application/json, text/event-stream", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	for _, origin := range []string{"https://evil.example", "null", "http://localhost:6274", s.url} {
+	for _, origin := range []string{"https://evil.example", "null", "http://localhost:6274", "http://127.0.0.1:1", "http://pets.example", "://"} {
 		got := s.do("POST", mcpPath, list, accept, "Origin: "+origin).want(t, 403, "")
 		if !strings.Contains(string(got.body), "--cors-origin") {
 			t.Errorf("%s: %s", origin, got.body)
 		}
 		got.wantHeaders(t, "Access-Control-Allow-Origin: ")
 	}
+	for _, own := range []string{s.url, "https://pets.example"} {
+		s.do("POST", mcpPath, list, accept, "Origin: "+own).want(t, 200, "").wantHeaders(t, "Access-Control-Allow-Origin: ")
+	}
+	// A page whose name points to this service sends that name as the host, too.
+	rebound := shoptest.Must(http.NewRequest("POST", s.url+mcpPath, strings.NewReader(list)))(t)
+	rebound.Host = "evil.example:8080"
+	rebound.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"*/*"}, "Origin": {"http://evil.example:8080"}}
+	shoptest.Must(s.send(rebound))(t).want(t, 403, "")
 	s.do("POST", mcpPath, list, accept, "Origin: https://inspector.example").want(t, 200, "").
 		wantHeaders(t, "Access-Control-Allow-Origin: https://inspector.example")
 	preflight := s.do("OPTIONS", mcpPath, "", "Origin: https://inspector.example", "Access-Control-Request-Method: POST", "Authorization: ").want(t, 204, "")

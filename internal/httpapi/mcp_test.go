@@ -259,24 +259,28 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	}
 }
 
-// One key cannot use up the places for tool calls.
-func TestToolCallsAreLimitedPerKey(t *testing.T) {
-	s := parallelShop(t)
-	keys := []string{s.key(shop.PetsRead), s.key(shop.PetsRead)}
-	for i := range maxToolCalls {
-		key := keys[0]
-		if i >= maxKeyToolCalls {
-			key = s.key(shop.PetsRead)
-		}
-		principal := shoptest.Must(s.Authenticate(t.Context(), key))(t)
-		release := shoptest.Must(s.api.toolCalls.Acquire(principal))(t)
-		defer release()
-		if i == maxKeyToolCalls-1 {
-			s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[0])).wantError(t, 429, shop.RateLimited)
-			s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[1])).want(t, 200, "")
-		}
+// The messages of a key take turns, so that one key does not keep out others, and all keys together are limited.
+func TestToolCallsTakeTurnsByKey(t *testing.T) {
+	t.Parallel()
+	patient, hasty := newShop(t), newShop(t)
+	patient.api.toolWait, hasty.api.toolWait = time.Hour, time.Millisecond
+	call := func(s *testShop, key string) testResponse {
+		return s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(key))
 	}
-	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(keys[1])).wantError(t, 503, shop.Unavailable)
+	occupy := func(s *testShop, key string) {
+		principal := shoptest.Must(s.Authenticate(t.Context(), key))(t)
+		t.Cleanup(shoptest.Must(s.api.toolTurns.Wait(t.Context(), principal))(t))
+	}
+	occupy(patient, patient.key(shop.PetsRead))
+	call(patient, patient.key(shop.PetsRead)).want(t, 200, "")
+
+	busy := hasty.key(shop.PetsRead)
+	occupy(hasty, busy)
+	call(hasty, busy).wantError(t, 429, shop.RateLimited)
+	for range maxToolCalls - 1 {
+		occupy(hasty, hasty.key(shop.PetsRead))
+	}
+	call(hasty, hasty.key(shop.PetsRead)).wantError(t, 429, shop.RateLimited)
 }
 
 // All versions of the protocol that the SDK knows work, without sessions.

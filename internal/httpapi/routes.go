@@ -75,6 +75,7 @@ func routes() []route {
 
 		{"GET", "/docs", "docs", noKey, nil, 200, (*API).getReference},
 		{"GET", "/docs/{file}", "docsFile", noKey, nil, 200, (*API).getDocsFile},
+		{"GET", "/docs/guides/{guide}", "docsGuide", noKey, nil, 200, (*API).getGuide},
 		{"GET", "/livez", "livez", noKey, nil, 200, (*API).livez},
 		{"GET", "/readyz", "readyz", noKey, nil, 200, (*API).readyz},
 		{"GET", "/metrics", "metrics", shop.Admin, nil, 200, (*API).getMetrics},

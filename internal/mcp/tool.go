@@ -77,7 +77,7 @@ func add[In any, Out answer](
 		call: func(ctx context.Context, s session, raw json.RawMessage) *sdk.CallToolResult {
 			var in In
 			if err := decodeArguments(raw, arguments, &in); err != nil {
-				return errorResult(&client.Error{Code: client.CodeValidationFailed, Message: err.Error()})
+				return errorResult(err)
 			}
 			out, err := run(ctx, s, in)
 			if err != nil {
@@ -101,7 +101,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Resolved, into any)
 	given := map[string]any{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &given); err != nil {
-			return errors.New("The arguments must be a JSON object.")
+			return invalidArguments("must be a JSON object")
 		}
 	}
 	for name, value := range given {
@@ -110,15 +110,19 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Resolved, into any)
 		}
 	}
 	if err := schema.Validate(given); err != nil {
-		return fmt.Errorf("The arguments are invalid: %w.", err)
+		return invalidArguments("are invalid: " + err.Error())
 	}
 	if len(raw) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("The arguments are invalid: %w.", err)
+		return invalidArguments("are invalid: " + err.Error())
 	}
 	return nil
+}
+
+func invalidArguments(why string) error {
+	return &client.Error{Code: client.CodeValidationFailed, Status: 400, Message: "The arguments " + why + "."}
 }
 
 // errorResult returns the result of a call that failed. The text contains what a model needs, and the metadata

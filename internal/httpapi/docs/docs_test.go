@@ -4,8 +4,6 @@ package docs
 
 import (
 	"context"
-	"fmt"
-	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,9 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
-	"animalstore/internal/browsertest"
 	"animalstore/internal/demo"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/shoptest"
@@ -67,97 +62,6 @@ func fetch(t *testing.T, url string) string {
 		t.Fatalf("GET %s: got %d, %v, want 200", url, response.StatusCode, err)
 	}
 	return string(body)
-}
-
-// Every shell example in the guides works when it is pasted into a shell.
-func TestGuideExamplesRun(t *testing.T) {
-	t.Parallel()
-	server := serveDocs(t)
-	examples := regexp.MustCompile(`(?s)<code class="run">(.*?)</code>`).FindAllStringSubmatch(fetch(t, server.URL+"/docs/guides"), -1)
-	if len(examples) < 8 {
-		t.Fatalf("got %d examples, want at least 8", len(examples))
-	}
-	for _, example := range examples {
-		script := html.UnescapeString(example[1])
-		// With --fail-with-body, curl also fails if the service responds with an error.
-		output, err := shell(t, t.TempDir(), "curl() { command curl --silent --fail-with-body \"$@\"; }\n"+script, "KEY="+shoptest.AdminKey)
-		if err != nil || strings.Contains(output, `"code":`) || !strings.Contains(output, `"id":`) {
-			t.Errorf("%s\ngot %s, %v, want a response without an error", script, output, err)
-		}
-	}
-}
-
-// The guides and the API reference are accessible at phone and desktop widths.
-func TestDocsAreAccessible(t *testing.T) {
-	t.Parallel()
-	server := serveDocs(t)
-	page := browsertest.Open(t, 1280, 900)
-	for path, rendered := range map[string]string{"/docs/guides": "main", "/docs": ".opblock"} {
-		page.Run(chromedp.Navigate(server.URL+path), chromedp.WaitVisible(rendered, chromedp.ByQuery))
-		for _, width := range []int64{390, 1280} {
-			page.Run(chromedp.EmulateViewport(width, 900))
-			page.Accessible(fmt.Sprintf("%s at %d pixels", path, width))
-		}
-	}
-}
-
-// tryOutScript defines JavaScript functions that open one operation in the API reference at a time. Opening
-// all operations at the same time would take minutes to render.
-const tryOutScript = `
-	const find = async (block, selector) => {
-		for (;;) {
-			const found = block.querySelector(selector);
-			if (found) return found;
-			await new Promise(done => setTimeout(done, 20));
-		}
-	};
-	const open = name => {
-		const block = [...document.querySelectorAll(".opblock")].find(block => name ===
-			block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path);
-		block.querySelector(".opblock-summary-control").click();
-		return block;
-	};
-	const hasPanel = async name => {
-		const block = open(name);
-		await find(block, ".responses-wrapper"); // rendered last
-		return block.querySelector(".try-out__btn") !== null;
-	};
-	const tryOut = async name => {
-		const block = open(name);
-		(await find(block, ".try-out__btn")).click();
-		(await find(block, ".btn.execute")).click();
-		return (await find(block, ".live-responses-table tr.response .response-col_status")).textContent;
-	};
-`
-
-// In the API reference, a developer enters a key once and then sends requests from the "Try it out" panels. Only
-// one operation has no such panel, because its examples would not work.
-func TestReferenceSendsRequests(t *testing.T) {
-	t.Parallel()
-	server := serveDocs(t)
-	if n := strings.Count(fetch(t, server.URL+"/v1/openapi.yaml"), "x-explorer-enabled: false"); n != 1 {
-		t.Errorf("operations without a panel: got %d, want only GET /store/orders", n)
-	}
-	page := browsertest.Open(t, 1280, 2000)
-	page.Run(
-		chromedp.Navigate(server.URL+"/docs"),
-		// Scripted clicks do not depend on the positions of elements, which change while the page renders.
-		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
-		chromedp.SendKeys("#auth-bearer-value", shoptest.AdminKey, chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .authorize").click()`, nil),
-		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
-		chromedp.Evaluate(tryOutScript, nil),
-	)
-	if browsertest.Eval[bool](page, `hasPanel("GET /store/orders")`) {
-		t.Error("GET /store/orders has a panel, want none")
-	}
-	for name, want := range map[string]string{"GET /pets/{petId}": "200", "POST /pets": "201"} {
-		if got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", name)); !strings.HasPrefix(strings.TrimSpace(got), want) {
-			t.Errorf("%s: got status %q, want %s", name, got, want)
-		}
-	}
 }
 
 // TestTypeScriptExampleCompilesAndRuns generates types from the OpenAPI document, compiles the TypeScript

@@ -1,0 +1,178 @@
+// Package apidocs renders the pages for developers: the reference, from the OpenAPI document, and the guides, from
+// the Markdown files in docs/guides.
+package apidocs
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"animalstore/api"
+	"animalstore/docs/guides"
+)
+
+//go:embed templates/*.html static
+var files embed.FS
+
+// Site is all pages, by their path below /docs: "" is the reference.
+type Site struct {
+	Pages   map[string]*Page
+	Files   map[string][]byte // scripts and style sheets, by name
+	Samples []Sample          // every sample of the reference
+}
+
+// Load renders the site. It does so once per process, because nothing in it depends on the service; Page.Fill
+// inserts what does. It fails only if the program was built wrongly.
+func Load() (*Site, error) { return load() }
+
+var load = sync.OnceValues(newSite)
+
+// view is what a template shows.
+type view struct {
+	Root   string // the way from the page to the root of the service, such as "../"
+	Title  string
+	Path   string
+	Groups []*group
+	Guides []*guide
+	Guide  *guide
+	*reference
+}
+
+type reference struct {
+	Introduction template.HTML
+	Version      string
+	Schemas      []schema
+	Common       []header
+}
+
+func newSite() (*Site, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(api.Source(), &file); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	d := document{file.Content[0]}
+	groups, err := d.groups()
+	if err != nil {
+		return nil, err
+	}
+	shown, err := d.reference()
+	if err != nil {
+		return nil, err
+	}
+	var all []*guide
+	for _, name := range guides.Names {
+		source, err := guides.Files.ReadFile(name + ".md")
+		if err != nil {
+			return nil, err
+		}
+		g, err := newGuide(name, source)
+		if err != nil {
+			return nil, fmt.Errorf("%s.md: %w", name, err)
+		}
+		all = append(all, g)
+	}
+	templates, err := template.New("").Funcs(template.FuncMap{
+		"highlight": highlight, "inline": inline, "lower": strings.ToLower, "slot": func(name string) template.HTML { return template.HTML(slots[name]) },
+	}).ParseFS(files, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	site := &Site{Pages: map[string]*Page{}, Files: map[string][]byte{}}
+	add := func(path, name string, v view) error {
+		v.Path, v.Groups, v.Guides = path, groups, all
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+			return err
+		}
+		site.Pages[path] = &Page{b.String()}
+		return nil
+	}
+	if err := add("", "reference.html", view{Title: "API reference", reference: shown}); err != nil {
+		return nil, err
+	}
+	if err := add("guides", "guides.html", view{Root: "../", Title: "Guides"}); err != nil {
+		return nil, err
+	}
+	for _, g := range all {
+		if err := add("guides/"+g.Name, "guide.html", view{Root: "../../", Title: g.Title, Guide: g}); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range groups {
+		for _, o := range g.Operations {
+			for _, s := range o.Samples {
+				site.Samples = append(site.Samples, Sample{o.ID, s.Language, s.Code})
+			}
+		}
+	}
+	entries, err := files.ReadDir("static")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if site.Files[entry.Name()], err = files.ReadFile("static/" + entry.Name()); err != nil {
+			return nil, err
+		}
+	}
+	return site, nil
+}
+
+func (d document) reference() (*reference, error) {
+	r := &reference{Version: d.text(d.root, "info", "version")}
+	var err error
+	if r.Introduction, err = markdown(d.text(d.root, "info", "description")); err != nil {
+		return nil, err
+	}
+	// The headings of the description are below others on the page, which may have the same names.
+	r.Introduction = template.HTML(strings.NewReplacer(`<h2 id="`, `<h3 id="about-`, "</h2>", "</h3>").Replace(string(r.Introduction)))
+	if r.Schemas, err = d.schemas(); err != nil {
+		return nil, err
+	}
+	for _, name := range commonHeaders {
+		description, err := markdown(d.text(d.at(d.root, "paths", "/pets", "get", "responses", "200", "headers", name), "description"))
+		if err != nil {
+			return nil, err
+		}
+		r.Common = append(r.Common, header{name, description})
+	}
+	return r, nil
+}
+
+// slots are the places of a page that depend on the service, and what stands there in the rendered page.
+var slots = map[string]string{
+	"base": baseURL, "public": "https://public.invalid", "environment": "<i>environment</i>", "server": "<i>server</i>",
+}
+
+// Values is what a service inserts into its pages.
+type Values struct {
+	PublicURL  string // the configured URL of the API; "" if readers know it only from the address of the page
+	StagingURL string // the URL of the staging deployment's API; "" if there is none
+	Staging    bool   // whether the service is a staging deployment
+}
+
+// Page is a rendered page with places that depend on the service.
+type Page struct{ content string }
+
+// Fill returns the page for a service. Without a public URL, the page shows the default address of a service, until
+// its script replaces that by the address at which the reader has found the page.
+func (p *Page) Fill(v Values) []byte {
+	base, environment, server := v.PublicURL, "", ""
+	if base == "" {
+		base = localURL
+	}
+	base = template.HTMLEscapeString(base)
+	if v.Staging {
+		environment = `<p class="staging">Staging</p>`
+	}
+	if v.StagingURL != "" && v.StagingURL != v.PublicURL {
+		server = `<label class="server">Server <select id="server"><option value="">` + base + `</option><option>` +
+			template.HTMLEscapeString(v.StagingURL) + `</option></select></label>`
+	}
+	return []byte(strings.NewReplacer(slots["base"], base, slots["public"], template.HTMLEscapeString(v.PublicURL),
+		slots["environment"], environment, slots["server"], server).Replace(p.content))
+}

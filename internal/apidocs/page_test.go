@@ -1,0 +1,119 @@
+package apidocs
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"animalstore/api"
+	"animalstore/internal/shoptest"
+)
+
+// Every operation in the document has a section with samples in four languages, an entry in the contents of every
+// page, and a test panel. Only one panel is disabled, and says so.
+func TestEveryOperationIsInTheReference(t *testing.T) {
+	t.Parallel()
+	site := shoptest.Must(Load())(t)
+	ids := regexp.MustCompile(`(?m)^      operationId: (\w+)$`).FindAllSubmatch(api.Source(), -1)
+	if len(ids) < 35 {
+		t.Fatalf("got %d operations, want all of the document", len(ids))
+	}
+	languages := map[string]int{}
+	for _, s := range site.Samples {
+		languages[s.Operation]++
+	}
+	reference := string(site.Pages[""].Fill(Values{}))
+	for _, match := range ids {
+		id := string(match[1])
+		_, section, found := strings.Cut(reference, `<section class="operation" id="`+id+`"`)
+		section, _, _ = strings.Cut(section, "</section>")
+		if !found || !strings.Contains(string(site.Pages["guides"].Fill(Values{})), `href="../docs#`+id+`"`) {
+			t.Errorf("%s has no section, or no entry in the contents", id)
+		}
+		if id == "receiveEvent" { // sent by the service
+			continue
+		}
+		if languages[id] != 4 {
+			t.Errorf("%s has %d samples, want 4", id, languages[id])
+		}
+		disabled := strings.Contains(section, "The test panel of this operation is disabled.")
+		if panel := strings.Contains(section, `<details class="try`); panel == disabled || disabled != (id == "listOrders") {
+			t.Errorf("%s: has a panel: %v, says that it is disabled: %v", id, panel, disabled)
+		}
+	}
+}
+
+// A staging service says so, a service with a staging deployment offers it, and a configured URL is shown.
+func TestPagesShowTheServersOfAService(t *testing.T) {
+	t.Parallel()
+	const badge, choice, public = `<p class="staging">Staging</p>`, `<option>https://staging.example.com/v1</option>`, `data-public="https://pets.example.com/v1"`
+	page := shoptest.Must(Load())(t).Pages["guides/first-request"]
+	for values, want := range map[Values]string{
+		{}:              `<span class="fill-base">http://127.0.0.1:8080/v1</span>/pets`,
+		{Staging: true}: badge,
+		{StagingURL: "https://staging.example.com/v1"}: choice,
+		{PublicURL: "https://pets.example.com/v1"}:     public,
+	} {
+		got := string(page.Fill(values))
+		for _, text := range []string{badge, choice, public, want} {
+			if strings.Contains(got, text) != (text == want) {
+				t.Errorf("%+v: the page contains %s: %v", values, text, text != want)
+			}
+		}
+		if strings.Contains(got, ".invalid") {
+			t.Errorf("%+v: a placeholder is left", values)
+		}
+	}
+}
+
+// Every relative link leads to a page or a file, and every fragment to an element.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	site := shoptest.Must(Load())(t)
+	content := map[string]string{"/": "", "/v1/openapi.yaml": "", "/v1/openapi.json": ""}
+	for name := range site.Files {
+		content["/docs/"+name] = ""
+	}
+	for name, page := range site.Pages {
+		content[path.Join("/docs", name)] = string(page.Fill(Values{}))
+	}
+	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	for from, html := range content {
+		for _, link := range links.FindAllStringSubmatch(html, -1) {
+			target, fragment, _ := strings.Cut(link[1], "#")
+			if strings.Contains(target, ":") {
+				continue
+			}
+			to := from
+			if target != "" {
+				to = path.Join(path.Dir(from), target)
+			}
+			if html, found := content[to]; !found || fragment != "" && !strings.Contains(html, ` id="`+fragment+`"`) {
+				t.Errorf("%s has a link to %s, which leads nowhere", from, link[1])
+			}
+		}
+		if ids := regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1); len(ids) > 0 {
+			seen := map[string]bool{}
+			for _, id := range ids {
+				if seen[id[1]] {
+					t.Errorf("%s has several elements with the id %s", from, id[1])
+				}
+				seen[id[1]] = true
+			}
+		}
+	}
+}
+
+// Markup in the document, in a guide or in an example is shown and not interpreted.
+func TestTextIsEscaped(t *testing.T) {
+	t.Parallel()
+	description := shoptest.Must(markdown("<script>alert(1)</script> and `<b>`"))(t)
+	guide := shoptest.Must(newGuide("x", []byte("# <i>Title</i>\n\n```html\n<img src=x>\n```\n\n[a](../../b.md) [c](pages.md#d)")))(t)
+	if got := string(description + guide.Content + highlight(`"<b>"`, "json")); strings.Contains(got, "<script") || strings.Contains(got, "<img") || strings.Contains(got, "<b>") || strings.Contains(got, "<i>") {
+		t.Errorf("markup is interpreted: %s", got)
+	}
+	if !strings.Contains(string(guide.Content), `a <a href="pages#d">c</a>`) {
+		t.Errorf("links are not adapted to the pages: %s", guide.Content)
+	}
+}
