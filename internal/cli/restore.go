@@ -10,11 +10,15 @@ import (
 
 // restoreCommand replaces a store with a backup.
 type restoreCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to restore: a file that is not in use (default ${default})."`
-	Force    bool   `help:"Replace an existing store, which is kept beside it, or restore an inconsistent backup."`
-	Rehearse bool   `help:"Restore into a temporary folder, check the result and remove it; the store is not touched."`
-	File     string `arg:"" placeholder:"FILE" help:"Backup to restore."`
+	Database      string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to restore: a file that is not in use (default ${default})."`
+	Force         bool   `help:"Replace an existing store, which is kept beside it, or restore an inconsistent backup."`
+	ContinueAfter *int64 `name:"continue-after" placeholder:"ID" help:"Largest id of an animal, order, category, key or webhook that was assigned after the backup, if the store that had them is lost: new ids continue after it."`
+	Rehearse      bool   `help:"Restore into a temporary folder, check the result and remove it; the store is not touched."`
+	File          string `arg:"" placeholder:"FILE" help:"Backup to restore."`
 }
+
+// maxContinueAfter is the largest value of --continue-after. JavaScript can represent the ids after it exactly.
+const maxContinueAfter = 1 << 52
 
 // Run restores the backup. It prints where the old store was moved to and which keys are valid again.
 func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
@@ -24,7 +28,11 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(r.Database); err != nil {
 		return err
 	}
-	done, err := storeadmin.Restore(ctx, r.File, r.Database, r.Force, lineWriter(t.err))
+	if r.ContinueAfter != nil && (*r.ContinueAfter < 0 || *r.ContinueAfter > maxContinueAfter) {
+		return usagef("--continue-after: %d is out of range; expected 0 to %d", *r.ContinueAfter, int64(maxContinueAfter))
+	}
+	options := storeadmin.RestoreOptions{Force: r.Force, LastID: r.ContinueAfter}
+	done, err := storeadmin.Restore(ctx, r.File, r.Database, options, lineWriter(t.err))
 	if err := orInterrupted(ctx, err); err != nil {
 		return err
 	}
@@ -32,8 +40,13 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if done.Kept != "" {
 		fmt.Fprintf(t.err, "The previous store is kept in %s.\n", done.Kept)
 	}
-	if done.GoOn > 0 {
-		fmt.Fprintf(t.err, "The ids assigned after the backup are unknown, so new ids continue after %d, above all of them.\n", done.GoOn)
+	switch {
+	case done.GoOnEvents == 0: // known
+	case r.ContinueAfter != nil:
+		fmt.Fprintf(t.err, "New ids continue after %d. Positions of events continue after %d.\n", done.GoOn, done.GoOnEvents)
+	default:
+		fmt.Fprintf(t.err, "The ids assigned after the backup are unknown, so new ids continue after %d, above all of them. "+
+			"If you know the largest, restore again with --continue-after.\n", done.GoOn)
 	}
 	for _, key := range done.Keys {
 		fmt.Fprintln(t.err, "Key "+escapeControls(key)+".")

@@ -40,7 +40,7 @@ type bulkProblem struct {
 	Message string
 }
 
-// Summary returns the outcome in one line, such as "18 changed, 2 conflicts".
+// Summary returns the outcome in one line, such as "18 animals changed, 2 conflicts".
 func (r bulkResult) Summary() string {
 	if r.undoes != "" {
 		return r.undone()
@@ -49,7 +49,7 @@ func (r bulkResult) Summary() string {
 	if r.Undo.Do == "remove" {
 		verb = "removed"
 	}
-	parts := []string{fmt.Sprint(r.Changed, " ", verb)}
+	parts := []string{count(r.Changed, "animal") + " " + verb}
 	if r.Unchanged > 0 {
 		parts = append(parts, fmt.Sprint(r.Unchanged, " unchanged"))
 	}

@@ -41,15 +41,15 @@ func TestBulkActionsAreUndone(t *testing.T) {
 		pets = append(pets, s.AddPet(t, fmt.Sprint("Rex ", i), int64(1+i), status))
 	}
 	for _, b := range []*browser{b, b.withHTMX()} {
-		category := b.bulk(pets, "do", "category", "category", "9", "back", "/staff/pets?status=sold").want(200, "4 changed", "Undo")
+		category := b.bulk(pets, "do", "category", "category", "9", "back", "/staff/pets?status=sold").want(200, "4 animals changed", "Undo")
 		b.undoBulk(category).want(200, "4 animals are as before")
-		removed := b.bulk(pets, "do", "remove").want(200, "4 removed", "Undo")
+		removed := b.bulk(pets, "do", "remove").want(200, "4 animals removed", "Undo")
 		s.wantPetCount(0)
 		b.undoBulk(removed).want(200, "4 animals were restored")
 		for _, pet := range pets {
 			s.wantPet(pet)
 		}
-		status := b.bulk(pets[:1], "do", "sold").want(200, "1 changed", "Undo")
+		status := b.bulk(pets[:1], "do", "sold").want(200, "1 animal changed", "Undo")
 		b.undoBulk(status).want(200, "1 animal is as before")
 		s.wantPet(pets[0])
 	}
@@ -70,7 +70,7 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	for i := range 4 {
 		pets = append(pets, s.AddPet(t, fmt.Sprint("Rex ", i), 1, shop.Available))
 	}
-	changed := b.bulk(pets, "do", "pending").want(200, "4 changed")
+	changed := b.bulk(pets, "do", "pending").want(200, "4 animals changed")
 	later := shoptest.Must(s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Max")}, nil))(t)
 	shoptest.Must(s.UpdatePet(t.Context(), 2, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
 	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
@@ -78,7 +78,7 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 		"Max (no. 1): Someone else has changed it", "No. 3: Someone else has removed it").lacks("Undo</button>")
 	s.wantPet(later)
 	s.wantPet(pets[3])
-	removed := b.bulk(pets[3:], "do", "remove").want(200, "1 removed")
+	removed := b.bulk(pets[3:], "do", "remove").want(200, "1 animal removed")
 	shoptest.Must(s.RestorePet(t.Context(), 4))(t)
 	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
 }
@@ -98,11 +98,11 @@ func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	for _, pet := range pets {
 		s.wantPet(pet)
 	}
-	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 changed")
+	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 animals changed")
 	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become pending again.")
 	s.wantPet(free)
 	// Without any way back, there is no Undo. An animal that needs no question does not ask.
 	again := s.AddPet(t, "Again", 1, shop.Pending)
-	b.bulk([]shop.Pet{again}, append(form, "confirmed", "yes")...).want(200, "1 changed").lacks("Undo</button>")
-	b.bulk([]shop.Pet{free}, form...).want(200, "1 changed")
+	b.bulk([]shop.Pet{again}, append(form, "confirmed", "yes")...).want(200, "1 animal changed").lacks("Undo</button>")
+	b.bulk([]shop.Pet{free}, form...).want(200, "1 animal changed")
 }

@@ -65,7 +65,7 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 	b.mustGet("/staff/pets").contains(`value="` + petToken(wanted) + `"`)
 
 	sold := append(slices.Clone(form), "do", "sold", "confirmed", "yes", "back", "/staff/pets?status=available")
-	want := []string{"1 changed, 1 unchanged, 2 conflicts, 1 not possible", "Other (no. 3): Someone else has changed it",
+	want := []string{"1 animal changed, 1 unchanged, 2 conflicts, 1 not possible", "Other (no. 3): Someone else has changed it",
 		"No. 4: Someone else has removed it", "Held (no. 5): Order 1 holds this animal; hand over or cancel the order first."}
 	got := b.withHTMX().post("/staff/pets/bulk", sold...).want(200, want...).lacks("<html").
 		contains(`<tr id="pet-1" hx-swap-oob="true"`, `<tr id="pet-3" hx-swap-oob="true"`, `<tr id="pet-4" class="removed" hx-swap-oob="true"`)
@@ -78,7 +78,7 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 		}
 	}
 	// The page without scripts says the same. Sent again, the form changes nothing that it has changed before.
-	b.post("/staff/pets/bulk", sold...).want(200, "0 changed, 1 unchanged, 3 conflicts, 1 not possible", "Wanted (no. 1)").
+	b.post("/staff/pets/bulk", sold...).want(200, "0 animals changed, 1 unchanged, 3 conflicts, 1 not possible", "Wanted (no. 1)").
 		contains(`href="/staff/pets?status=available"`)
 	b.post("/staff/pets/bulk", append(sold[:len(sold)-1:len(sold)-1], "https://evil.example/staff/pets")...).want(200).lacks("evil")
 }
@@ -96,17 +96,17 @@ func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
 	do("print").wantRedirect("/staff/pets/print?id=1&id=2&id=3&id=4#print")
 	b.mustGet("/staff/pets/print?id=1&id=3&sort=oldest", "1 Rex 0", "3 Rex 2", "2 animals").lacks("Rex 1")
 	do("category").want(200, "Select a category")
-	do("category", "category", "new", "new-category", " Dogs ").want(200, "4 changed.").lacks("conflict")
+	do("category", "category", "new", "new-category", " Dogs ").want(200, "4 animals changed.").lacks("conflict")
 	for i := range tokens {
 		if i%2 == 1 {
 			tokens[i] = petToken(shoptest.Must(s.Pet(t.Context(), int64(1+i/2)))(t))
 		}
 	}
-	do("category", "category", "2").want(200, "0 changed, 4 unchanged")
+	do("category", "category", "2").want(200, "0 animals changed, 4 unchanged")
 	if pet := shoptest.Must(s.Pet(t.Context(), 1))(t); pet.CategoryID != 2 {
 		t.Errorf("got %+v, want the new category 2", pet)
 	}
-	do("remove").want(200, "4 removed.").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`)
+	do("remove").want(200, "4 animals removed.").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`)
 	s.wantPetCount(0)
 	do("fly").want(200, "could not be read")
 	b.post("/staff/pets/bulk", "do", "remove").want(422, "Select at least one animal")

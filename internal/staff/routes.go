@@ -33,6 +33,7 @@ func routes() []route {
 		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
 
+		{"GET", "/staff/search", "search", signedIn, (*Pages).search},
 		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},
 		{"POST", "/staff/devices/end", "device-end", signedIn, (*Pages).endDevice},
 		{"POST", "/staff/devices/link", "device-link", signedIn, (*Pages).createOwnLink},

@@ -11,25 +11,36 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
+// RestoreOptions says how to restore a backup.
+type RestoreOptions struct {
+	Force bool
+	// LastID is the largest id of an animal, order, category, key or webhook that was assigned after the backup, if the
+	// operator knows it. It is nil otherwise.
+	LastID *int64
+}
+
 // Restored tells the operator what a restore has done.
 type Restored struct {
 	Kept string // the path where the previous store is kept, or "" if there was none
 	// GoOn is the id after which new ids continue if the ids that were assigned after the backup are unknown.
 	// It is 0 if they are known.
 	GoOn int64
+	// GoOnEvents is the same for the positions of events and the ids of webhook deliveries. It is greater than GoOn if
+	// the operator has given the last id.
+	GoOnEvents int64
 	// Keys describes the keys that were revoked or rotated after the backup and are now valid again.
 	Keys []string
 }
 
 // Restore replaces a store with a backup. It first runs Check on a copy of the backup and calls report for
-// each finding. It fails if the backup is damaged. Without force, it also fails if there is any other finding
+// each finding. It fails if the backup is damaged. Without Force, it also fails if there is any other finding
 // or if a store already exists. The existing store is kept next to the new one. At any time, the path
 // contains either the complete old store or the complete new one. No service may use the store during the
 // restore.
 //
 // Ids that were assigned after the backup are not assigned again. Events that were published after the backup
 // are marked as undone.
-func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
+func Restore(ctx context.Context, file, database string, options RestoreOptions, report func(finding string)) (done Restored, err error) {
 	if sqlstore.IsURL(database) {
 		return done, errServerBackup
 	}
@@ -45,7 +56,7 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 		return done, err
 	}
 	defer unlock()
-	if exists && !force {
+	if exists && !options.Force {
 		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
 	}
 	intact := false
@@ -65,7 +76,7 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 	if err := errors.Join(chownLike(path, fresh), chownLike(path, path+".lock")); err != nil {
 		return done, err
 	}
-	if done, err = continueIDs(ctx, fresh, path, intact); err != nil {
+	if done, err = continueIDs(ctx, fresh, path, intact, options.LastID); err != nil {
 		return done, err
 	}
 	found, err := Check(ctx, fresh, report)
@@ -74,7 +85,7 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 		return done, err
 	case found.Damage > 0:
 		return done, fmt.Errorf("%s cannot be restored: %w", file, errDamaged)
-	case found.All > 0 && !force:
+	case found.All > 0 && !options.Force:
 		return done, fmt.Errorf("%s breaks rules of the store; --force restores it anyway", file)
 	}
 	if err := syncFile(fresh); err != nil {

@@ -30,8 +30,10 @@ type highWater struct {
 }
 
 // continueIDs makes a restored store assign only ids that the previous store has not assigned. It also
-// determines which keys become valid again.
-func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
+// determines which keys become valid again. If the previous store is unknown, lastID may be the last id that it has
+// assigned. Positions of events do not depend on lastID, because nobody can know the last one, and readers
+// would miss events that get the same position again.
+func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *int64) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
 		return done, err
@@ -46,6 +48,10 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 	known := backup.event != nil && old.event != nil
 	if !known {
 		done.GoOn = unusedID()
+		done.GoOnEvents = done.GoOn
+		if lastID != nil {
+			done.GoOn = max(*lastID, backup.lastSeen())
+		}
 	}
 	c := sqlstore.OpenFile(fresh)
 	defer c.Close()
@@ -53,7 +59,11 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 		return done, err
 	}
 	for _, table := range copiedTables {
-		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
+		goOn := done.GoOn
+		if isInternal(table.name) {
+			goOn = done.GoOnEvents
+		}
+		last := max(backup.last[table.name], old.last[table.name], goOn)
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // no event gets this position
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
@@ -74,6 +84,20 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 		done.Keys = revivedKeys(backup, old)
 	}
 	return done, c.Exec(ctx, "COMMIT")
+}
+
+// isInternal reports whether only programs use the ids in a table.
+func isInternal(table string) bool { return table == "events" || table == "webhook_deliveries" }
+
+// lastSeen returns the largest id that people may have seen.
+func (m *highWater) lastSeen() int64 {
+	last := m.category
+	for table, id := range m.last {
+		if !isInternal(table) {
+			last = max(last, id)
+		}
+	}
+	return last
 }
 
 func writeSetting(ctx context.Context, c *sqlstore.Conn, name, value string) error {

@@ -32,7 +32,7 @@ func (p *place) backup(name string) string {
 
 func (p *place) restore(file string) Restored {
 	p.t.Helper()
-	return must(Restore(p.t.Context(), file, p.path, true, func(finding string) { p.t.Error(finding) }))(p.t)
+	return must(Restore(p.t.Context(), file, p.path, RestoreOptions{Force: true}, func(finding string) { p.t.Error(finding) }))(p.t)
 }
 
 // add adds pets and returns the ids of the last pet and its event.
@@ -141,6 +141,29 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	expectSound(t, p.path)
 }
 
+// An operator who knows the last id gets readable ids. Positions of events continue above all that can have been
+// assigned.
+func TestRestoreContinuesAfterTheGivenID(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	last, _ := p.add(1)
+	file := p.backup("backup.db")
+	_, lostEvent := p.add(3)
+	for given, want := range map[int64]int64{last + 40: last + 41, 1: last + 1} { // an id that the backup has is not assigned again
+		noError(t, removeDatabase(p.path))
+		done := must(Restore(t.Context(), file, p.path, RestoreOptions{LastID: &given}, func(finding string) { t.Error(finding) }))(t)
+		pet, event := p.add(1)
+		if pet != want || event <= lostEvent+1_000_000 || event <= done.GoOnEvents {
+			t.Errorf("after %d: the next are %d and %d, want %d, and a position far above %d; %+v", given, pet, event, want, lostEvent, done)
+		}
+	}
+	given := int64(3)
+	if done := must(Restore(t.Context(), file, p.path, RestoreOptions{Force: true, LastID: &given}, func(string) {}))(t); done.GoOn != 0 {
+		t.Errorf("over a store that has the ids: %+v", done)
+	}
+	expectSound(t, p.path)
+}
+
 // Restoring a backup with an older schema migrates the restored copy but not the backup itself.
 func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
@@ -148,7 +171,7 @@ func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	execFile(t, old, "INSERT INTO settings VALUES ('environment', 'production')")
 	backup := (&place{t, old}).backup("backup.db")
 	before := must(os.ReadFile(backup))(t)
-	must(Restore(t.Context(), backup, path, false, func(finding string) { t.Error(finding) }))(t)
+	must(Restore(t.Context(), backup, path, RestoreOptions{}, func(finding string) { t.Error(finding) }))(t)
 	expectSound(t, path)
 	if after := must(os.ReadFile(backup))(t); string(after) != string(before) {
 		t.Error("the backup was changed")

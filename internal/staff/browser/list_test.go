@@ -45,7 +45,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 			to, badge = "available", "Available"
 		}
 		p.Run(chromedp.Focus(fmt.Sprintf(`#bulk [value=%q]`, to), chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
-		p.waitText("#flashes", "2 changed.")
+		p.waitText("#flashes", "2 animals changed.")
 		p.waitText("#pet-1 .badge", badge)
 		p.waitText("#pet-2 .badge", badge)
 		p.waitFor(`!document.querySelector("#bulk").checkVisibility() && !document.querySelector("[name=pet]:checked")`)
@@ -87,7 +87,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 	p.tick(4, 5)
 	p.click("#bulk .menu > summary")
 	p.click(`#bulk [value="sold"]`)
-	p.waitText("#bulk-result", "1 changed, 1 not possible")
+	p.waitText("#bulk-result", "1 animal changed, 1 not possible")
 	p.waitText("#bulk-result", fmt.Sprint("Order ", order.ID, " holds this animal"))
 	p.accessible("the result for selected animals")
 }
@@ -104,12 +104,12 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	p.tick(1, 3)
 	p.click("#bulk .menu > summary")
 	p.click(`#bulk [value="pending"]`)
-	p.waitText("h1", "2 changed")
+	p.waitText("h1", "2 animals changed")
 	p.click(`main a.button[href="/staff/pets?status=available"]`)
 	p.waitText(".tabs", "Pending 2")
 	p.tick(2)
 	p.click(`#bulk [value="remove"]`)
-	p.waitText("h1", "1 removed")
+	p.waitText("h1", "1 animal removed")
 	p.click(`[action="/staff/pets/bulk/undo"] button`)
 	p.waitText("h1", "1 animal was restored")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/shop"
@@ -89,28 +90,48 @@ func (p *user) takeGallery(animal string) {
 			take(p, "animal", animal)
 			take(p, "animal-available", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()))
 			take(p, "edit", animal+"/edit")
+			// takeAfter waits until the last click has had its effect.
+			takeAfter := func(p *user, name, effect, path string, clicks ...string) {
+				p.look(width, theme)
+				p.open(path, "main")
+				for _, selector := range clicks {
+					p.click(selector)
+				}
+				p.waitVisible(effect)
+				p.capture(*gallery, fmt.Sprintf("%s-%d-%s", name, width, theme))
+			}
 			none := "/staff/pets/" + fmt.Sprint(p.shop.AddPet(p.t, "Nala", 1, "").ID)
-			take(p, "question", none, "#to-available")
-			take(plain, "question-page", none, "#to-available")
+			takeAfter(p, "question", "dialog[open]", none, "#to-available")
+			takeAfter(plain, "question-page", ".confirm", none, "#to-available")
 			const first, second = `.pets tbody:last-of-type tr:nth-child(1) [name="pet"]`, `.pets tbody:last-of-type tr:nth-child(2) [name="pet"]`
 			take(p, "bulk", "/staff/pets?status=available", first, second)
 			take(p, "bulk-category", "/staff/pets?status=available", first, second, "[popovertarget=bulk-category]")
-			take(p, "bulk-question", "/staff/pets?status=none", first, "#bulk .menu > summary", `#bulk [value="sold"]`)
-			take(p, "bulk-removed", "/staff/pets?status=available", first, second, `#bulk [value="remove"]`)
-			take(p, "bulk-problems", "/staff/pets?status=pending", first, second, `#bulk [value="remove"]`)
-			take(plain, "bulk-result", "/staff/pets?status=sold", first, `#bulk [value="remove"]`)
-			take(p, "removed-animal", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()), ".page-head .menu > summary", "#remove")
+			takeAfter(p, "bulk-question", "dialog[open]", "/staff/pets?status=none", first, "#bulk .menu > summary", `#bulk [value="sold"]`)
+			takeAfter(p, "bulk-removed", "#flashes form", "/staff/pets?status=available", first, second, `#bulk [value="remove"]`)
+			takeAfter(p, "bulk-problems", ".bulk-outcome", "/staff/pets?status=pending", first, second, `#bulk [value="remove"]`)
+			takeAfter(plain, "bulk-result", ".confirm", "/staff/pets?status=sold", first, `#bulk [value="remove"]`)
+			takeAfter(p, "removed-animal", ".badge.removed", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()), ".page-head .menu > summary", "#remove")
 			take(p, "removed-animals", "/staff/pets/removed")
 			take(p, "orders", "/staff/orders")
 			take(p, "orders-none", "/staff/orders?q=nobody")
 			take(p, "orders-menu", "/staff/orders?status=placed", ".orders tr:nth-child(2) .menu > summary")
 			take(p, "order", "/staff/orders/1")
 			take(p, "order-open", fmt.Sprint("/staff/orders/", open.ID))
-			take(p, "order-saved", fmt.Sprint("/staff/orders/", open.ID), ".page-head [aria-label^=Extend]", fmt.Sprintf("#extend-%d-1", open.ID))
+			takeAfter(p, "order-saved", "#flashes button", fmt.Sprint("/staff/orders/", open.ID), ".page-head [aria-label^=Extend]", fmt.Sprintf("#extend-%d-1", open.ID))
 			take(p, "print-orders", "/staff/orders/print?sort=oldest&status=approved")
 			take(p, "print-order", fmt.Sprintf("/staff/orders/%d/print", open.ID))
 			take(p, "activity", "/staff/activity")
 			take(p, "activity-none", "/staff/activity?animal=999999")
+			take(p, "search-empty", "/staff/pets")
+			p.shortcut("/", input.ModifierNone)
+			p.capture(*gallery, fmt.Sprintf("search-empty-%d-%s", width, theme))
+			p.press("mi")
+			p.waitVisible("#search-dialog [role=option]")
+			p.capture(*gallery, fmt.Sprintf("search-%d-%s", width, theme))
+			p.fill("#search-input", "zzz")
+			p.waitVisible("#search-results .empty")
+			p.capture(*gallery, fmt.Sprintf("search-none-%d-%s", width, theme))
+			take(p, "search-page", "/staff/search?q=ri")
 			take(p, "categories", "/staff/categories")
 			take(p, "files", "/staff/import")
 			take(p, "webhooks", "/staff/webhooks")

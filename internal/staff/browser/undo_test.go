@@ -181,7 +181,7 @@ func TestQuestionWorksWithoutScripts(t *testing.T) {
 	p.click(`#bulk [value="sold"]`)
 	p.waitText("h1", "Mark 2 animals as sold?")
 	p.click("#confirm")
-	p.waitText("h1", "2 changed")
+	p.waitText("h1", "2 animals changed")
 	for id := range int64(2) {
 		if pet, err := s.Pet(t.Context(), 1+id); err != nil || pet.Status != shop.Sold {
 			t.Errorf("the animal is %+v (error %v)", pet, err)
@@ -201,7 +201,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.open("/staff/pets", "#pet-1")
 	p.click("#select-all")
 	p.click(`#bulk [value="remove"]`)
-	p.waitText("#flashes", "3 removed.")
+	p.waitText("#flashes", "3 animals removed.")
 	for _, user := range []*user{p, other} {
 		user.waitText("#pet-1.removed", "Rex 1 was removed.")
 	}
@@ -215,7 +215,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.tick(1, 2, 3)
 	other.click("#bulk .menu > summary")
 	other.click(`#bulk [value="pending"]`)
-	other.waitText("#flashes", "3 changed.")
+	other.waitText("#flashes", "3 animals changed.")
 	s.updatePet(2, shop.PetChange{Name: new("Max")})
 	other.waitText("#pet-2-name", "Max")
 	other.click("#flashes form button")
@@ -239,7 +239,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 		p.waitText("#bulk-count", "3 selected")
 		p.click("#question dialog[open] " + button)
 	}
-	p.waitText("#flashes", "3 changed.")
+	p.waitText("#flashes", "3 animals changed.")
 	p.click("#flashes > :last-child button")
 	p.waitText("#bulk-result", "1 animal is as before. 2 animals can’t be set back.")
 	p.waitText("#pet-3 .badge", "Available")

@@ -43,7 +43,7 @@
     if (target.id === "bulk-result" && shouldSwap) select(false);
   });
   body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-    if (target.id === "bulk-result") target.focus({ preventScroll: !target.querySelector(".bulk-problems") });
+    if (target.id === "bulk-result") target.focus({ preventScroll: !target.querySelector(".bulk-outcome") });
   });
   showSelection();
 

@@ -251,7 +251,7 @@
 
   // A question before an action that cannot be undone is a dialog. The answer closes it.
   body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => target.id === "question" && target.querySelector("dialog").showModal());
-  addEventListener("submit", (event) => event.target.closest("dialog")?.close());
+  addEventListener("submit", (event) => event.target.closest("#question dialog")?.close());
   body.addEventListener("click", (event) => event.target.closest("[data-close]")?.closest("dialog").close());
 
   body.addEventListener("theme", ({ detail: { value } }) => {
@@ -285,15 +285,8 @@
     }
   });
 
-  // Escape cancels editing, or closes a menu. "/" goes to the search.
+  // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
-    if (event.key === "/" && !event.target.closest?.("input, select, textarea")) {
-      const search = document.getElementById("search");
-      if (search?.checkVisibility()) {
-        event.preventDefault();
-        search.select();
-      }
-    }
     if (event.key !== "Escape") return;
     const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
     if (cancel) cancel.click();

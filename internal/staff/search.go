@@ -1,0 +1,237 @@
+package staff
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// dialogHits and pageHits are the maximum numbers of animals, orders or categories that the search dialog and the
+// search page show.
+const dialogHits, pageHits = 5, 20
+
+// searchPage is the template data for the search in everything.
+type searchPage struct {
+	Query   string
+	Problem string
+	Groups  []hitGroup
+
+	limit  int
+	number *int64 // the number that the query stands for, or nil
+}
+
+// hitGroup holds the results of one kind.
+type hitGroup struct {
+	Label string // "Animals", "Orders" or "Categories"
+	Hits  []hit
+	All   string // the path of the page with all results, or "" if there are no others
+}
+
+// hit is one result, which links to a page.
+type hit struct {
+	Path, Title, Detail string
+	Exists              bool             // whether it is an animal that was not removed
+	Status              shop.Status      // of that animal
+	OrderStatus         shop.OrderStatus // of an order
+}
+
+// Icon returns the name of the icon for results of this kind.
+func (g hitGroup) Icon() string {
+	switch g.Label {
+	case "Orders":
+		return "orders"
+	case "Categories":
+		return "categories"
+	}
+	return "animals"
+}
+
+// AllLabel returns the text of the link to all results. A search that has stopped before it found anything continues there.
+func (g hitGroup) AllLabel() string {
+	if len(g.Hits) == 0 {
+		return "Keep looking in all " + strings.ToLower(g.Label)
+	}
+	return "Show all matching " + strings.ToLower(g.Label)
+}
+
+// Total returns the number of results.
+func (s searchPage) Total() (n int) {
+	for _, group := range s.Groups {
+		n += len(group.Hits)
+	}
+	return n
+}
+
+// SearchIn says what the user's key may search. It returns "" if the key may search nothing.
+func (v *view) SearchIn() string { return searchIn(v.principal) }
+
+func searchIn(principal shop.Principal) string {
+	switch pets, orders := principal.HasScope(shop.PetsRead), principal.HasScope(shop.OrdersRead); {
+	case pets && orders:
+		return "Animals, orders, categories"
+	case pets:
+		return "Animals, categories"
+	case orders:
+		return "Orders"
+	}
+	return ""
+}
+
+// search finds animals, orders and categories by words or by number, as far as the user's key may read them.
+func (p *Pages) search(x *exchange) error {
+	if searchIn(x.principal) == "" {
+		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s or %s.", shop.PetsRead, shop.OrdersRead)
+	}
+	page := searchPage{Query: strings.TrimSpace(x.r.URL.Query().Get("q")), limit: pageHits}
+	if x.partial() {
+		page.limit = dialogHits
+	}
+	if page.Query != "" {
+		if reason := shop.TextProblem(page.Query); reason != "" {
+			page.Problem = "The text " + reason + "."
+		} else if err := x.find(&page); err != nil {
+			return err
+		}
+	}
+	if x.partial() {
+		return x.showFragment("search-results", page)
+	}
+	return x.show(http.StatusOK, "search", "Search", page)
+}
+
+// numberText matches a number as the pages show it, such as "7", "#7", "No. 7" or "Order 7".
+var numberText = regexp.MustCompile(`(?i)^(?:#|no\.?|order|category)?\s*(-?\d+)$`)
+
+// find adds the results of every kind that the user's key may read. The searches for words run in the lane for heavy reads,
+// and the work of each is bounded.
+func (x *exchange) find(page *searchPage) error {
+	if match := numberText.FindStringSubmatch(page.Query); match != nil {
+		if number, err := strconv.ParseInt(match[1], 10, 64); err == nil {
+			page.number = &number
+		}
+	}
+	for _, kind := range []struct {
+		scope shop.Scope
+		find  func(*searchPage) (hitGroup, error)
+	}{{shop.PetsRead, x.findPets}, {shop.OrdersRead, x.findOrders}, {shop.PetsRead, x.findCategories}} {
+		if !x.May(kind.scope) {
+			continue
+		}
+		group, err := kind.find(page)
+		if err != nil {
+			return err
+		}
+		if len(group.Hits) > 0 || group.All != "" {
+			page.Groups = append(page.Groups, group)
+		}
+	}
+	return nil
+}
+
+func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }
+
+// isNumber reports whether the query is this number.
+func (s searchPage) isNumber(id int64) bool { return s.number != nil && *s.number == id }
+
+func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
+	group := hitGroup{Label: "Animals"}
+	add := func(pet shop.PetView, exists bool) {
+		detail := "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID)
+		if !exists {
+			detail += " · removed"
+		}
+		group.Hits = append(group.Hits, hit{Path: petPath(pet.ID), Title: pet.Name, Detail: detail, Exists: exists, Status: pet.Status})
+	}
+	if page.number != nil {
+		pet, err := x.Service.PetView(x.r.Context(), *page.number)
+		exists := err == nil
+		if isNotFound(err) {
+			pet, err = x.removedPetView(*page.number)
+		}
+		if err == nil {
+			add(pet, exists)
+		} else if !isNotFound(err) {
+			return group, err
+		}
+	}
+	found, err := x.Service.ListPetViews(x.context(), shop.PetList{
+		PetFilter: shop.PetFilter{Query: page.Query}, PageRequest: shop.PageRequest{Limit: page.limit},
+	})
+	for _, pet := range found.Items {
+		if !page.isNumber(pet.ID) {
+			add(pet, true)
+		}
+	}
+	if found.More {
+		group.All = petQuery{Name: page.Query}.Path()
+	}
+	return group, err
+}
+
+func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
+	group := hitGroup{Label: "Orders"}
+	add := func(order shop.OrderView) {
+		number, animal := "Order "+strconv.FormatInt(order.ID, 10), "removed animal"
+		if order.Pet != nil {
+			animal = order.Pet.Name
+		}
+		found := hit{Path: orderPath(order.ID), Title: order.Reference, Detail: number + " · " + animal, OrderStatus: order.Status}
+		if order.Reference == "" {
+			found.Title, found.Detail = number, animal
+		}
+		group.Hits = append(group.Hits, found)
+	}
+	if page.number != nil {
+		order, err := x.loadOrder(*page.number)
+		if err == nil {
+			add(order.Items[0])
+		} else if !isNotFound(err) {
+			return group, err
+		}
+	}
+	found, err := x.Service.ListOrderViews(x.context(), shop.OrderList{Query: page.Query, PageRequest: shop.PageRequest{Limit: page.limit}})
+	for _, order := range found.Items {
+		if !page.isNumber(order.ID) {
+			add(order)
+		}
+	}
+	if found.More {
+		group.All = orderQuery{Query: page.Query}.Path()
+	}
+	return group, err
+}
+
+func (x *exchange) findCategories(page *searchPage) (hitGroup, error) {
+	group := hitGroup{Label: "Categories"}
+	add := func(c shop.Category) {
+		id := strconv.FormatInt(c.ID, 10)
+		found := hit{Path: petQuery{Category: id}.Path(), Title: categoryName(c, c.ID)}
+		if c.Name != "" {
+			found.Detail = "Category " + id
+		}
+		group.Hits = append(group.Hits, found)
+	}
+	if page.number != nil {
+		byID, err := x.Service.CategoriesByID(x.r.Context(), []int64{*page.number})
+		if err != nil {
+			return group, err
+		}
+		if category, exists := byID[*page.number]; exists {
+			add(category)
+		}
+	}
+	found, err := x.Service.FindCategories(x.context(), page.Query, page.limit)
+	for _, category := range found.Items {
+		if !page.isNumber(category.ID) {
+			add(category)
+		}
+	}
+	if found.More && page.limit == dialogHits {
+		group.All = "/staff/search?" + url.Values{"q": {page.Query}}.Encode()
+	}
+	return group, err
+}
