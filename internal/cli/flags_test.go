@@ -107,6 +107,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
 	{"restore", "rehearse", "true", "backup.db can be restored.", "maybe", "--rehearse"},
+	{"restore", "continue-after", "1200 --database=new.db", "New ids continue after 1200", "-1", "--continue-after: -1 is out of range"},
 	{"doctor", "json", "", "", "maybe", "--json"},
 	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // the tests of backups have the good values
 	{"serve", "backup-every", "", "", "59s --backup-dir=.", "--backup-every: "},
