@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -98,9 +99,15 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"backup", "force", "true", "Backed up animalstore.db to file.db: ", "maybe", "--force"},
 	{"restore", "database", "new.db", "Restored new.db from backup.db.", ":memory:", "--database: "},
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
+	{"restore", "continue-after", "1200 --database=newer.db", "New ids continue after 1200. ", "-1", "--continue-after: "},
+	{"restore", "rehearse", "true", "backup.db can be restored.", "true --force", "--rehearse and --force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
 	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
 	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
+	{"serve", "backup-dir", "", "", "missing", "--backup-dir: "}, // TestServiceMakesBackupsThatCanBeRestored has the good values
+	{"serve", "backup-every", "", "", "1h", "--backup-every: set --backup-dir"},
+	{"serve", "backup-keep", "", "", "3", "--backup-keep: set --backup-dir"},
+	{"doctor", "json", "true", `{"check":"settings","status":"ok",`, "maybe", "--json"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
 	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }
@@ -109,7 +116,8 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
 	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
-	"serve": "--addr=192.0.2.1:1", // where it cannot listen
+	"doctor": "--addr=127.0.0.1:1 --database=missing.db", // the copied stores have other permissions, which is a problem
+	"serve":  "--addr=192.0.2.1:1",                       // where it cannot listen
 }
 
 // A new flag needs a row in flagTests or serveFlags.
@@ -121,6 +129,11 @@ func TestEveryFlagIsTested(t *testing.T) {
 	}
 	for _, row := range serveFlags {
 		tested["serve --"+row.flag] = true
+	}
+	for name := range maps.Clone(tested) {
+		if flag, ok := strings.CutPrefix(name, "serve "); ok {
+			tested["doctor "+flag] = true // it has the same flags
+		}
 	}
 	for command := range clientCommands {
 		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts
