@@ -40,7 +40,7 @@ const (
 )
 
 // attacks returns all attacks. Their number is that of the kind of attack: A1 to A11 were found in a review of
-// version 1.0.
+// version 1.0, and the others came with new features.
 func attacks() []attack {
 	one, both := []engine{sqlite}, []engine{sqlite, postgreSQL}
 	return []attack{
@@ -68,6 +68,7 @@ func attacks() []attack {
 		{name: "A9 200 replays on one connection", store: large, engines: one, http2: true, send: replays},
 		{name: "A10 330 of 300 connections", store: large, engines: one, serve: []string{"--max-connections", "300"}, send: moreConnections},
 		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
+		{name: "A12 200 assistants of one key", store: large, engines: both, send: assistants},
 	}
 }
 
@@ -272,6 +273,18 @@ func moreConnections(a *attacker) {
 
 func withoutKey(a *attacker) {
 	a.repeat(16, 3000, func() { a.request("GET", "/v1/pets", "") })
+}
+
+// assistants lets a crowd of assistants search with one key, in messages that are as long as they may be.
+func assistants(a *attacker) {
+	a.repeat(200, 400, func() {
+		query, _ := url.Parse(a.search())
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals","arguments":{"text":%q,"limit":50},"_meta":{"x":%q}}}`,
+			query.Query().Get("q"), strings.Repeat("x", 60_000))
+		if a.request("POST", "/mcp", message, a.authorization(), "Content-Type: application/json", "Accept: */*") != http.StatusOK {
+			a.sleep(time.Second)
+		}
+	})
 }
 
 // maxLogRate is how many bytes per second the service may log while requests are refused, besides the shop's.

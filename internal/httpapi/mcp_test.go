@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -141,6 +142,7 @@ func toolCall(name, arguments string) string {
 // Every tool tells a model what it does, what it needs, and whether it changes anything.
 func TestToolsDescribeThemselves(t *testing.T) {
 	s := parallelShop(t)
+	manual := string(shoptest.Must(os.ReadFile("../../docs/assistants.md"))(t))
 	for name, tool := range s.assistant(t, adminKey, "").tools() {
 		var input, output jsonschema.Schema
 		shoptest.OK(t, json.Unmarshal(encode(tool.InputSchema), &input))
@@ -154,6 +156,9 @@ func TestToolsDescribeThemselves(t *testing.T) {
 			}
 		}
 		scope := string(toolScopes[name].scope)
+		if !strings.Contains(manual, fmt.Sprintf("| `%s` | `%s` | ", name, scope)) {
+			t.Errorf("docs/assistants.md has no row for %s", name)
+		}
 		isRead, isChange := strings.HasSuffix(scope, ":read"), strings.HasPrefix(name, "change_")
 		hints := tool.Annotations
 		if hints.ReadOnlyHint != isRead || *hints.DestructiveHint != isChange || !hints.IdempotentHint || *hints.OpenWorldHint {
