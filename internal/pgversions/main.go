@@ -35,7 +35,8 @@ func main() {
 
 // The tests that use a server of pgtest. lifeTest expects that the program refuses a server that is too old.
 const (
-	storeTests    = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish"
+	storeTests = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish|" +
+		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit"
 	lifeTest      = "^TestProgramLivesOnPostgres$"
 	pgBouncerTest = "^TestProgramLivesBehindPgBouncer$"
 )

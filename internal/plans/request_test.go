@@ -131,7 +131,7 @@ func requests(n int) []request {
 		{"GET", "/staff/webhooks/2", "", ""},
 		{"POST", "/staff/pets", "name=Rex&category=7", ""},
 		{"POST", "/staff/pets/%d/orders", "reference=x", ""},
-		{"POST", "/staff/categories", "name=Reptiles", ""},
+		{"POST", "/staff/categories", "name=Reptiles", "the name is compared with those of all categories"},
 	}
 	return list
 }

@@ -1,12 +1,32 @@
 package shop_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
+
+// A search for categories compares the names of the first 20,000, so that its work is bounded.
+func TestSearchForCategoriesIsBounded(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	shoptest.OK(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+		categories := make([]shop.Category, 20_500)
+		for i := range categories {
+			categories[i] = shop.Category{ID: int64(i + 1), Name: "Kind"}
+		}
+		categories[2].Name, categories[19_999].Name, categories[20_400].Name = "Žába", "Zaba", "Žaba"
+		return tx.InsertCategories(categories...)
+	}))
+	found := must(s.FindCategories(t.Context(), "ZABA", 5))(t)
+	equal(t, "the categories found", fmt.Sprint(found.Items), "[{3 Žába} {20000 Zaba}]")
+	found = must(s.FindCategories(t.Context(), "kind", 5))(t)
+	equal(t, "the number of categories on a full page", len(found.Items), 5)
+	equal(t, "whether there are more", found.More, true)
+}
 
 // Of many clients on several nodes that only want to create a category, exactly one creates it. The others do
 // not rename it.

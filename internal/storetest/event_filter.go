@@ -96,6 +96,8 @@ func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.St
 				event.Actor = fmt.Sprintf("keys/%d", 100+n*each+i)
 			case i == 7 && n < 100:
 				event.Actor = "keys/11"
+			case n*each+i == 1023 || n*each+i == 2048: // the last and the first event of a block
+				event.Actor = "keys/12"
 			}
 			return event
 		})
@@ -115,7 +117,7 @@ func filtersOf(all []shop.StoredEvent) (filters []shop.EventFilter) {
 		filters = append(filters, shop.EventFilter{Since: at}, shop.EventFilter{Until: at},
 			shop.EventFilter{Since: at, Until: times[(i+5)%len(times)]}, shop.EventFilter{Since: at, Until: at})
 	}
-	for _, actor := range []string{"keys/1", "keys/11", "system", "configured", "keys/3850", "keys/3924", "keys/9"} {
+	for _, actor := range []string{"keys/1", "keys/11", "keys/12", "system", "configured", "keys/3850", "keys/3924", "keys/9"} {
 		filters = append(filters, shop.EventFilter{Actor: actor},
 			shop.EventFilter{Actor: actor, Since: times[4], Until: times[14], Public: true},
 			shop.EventFilter{Actor: actor, Types: []shop.EventType{shop.PetUpdated, shop.KeyRotated}},
