@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -13,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"animalstore/docs"
 )
 
 // localURL is the address in the Markdown of the guides, which are also read in the repository. The pages show
@@ -59,7 +63,7 @@ func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// guide is a text of the folder docs/guides.
+// guide is a Markdown file of the folder docs.
 type guide struct {
 	Name, Title, Summary string
 	Content              template.HTML
@@ -71,8 +75,8 @@ type section struct{ ID, Title string }
 
 // newGuide renders a guide. Its first heading is its title, and the first paragraph its summary. Links to other
 // guides lead to their pages. Other relative links lead to files of the repository, so only their text is kept.
-func newGuide(name string, source []byte) (*guide, error) {
-	g := &guide{Name: name, Words: words(string(source))}
+func newGuide(file string, source []byte) (*guide, error) {
+	g := &guide{Name: guideName(file), Words: words(string(source))}
 	source = bytes.ReplaceAll(source, []byte(localURL), []byte(baseURL))
 	root := converter.Parser().Parse(text.NewReader(source))
 	var outside []*ast.Link
@@ -89,11 +93,15 @@ func newGuide(name string, source []byte) (*guide, error) {
 				g.Summary = plainText(n, source)
 			}
 		case *ast.Link:
-			if target := string(n.Destination); entering && !strings.Contains(target, ":") && !strings.HasPrefix(target, "#") {
-				if strings.Contains(target, "/") {
-					outside = append(outside, n)
-				}
-				n.Destination = []byte(strings.Replace(target, ".md", "", 1))
+			target, fragment, hasFragment := strings.Cut(string(n.Destination), "#")
+			if !entering || target == "" || strings.Contains(target, ":") {
+				break
+			}
+			if target = path.Join(path.Dir(file), target); !slices.Contains(docs.Guides, target) {
+				outside = append(outside, n)
+			}
+			if n.Destination = []byte(guideName(target)); hasFragment {
+				n.Destination = append(n.Destination, "#"+fragment...)
 			}
 		}
 		return ast.WalkContinue, nil
@@ -110,6 +118,9 @@ func newGuide(name string, source []byte) (*guide, error) {
 	g.Content, err = render(source, root)
 	return g, err
 }
+
+// guideName returns the name of a guide's page.
+func guideName(file string) string { return strings.TrimSuffix(path.Base(file), ".md") }
 
 // plainText returns the text of a node without markup, on one line.
 func plainText(n ast.Node, source []byte) string {

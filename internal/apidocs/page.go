@@ -1,5 +1,5 @@
 // Package apidocs renders the pages for developers: the reference, from the OpenAPI document, and the guides, from
-// the Markdown files in docs/guides.
+// Markdown files in the folder docs.
 package apidocs
 
 import (
@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"animalstore/api"
-	"animalstore/docs/guides"
+	"animalstore/docs"
 )
 
 //go:embed templates/*.html static
@@ -65,14 +65,14 @@ func newSite() (*Site, error) {
 		return nil, err
 	}
 	var all []*guide
-	for _, name := range guides.Names {
-		source, err := guides.Files.ReadFile(name + ".md")
+	for _, name := range docs.Guides {
+		source, err := docs.Files.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		g, err := newGuide(name, source)
 		if err != nil {
-			return nil, fmt.Errorf("%s.md: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, g)
 	}

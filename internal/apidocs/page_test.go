@@ -109,11 +109,11 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	description := shoptest.Must(markdown("<script>alert(1)</script> and `<b>`"))(t)
-	guide := shoptest.Must(newGuide("x", []byte("# <i>Title</i>\n\n```html\n<img src=x>\n```\n\n[a](../../b.md) [c](pages.md#d)")))(t)
+	guide := shoptest.Must(newGuide("guides/x.md", []byte("# <i>Title</i>\n\n```html\n<img src=x>\n```\n\n[a](../../b.md) [c](pages.md#d) [e](../clients.md)")))(t)
 	if got := string(description + guide.Content + highlight(`"<b>"`, "json")); strings.Contains(got, "<script") || strings.Contains(got, "<img") || strings.Contains(got, "<b>") || strings.Contains(got, "<i>") {
 		t.Errorf("markup is interpreted: %s", got)
 	}
-	if !strings.Contains(string(guide.Content), `a <a href="pages#d">c</a>`) {
+	if !strings.Contains(string(guide.Content), `a <a href="pages#d">c</a> <a href="clients">e</a>`) {
 		t.Errorf("links are not adapted to the pages: %s", guide.Content)
 	}
 }

@@ -117,7 +117,7 @@ func (d document) valueType(n *yaml.Node) (valueType, error) {
 		t.Prefix = strings.TrimSpace("array of " + t.Prefix)
 		t.Limits = nil
 		if max := d.text(n, "maxItems"); max != "" {
-			t.Limits = []string{"at most " + max}
+			t.Limits = []string{"at most " + max + " items"}
 		}
 		return t, err
 	}

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"animalstore/client"
+	"animalstore/internal/shop"
 )
 
 type categoriesCommands struct {
@@ -37,6 +41,43 @@ func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 		}
 		return p.flush()
 	})
+}
+
+// parseCategory returns the id of a category that is given by its id or its name, ignoring case and diacritics in the name. It fails if
+// no category or more than one has the name.
+func parseCategory(ctx context.Context, c *client.Client, text string) (int64, error) {
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return id, nil
+	}
+	if err := checkFlags(textProblem("--category", text)); err != nil {
+		return 0, err
+	}
+	var ids []string
+	var found int64
+	for category, err := range c.Categories(ctx) {
+		if err != nil {
+			return 0, explainError(ctx, err, false)
+		}
+		if shop.FoldSearch(category.Name) == shop.FoldSearch(text) {
+			ids, found = append(ids, formatInt(category.ID)), category.ID
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return 0, codedError{fmt.Errorf("there is no category named %q; see animalstore categories list", text), exitNotFound}
+	case 1:
+		return found, nil
+	}
+	return 0, usagef("--category: the name %q belongs to the categories %s; use one of these IDs", text, strings.Join(ids, ", "))
+}
+
+// optionalCategory is like parseCategory, but returns nil for nil.
+func optionalCategory(ctx context.Context, c *client.Client, text *string) (*int64, error) {
+	if text == nil {
+		return nil, nil
+	}
+	id, err := parseCategory(ctx, c, *text)
+	return &id, err
 }
 
 type categoriesAdd struct {

@@ -72,6 +72,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Help(printHelp),
+		durationMapper(),
 		kong.Writers(t.out, t.err),
 		kong.Exit(func(int) { helped = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)),

@@ -96,7 +96,11 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 			awaitText(t, screen, "ready> ")
 			for typed, want := range completions {
 				send(typed + "\t\x14")
-				awaitText(t, screen, "["+want+"]")
+				// The shell reads keys as usual only after it has shown the prompt again.
+				programtest.Await(t, want, func() bool {
+					_, after, shown := strings.Cut(screen.String(), "["+want+"]")
+					return shown && strings.Contains(after, "ready> ")
+				})
 				send("\x15") // Ctrl-U deletes the line
 			}
 		})

@@ -13,7 +13,7 @@ type jsonField struct{ name, value string }
 
 // jsonFields returns the fields of a JSON object in order, without its id and timestamps. It returns nil if
 // the text is not a JSON object.
-func jsonFields(text []byte) (members []jsonField) {
+func jsonFields(text []byte, times timeFlag) (members []jsonField) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return nil
@@ -25,7 +25,7 @@ func jsonFields(text []byte) (members []jsonField) {
 			return nil
 		}
 		if name := name.(string); !slices.Contains([]string{"id", "createdAt", "updatedAt", "lastUsedAt"}, name) {
-			members = append(members, jsonField{name, formatValue(value)})
+			members = append(members, jsonField{name, formatValue(value, times)})
 		}
 	}
 	return members
@@ -33,11 +33,11 @@ func jsonFields(text []byte) (members []jsonField) {
 
 // formatValue formats a JSON value for people. It shortens times and quotes only texts whose end would
 // otherwise be unclear.
-func formatValue(value json.RawMessage) string {
+func formatValue(value json.RawMessage, times timeFlag) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			return formatTime(at, "")
+			return times.format(at, "")
 		}
 		if strings.Contains(text, ",") || strings.Contains(text, "→") {
 			return `"` + text + `"`
@@ -53,8 +53,8 @@ func formatValue(value json.RawMessage) string {
 
 // describeChange describes a change in one line. For a created or deleted object, it lists all fields. For an
 // updated object, it lists only the fields that have changed.
-func describeChange(current, previous []byte) string {
-	now, before := jsonFields(current), jsonFields(previous)
+func describeChange(current, previous []byte, times timeFlag) string {
+	now, before := jsonFields(current, times), jsonFields(previous, times)
 	if now == nil {
 		now, before = before, nil
 	}

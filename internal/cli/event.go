@@ -14,12 +14,13 @@ import (
 type eventsCommand struct {
 	exitCodesHelp
 	storeFlags
+	timeFlag
 	Follow  bool     `short:"f" help:"Keep printing new events until Ctrl-C or --limit; starts with the next event unless --after, --since or --all is set."`
 	After   *string  `placeholder:"ID" help:"Only events after this one; 0 is before the first (default: the latest events)."`
 	Type    []string `placeholder:"TYPE" help:"Only events of this type, such as order.placed; can be repeated."`
 	Subject string   `placeholder:"PATH" help:"Only events about this resource, such as pets/7 or store/orders/3."`
 	Actor   string   `placeholder:"ACTOR" help:"Only changes made by this actor: keys/ID, configured or system."`
-	Since   string   `placeholder:"TIME" help:"Only events at this time or later, such as 2027-01-31T18:00:00Z or 2027-01-31."`
+	Since   string   `placeholder:"TIME" help:"Only events at this time or later, such as yesterday, 3d (three days ago), 2027-01-31 or 2027-01-31T18:00:00Z."`
 	Until   string   `placeholder:"TIME" help:"Only events before this time."`
 	limitFlags
 
@@ -44,7 +45,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	return e.read(ctx, func(c *client.Client) error {
-		p := newPrinter(t, e.outputFlag, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
+		p := newPrinter(t, e.outputFlag, e.row, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
 		switch {
 		case e.Follow:
 			return e.follow(ctx, c, t, p)
@@ -65,10 +66,10 @@ func (e *eventsCommand) actorProblem() string {
 
 // parseTimes parses the values of --since and --until.
 func (e *eventsCommand) parseTimes() (err error) {
-	if e.since, err = parseTime(e.Since); err != nil {
+	if e.since, err = e.parsePast(e.Since); err != nil {
 		return usagef("--since: %w", err)
 	}
-	if e.until, err = parseTime(e.Until); err != nil {
+	if e.until, err = e.parsePast(e.Until); err != nil {
 		return usagef("--until: %w", err)
 	}
 	switch {
@@ -167,7 +168,8 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 	return nil
 }
 
-func eventRow(event client.Event) []string {
-	return []string{event.ID, event.Time.UTC().Format("2006-01-02 15:04:05 UTC"), string(event.Type), event.Subject, event.Actor,
-		describeChange(event.Data.Current, event.Data.Previous)}
+// row returns the cells of an event.
+func (e *eventsCommand) row(event client.Event) []string {
+	return []string{event.ID, event.Time.In(e.zone()).Format("2006-01-02 15:04:05 MST"), string(event.Type), event.Subject, event.Actor,
+		describeChange(event.Data.Current, event.Data.Previous, e.timeFlag)}
 }

@@ -35,17 +35,17 @@ var clientCommands = map[string]string{
 // script, and without the flag the command would do more than it was asked to. NONE is a missing value.
 var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets list", "status", "available", "status=available", "gone", "--status must be one of available, pending, sold"},
-	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", "dogs", "--category: "},
+	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", " ", "--category must have"},
 	{"pets list", "search", "REX", "q=REX", " ", "--search must have at least one character that is not a space"},
 	{"pets list", "id", "1,3", "id=1&id=3", "Rex", "--id: "},
 	{"pets list", "limit", "7", "limit=7", "0", "--limit: 0 is out of range; expected 1 or more"},
 	{"pets list", "all", "true", "limit=100", "true --limit=3", "--limit and --all"},
 	{"pets add", "name", "Mia", `"name":"Mia"`, "", "--name must have 1 to 200 characters, not 0"},
-	{"pets add", "category", "7", `"categoryId":7`, "dogs", "--category: "},
+	{"pets add", "category", "7", `"categoryId":7`, "", "--category must have 1 to 200 characters, not 0"},
 	{"pets add", "status", "sold", `"status":"sold"`, "gone", "--status must be one of available, pending, sold"},
 	{"pets add", "idempotency-key", "monday", `Idempotency-Key: "monday"`, "schlüssel", "--idempotency-key must have 1 to 255 printable ASCII characters"},
 	{"pets set", "name", "Max", `"name":"Max"`, " ", "--name must have at least one character that is not a space"},
-	{"pets set", "category", "8", `"categoryId":8`, "dogs", "--category: "},
+	{"pets set", "category", "8", `"categoryId":8`, "", "--category must have 1 to 200 characters, not 0"},
 	{"pets set", "status", "available", `"status":"available"`, "gone", "--status must be one of"},
 	{"pets set", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by pets show, or *"},
 	{"pets remove", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by pets show, or *"},
@@ -62,17 +62,24 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"orders place", "idempotency-key", "desk-2", `Idempotency-Key: "desk-2"`, "", "--idempotency-key must have 1 to 255"},
 	{"orders set", "reference", "Miller", `"reference":"Miller"`, "", "--reference must have 1 to 200 characters, not 0"},
 	{"orders set", "no-reference", "true", `"reference":null`, "maybe", "--no-reference"},
-	{"orders set", "hold-until", nextMonth, `"holdExpiresAt":"` + nextMonth + `T00:00:00Z"`, "", "--hold-until: invalid time"},
+	{"orders set", "hold-until", nextMonth, `"holdExpiresAt":"` + nextMonth + `T00:00:00Z"`, "", "--hold-until: the time is missing"},
 	{"orders set", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by orders show, or *"},
 	{"events", "follow", "true --after=0 --limit=1", "Accept: text/event-stream", "maybe", "--follow"},
 	{"events", "after", "1", "after=1", "", "--after must be the id of an event: 1 to 18 digits"},
 	{"events", "type", "pet.created,order.placed", "type=pet.created&type=order.placed", "NONE", "--type"},
 	{"events", "subject", "pets/1", "subject=pets/1", " ", "--subject must have"},
 	{"events", "actor", "keys/7", "actor=keys/7", "me", "--actor must be keys/ID"},
-	{"events", "since", "2027-01-31", "since=2027-01-31T00:00:00Z", "yesterday", "--since: invalid time"},
-	{"events", "until", "2027-01-31T18:00:00+01:00", "until=2027-01-31T17:00:00Z", "yesterday", "--until: invalid time"},
+	{"events", "since", "2027-01-31", "since=2027-01-31T00:00:00Z", "Yesterday", "--since: invalid time"},
+	{"events", "until", "2027-01-31T18:00:00+01:00", "until=2027-01-31T17:00:00Z", "-3d", "--until: invalid time"},
 	{"events", "limit", "7", "ID", "many", "--limit: "},
 	{"events", "all", "true", "limit=100", "true --after=1", "--after and --all are mutually exclusive"},
+	{"events", "utc", "true", "UTC", "maybe", "--utc"},
+	{"orders list", "utc", "true", "UTC", "maybe", "--utc"},
+	{"orders show", "utc", "true", "UTC", "maybe", "--utc"},
+	{"orders place", "utc", "true --pet=4", "UTC", "maybe", "--utc"},
+	{"orders set", "utc", "true --hold-until=3d", "UTC", "maybe", "--utc"},
+	{"keys create", "utc", "true", "ask_", "maybe", "--utc"},
+	{"keys list", "utc", "true", "UTC", "maybe", "--utc"},
 	{"import", "format", "csv", "text/csv", "xml", "--format must be one of"},
 	{"import", "mode", "upsert", "mode=upsert", "replace", "--mode must be one of"},
 	{"import", "dry-run", "true", "dryRun", "maybe", "--dry-run"},
@@ -89,7 +96,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"keys list", "environment", "production", "boss", "staging", "--environment: "},
 	{"keys rotate", "database", "staging.db", "tester", "postgres://h#x/db", "--database: "},
 	{"keys rotate", "environment", "production", "second", "staging", "--environment: "},
-	{"keys rotate", "overlap", "90m", "stays valid for 1h30m0s", "721h", "--overlap: "},
+	{"keys rotate", "overlap", "90m", "stays valid for 1h30m.", "721h", "--overlap: "},
 	{"keys revoke", "database", "staging.db", "Revoked key 2.", "mysql://h/db", "--database: "},
 	{"keys revoke", "environment", "production", "Revoked key 2.", "staging", "--environment: "},
 	{"copy", "database", "staging.db", "Copied staging.db to copied.db and verified the copy.", "postgres://me:secret@h/db", "put a URL with a password into the environment variable ANIMALSTORE_DATABASE"},
@@ -99,6 +106,12 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "database", "new.db", "Restored new.db from backup.db.", ":memory:", "--database: "},
 	{"restore", "force", "true", "The previous store is kept in ", "maybe", "--force"},
 	{"check", "database", "staging.db", "No problems found in staging.db.", "", "--database"},
+	{"restore", "rehearse", "true", "backup.db can be restored.", "maybe", "--rehearse"},
+	{"restore", "continue-after", "1200 --database=new.db", "New ids continue after 1200", "-1", "--continue-after: -1 is out of range"},
+	{"doctor", "json", "", "", "maybe", "--json"},
+	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // the tests of backups have the good values
+	{"serve", "backup-every", "", "", "59s --backup-dir=.", "--backup-every: "},
+	{"serve", "backup-keep", "", "", "0 --backup-dir=.", "--backup-keep: "},
 	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
 	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
@@ -121,6 +134,9 @@ func TestEveryFlagIsTested(t *testing.T) {
 	}
 	for _, row := range serveFlags {
 		tested["serve --"+row.flag] = true
+	}
+	for flag := range tested {
+		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor parses the flags of serve
 	}
 	for command := range clientCommands {
 		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "animalstore" {
 		os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
 	}
+	time.Local = time.UTC                    // the expected output has times in UTC
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise, the race detector delays every exit by one second
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ANIMALSTORE_") {

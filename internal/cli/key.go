@@ -17,15 +17,16 @@ type keysCommands struct {
 
 type keysCreate struct {
 	databaseFlags
+	timeFlag
 	Name    string   `required:"" placeholder:"NAME" help:"Name of the key: who will use it."`
 	Role    *string  `placeholder:"ROLE" xor:"permissions" help:"What the key may do: staff, partner-read, partner-order or admin (default admin)."`
 	Scope   []string `placeholder:"SCOPE" xor:"permissions" help:"What the key may do, instead of a role: pets:read, pets:write, orders:read, orders:write, events:read, admin."`
-	Expires string   `placeholder:"TIME" help:"When the key expires, such as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
+	Expires string   `placeholder:"TIME" help:"When the key expires, such as 90d, 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
 }
 
 // Run prints only the secret to stdout, so that scripts can read it.
 func (k *keysCreate) Run(ctx context.Context, t terminal) error {
-	expires, err := parseTime(k.Expires)
+	expires, err := k.parseFuture(k.Expires)
 	if err != nil {
 		return usagef("--expires: %w", err)
 	}
@@ -45,6 +46,9 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 		}
 		fmt.Fprintf(t.err, "Created key %d (%s) for the %s environment, with %s. It won't be shown again.\n",
 			key.ID, escapeControls(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
+		if k.Role == nil && k.Scope == nil {
+			fmt.Fprintln(t.err, "The key may do everything, because neither --role nor --scope was given. For a person at the counter, use --role staff.")
+		}
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
@@ -68,11 +72,15 @@ func (k *keysCreate) scopes() (scopes []shop.Scope, err error) {
 	return scopes, nil
 }
 
-type keysList struct{ databaseFlags }
+type keysList struct {
+	databaseFlags
+	timeFlag
+}
 
 func (k *keysList) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
 		list := newTable(t.out, "ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED")
+		list.color = wantsColor(t.out)
 		request := shop.PageRequest{Limit: 100}
 		for {
 			page, err := service.ListKeys(ctx, request)
@@ -81,7 +89,7 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 			}
 			for _, key := range page.Items {
 				list.add(formatInt(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
-					formatTime(key.CreatedAt, ""), formatTime(key.ExpiresAt, "never"), formatTime(key.LastUsedAt, "not yet"))
+					k.format(key.CreatedAt, ""), k.format(key.ExpiresAt, "never"), k.format(key.LastUsedAt, "not yet"))
 				request.After = &key.ID
 			}
 			if !page.More {
@@ -94,7 +102,7 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 type keysRotate struct {
 	databaseFlags
 	ID      int64         `arg:"" help:"ID of the key, as shown by keys list."`
-	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret stays valid, such as 90m or 24h (default ${default})."`
+	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret stays valid, such as 90m, 24h or 3d (default ${default})."`
 }
 
 // Run prints only the secret to stdout, so that scripts can read it.
@@ -108,7 +116,7 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, which won't be shown again. The old one stays valid for %s.\n",
-			key.ID, escapeControls(key.Name), k.Overlap)
+			key.ID, escapeControls(key.Name), formatDuration(k.Overlap))
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
@@ -127,25 +135,4 @@ func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
 		_, err := fmt.Fprintf(t.err, "Revoked key %d.\n", k.ID)
 		return err
 	})
-}
-
-// parseTime parses a time or a date. A date means midnight UTC. For "", parseTime returns the zero time.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
-}
-
-// formatTime formats a time in UTC for people. For the zero time, it returns the text given as none.
-func formatTime(t time.Time, none string) string {
-	if t.IsZero() {
-		return none
-	}
-	return t.UTC().Format("2006-01-02 15:04 UTC")
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"animalstore/client"
 	"animalstore/internal/shop"
@@ -20,6 +21,7 @@ type ordersCommands struct {
 
 type ordersList struct {
 	storeFlags
+	timeFlag
 	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
 	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
 	Search string `placeholder:"TEXT" help:"Only orders whose reference contains every word of this text, ignoring case and diacritics."`
@@ -40,22 +42,27 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 		}
 	}
 	return o.read(ctx, func(c *client.Client) error {
-		p := newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
+		pets := nameTable{}
+		row := func(order client.Order) []string {
+			return []string{formatInt(order.ID), string(order.Status), pets.label(order.PetID), o.format(order.CreatedAt, ""),
+				o.format(order.HoldExpiresAt, "-"), orDash(order.Reference)}
+		}
+		p := newPrinter(t, o.outputFlag, row, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
 		filtered := o.Status != "" || o.Pet != nil || o.Search != ""
 		return printList(t, o.limitFlags, p, "orders", filtered, func(limit int, cursor string) ([]client.Order, string, error) {
 			query.Limit, query.Cursor = limit, cursor
-			return c.ListOrders(ctx, query)
+			orders, next, err := c.ListOrders(ctx, query)
+			if err == nil && !o.isJSON() {
+				pets.addPets(ctx, c, orders...)
+			}
+			return orders, next, err
 		})
 	})
 }
 
-func orderRow(order client.Order) []string {
-	return []string{formatInt(order.ID), string(order.Status), formatInt(order.PetID), formatTime(order.CreatedAt, ""),
-		formatTime(order.HoldExpiresAt, "-"), orDash(order.Reference)}
-}
-
 type ordersShow struct {
 	storeFlags
+	timeFlag
 	ID int64 `arg:"" help:"ID of the order, as shown by orders list."`
 }
 
@@ -65,15 +72,20 @@ func (o *ordersShow) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
+		pets := nameTable{}
+		if !o.isJSON() {
+			pets.addPets(ctx, c, order)
+		}
 		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
-			[]string{"PET", formatInt(order.PetID)}, []string{"PLACED", formatTime(order.CreatedAt, "")},
-			[]string{"CHANGED", formatTime(order.UpdatedAt, "")}, []string{"HELD UNTIL", formatTime(order.HoldExpiresAt, "-")},
+			[]string{"PET", pets.label(order.PetID)}, []string{"PLACED", o.format(order.CreatedAt, "")},
+			[]string{"CHANGED", o.format(order.UpdatedAt, "")}, []string{"HELD UNTIL", o.format(order.HoldExpiresAt, "-")},
 			[]string{"REFERENCE", orDash(order.Reference)}, []string{"ETAG", order.ETag})
 	})
 }
 
 type ordersPlace struct {
 	storeFlags
+	timeFlag
 	idempotencyFlag
 	Pet       int64  `required:"" placeholder:"ID" help:"ID of the animal, as shown by pets list."`
 	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the name of the customer."`
@@ -89,16 +101,17 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.",
-			order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
+			order.ID, order.PetID, o.format(order.HoldExpiresAt, "it ends"))
 	})
 }
 
 type ordersSet struct {
 	storeFlags
+	timeFlag
 	ID          int64   `arg:"" help:"ID of the order, as shown by orders list."`
 	Reference   *string `placeholder:"TEXT" xor:"reference" help:"New reference, up to 200 characters."`
 	NoReference bool    `name:"no-reference" xor:"reference" help:"Remove the reference."`
-	HoldUntil   *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
+	HoldUntil   *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 3d, 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
 	IfMatch     *string `name:"if-match" placeholder:"ETAG" help:"Only if the order still has this ETag, as printed by orders show; * matches any (default: its ETag when the command starts)."`
 }
 
@@ -115,9 +128,12 @@ func (o *ordersSet) Run(ctx context.Context, t terminal) error {
 		return usagef("nothing to change; set --reference, --no-reference or --hold-until")
 	}
 	if o.HoldUntil != nil {
-		until, err := parseTime(*o.HoldUntil)
-		if err != nil || until.IsZero() {
-			return usagef("--hold-until: invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", *o.HoldUntil)
+		until, err := o.parseFuture(*o.HoldUntil)
+		if err == nil && until.IsZero() { // an empty value usually comes from an unset shell variable
+			err = errors.New("the time is missing")
+		}
+		if err != nil {
+			return usagef("--hold-until: %w", err)
 		}
 		update.HoldExpiresAt = &until
 	}
@@ -146,7 +162,7 @@ func (o *ordersSet) Run(ctx context.Context, t terminal) error {
 		if before.ID == 0 {
 			return o.printResult(t, order, "Updated order %d.", order.ID)
 		}
-		changed := describeChange(toJSON(order), toJSON(before))
+		changed := describeChange(toJSON(order), toJSON(before), o.timeFlag)
 		if changed == "" {
 			return o.printResult(t, order, "Order %d already had these values.", order.ID)
 		}

@@ -58,6 +58,7 @@ func newPrinter[T any](t terminal, o outputFlag, row func(T) []string, header ..
 	p := &printer[T]{out: bufio.NewWriter(t.out), row: row}
 	if !o.isJSON() {
 		p.table = newTable(p.out, header...)
+		p.table.color = wantsColor(t.out)
 	}
 	return p
 }

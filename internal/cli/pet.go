@@ -23,7 +23,7 @@ type petsCommands struct {
 type petsList struct {
 	storeFlags
 	Status   string  `placeholder:"STATUS" help:"Only animals with this status: available, pending or sold."`
-	Category *int64  `placeholder:"ID" help:"Only animals of this category."`
+	Category *string `placeholder:"CATEGORY" help:"Only animals of this category: its ID or its name."`
 	Search   string  `placeholder:"TEXT" help:"Only animals whose name contains every word of this text, ignoring case and diacritics."`
 	ID       []int64 `name:"id" placeholder:"ID" help:"Only these animals; can be repeated."`
 	limitFlags
@@ -40,18 +40,25 @@ func (p *petsList) Run(ctx context.Context, t terminal) error {
 		return usagef("--id: at most %d ids are allowed", maxPageSize)
 	}
 	return p.read(ctx, func(c *client.Client) error {
-		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: p.Category, Text: p.Search, IDs: p.ID}
+		category, err := optionalCategory(ctx, c, p.Category)
+		if err != nil {
+			return err
+		}
+		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: category, Text: p.Search, IDs: p.ID}
 		filtered := p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil
-		rows := newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME")
+		var categories nameTable
+		row := func(pet client.Pet) []string {
+			if categories == nil {
+				categories = categoryNames(ctx, c)
+			}
+			return []string{formatInt(pet.ID), orDash(string(pet.Status)), categories.label(pet.CategoryID), pet.Name}
+		}
+		rows := newPrinter(t, p.outputFlag, row, "ID", "STATUS", "CATEGORY", "NAME")
 		return printList(t, p.limitFlags, rows, "animals", filtered, func(limit int, cursor string) ([]client.Pet, string, error) {
 			query.Limit, query.Cursor = limit, cursor
 			return c.ListPets(ctx, query)
 		})
 	})
-}
-
-func petRow(pet client.Pet) []string {
-	return []string{formatInt(pet.ID), orDash(string(pet.Status)), formatInt(pet.CategoryID), pet.Name}
 }
 
 type petsShow struct {
@@ -80,7 +87,7 @@ type petsAdd struct {
 	storeFlags
 	idempotencyFlag
 	Name     string `required:"" placeholder:"NAME" help:"Name of the animal."`
-	Category int64  `required:"" placeholder:"ID" help:"ID of its category; created if missing."`
+	Category string `required:"" placeholder:"CATEGORY" help:"Its category: the ID, created if missing, or the name."`
 	Status   string `placeholder:"STATUS" help:"available, pending or sold (default: none)."`
 }
 
@@ -90,7 +97,11 @@ func (p *petsAdd) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	return p.write(ctx, func(c *client.Client) error {
-		wanted := client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}
+		category, err := parseCategory(ctx, c, p.Category)
+		if err != nil {
+			return err
+		}
+		wanted := client.NewPet{Name: p.Name, CategoryID: category, Status: client.PetStatus(p.Status)}
 		pet, err := c.CreatePet(ctx, wanted, p.options()...)
 		if err != nil {
 			return err
@@ -103,7 +114,7 @@ type petsSet struct {
 	storeFlags
 	ID       int64   `arg:"" help:"ID of the animal, as shown by pets list."`
 	Name     *string `placeholder:"NAME" help:"New name."`
-	Category *int64  `placeholder:"ID" help:"ID of the new category."`
+	Category *string `placeholder:"CATEGORY" help:"New category: its ID or its name."`
 	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
 	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show; * matches any (default: its ETag when the command starts)."`
 }
@@ -112,7 +123,7 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if p.Name == nil && p.Category == nil && p.Status == "" {
 		return usagef("nothing to change; set --name, --category or --status")
 	}
-	update := client.PetUpdate{Name: p.Name, CategoryID: p.Category}
+	update := client.PetUpdate{Name: p.Name}
 	if p.Name != nil {
 		if err := checkFlags(textProblem("--name", *p.Name)); err != nil {
 			return err
@@ -124,7 +135,10 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), ifMatchProblem(p.IfMatch, "pets show")); err != nil {
 		return err
 	}
-	return p.write(ctx, func(c *client.Client) error {
+	return p.write(ctx, func(c *client.Client) (err error) {
+		if update.CategoryID, err = optionalCategory(ctx, c, p.Category); err != nil {
+			return err
+		}
 		var before client.Pet
 		var etag string
 		if p.IfMatch != nil {
@@ -146,7 +160,7 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		if before.ID == 0 {
 			return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)
 		}
-		changed := describeChange(toJSON(pet), toJSON(before))
+		changed := describeChange(toJSON(pet), toJSON(before), timeFlag{})
 		if changed == "" {
 			return p.printResult(t, pet, "Animal %d, %s, already had these values.", pet.ID, pet.Name)
 		}

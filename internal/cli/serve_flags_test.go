@@ -93,7 +93,7 @@ var serveFlags = []struct {
 		func(s *background, key string) string { // the rows above have added two
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
-	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30d", "1h ", "300000000h"},
+	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30days", "1h ", "300000000h"},
 		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
 		func(s *background, _ string) string { // the last row, because it stops the service, which then removes old events
 			s.stop()

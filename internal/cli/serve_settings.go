@@ -156,9 +156,9 @@ func parseRetention(text string) (time.Duration, error) {
 		return 0, nil
 	}
 	const least = time.Hour
-	d, err := time.ParseDuration(text)
+	d, err := parseDuration(text)
 	if err != nil || d < least {
-		return 0, fmt.Errorf("invalid duration %q; expected off or a duration of at least 1h, such as 720h", text)
+		return 0, fmt.Errorf("invalid duration %q; expected off or a duration of at least 1h, such as 30d or 720h", text)
 	}
 	return d, nil
 }

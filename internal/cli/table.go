@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,13 +12,16 @@ import (
 // Rows are dropped once they have been flushed, so a table can have any number of rows.
 type table struct {
 	out    io.Writer
+	color  bool     // color the header and the statuses
+	header []string // nil once it is printed
+	status int      // the column of statuses, or -1
 	widths []int
 	rows   [][]string
 }
 
 // newTable returns a table. If there is a header, it is printed with the first rows.
 func newTable(out io.Writer, header ...string) *table {
-	t := &table{out: out}
+	t := &table{out: out, header: header, status: slices.Index(header, "STATUS")}
 	if len(header) > 0 {
 		t.add(header...)
 	}
@@ -40,7 +44,7 @@ func (t *table) flush() error {
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, cell := range row {
-			line.WriteString(cell)
+			line.WriteString(t.paint(i, cell))
 			if i < len(row)-1 {
 				line.WriteString(strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(cell)+3))
 			}
@@ -48,9 +52,26 @@ func (t *table) flush() error {
 		if _, err := fmt.Fprintln(t.out, strings.TrimRight(line.String(), " ")); err != nil {
 			return err
 		}
+		t.header = nil
 	}
 	t.rows = t.rows[:0]
 	return nil
+}
+
+// paint colors a cell of the next row.
+func (t *table) paint(column int, cell string) string {
+	style := ""
+	switch {
+	case !t.color:
+	case len(t.header) > 0:
+		style = bold
+	case column == t.status:
+		style = statusColors[cell]
+	}
+	if style == "" {
+		return cell
+	}
+	return style + cell + reset
 }
 
 // minWidths sets the minimum widths of the first columns.

@@ -145,7 +145,7 @@ func TestDescribeChange(t *testing.T) {
 			`name "a, b", scopes admin x, on true, expiresAt 2027-01-31 18:00 UTC`},
 		{`{"name":`, "", ""},
 	} {
-		if got := describeChange([]byte(c.current), []byte(c.previous)); got != c.want {
+		if got := describeChange([]byte(c.current), []byte(c.previous), timeFlag{}); got != c.want {
 			t.Errorf("from %[2]s to %[1]s: got %[3]q, want %[4]q", c.current, c.previous, got, c.want)
 		}
 	}
@@ -219,7 +219,7 @@ func FuzzSettings(f *testing.F) {
 		expect("a rate", err, n > 0 && n <= 1_000_000 || n == 0 && text == "off")
 		d, err := parseRetention(text)
 		expect("a retention", err, d >= time.Hour || d == 0 && text == "off")
-		at, err := parseTime(text)
+		at, err := timeFlag{}.parseFuture(text)
 		expect("a time", err, at.IsZero() == (text == ""))
 		isURL := strings.HasPrefix(text, "http") && !strings.ContainsAny(text, "<>\"?# ")
 		expect("a base URL", checkBaseURL(text), text == "" || isURL && strings.HasSuffix(text, "/v1"))
