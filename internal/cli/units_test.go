@@ -24,9 +24,9 @@ import (
 	"animalstore/internal/petcsv"
 	"animalstore/internal/programtest"
 	"animalstore/internal/server"
-	"animalstore/internal/tracing"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
+	"animalstore/internal/tracing"
 )
 
 // If a change may have been made despite the error, the message says so.
