@@ -204,6 +204,8 @@ func TestDoctorExaminesServers(t *testing.T) {
 	name := pgtest.Value[string](direct, "SELECT quote_ident(current_database())")
 	direct.Do("ALTER DATABASE "+name+" SET synchronous_commit = off", "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
 	expect(t, examine(t, config), backups, fsync, pages, "warning database: synchronous_commit is off", "problem database: the server refuses writes")
+	config.Database = pgtest.Shared(t).NewDatabaseInEncoding(t, "SQL_ASCII")
+	expect(t, examine(t, config), backups, "problem database: cannot open the database: the encoding of the database is SQL_ASCII")
 	config.Database = "postgres://nobody@127.0.0.1:1/nothing"
 	expect(t, examine(t, config), backups, "problem database: cannot open the database: ")
 }

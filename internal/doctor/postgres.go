@@ -16,7 +16,8 @@ func (x *examiner) checkServer(ctx context.Context) {
 	defer cancel()
 	c, err := sqlstore.OpenReadOnly(connecting, x.Database)
 	if err != nil {
-		x.problem("database", "Check the address in ANIMALSTORE_DATABASE, the server, the network and the role's password.", "%v", err)
+		x.problem("database", "If the server was refused, change what the message names. Otherwise check the address in ANIMALSTORE_DATABASE, "+
+			"the server, the network and the role's password.", "%v", err)
 		return
 	}
 	defer c.Close()

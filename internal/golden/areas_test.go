@@ -35,6 +35,7 @@ var areas = []area{
 	{name: "public-url", flags: []string{"--public-url", "https://animals.example.com/shop/v1",
 		"--staging-url", "https://staging.example.com/v1"}, record: publicURL},
 	{name: "staging", flags: []string{"--environment", "staging"}, record: staging},
+	{name: "assistants", record: assistants},
 	{name: "service", record: service},
 }
 
@@ -289,6 +290,23 @@ func staging(s *session) {
 	other := keyIn(s, s.do(`POST keys {"name":"other","scopes":["pets:read"]}`))
 	fmt.Fprintf(&s.transcript, "Keys begin with %s.\n\n", other[:len("ask_live_")])
 	s.send("GET pets -H Authorization: Bearer ask_live_" + strings.Repeat("0", 30) + "_000000")
+}
+
+func assistants(s *session) {
+	post := func(method, params string) string {
+		return `POST /mcp {"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `} -H Accept: application/json, text/event-stream`
+	}
+	call := func(name, arguments string) string {
+		return post("tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
+	}
+	s.play("Tools", post("tools/list", "{}"))
+	s.play("Calls", call("add_animal", `{"name":"Rex","categoryId":1,"status":"available","idempotencyKey":"first animal"}`),
+		call("find_animals", `{"text":"rex"}`), call("list_categories", "{}"), call("count_animals", "{}"))
+	s.play("Errors of tools", call("get_order", `{"id":7}`), call("get_animal", `{"id":"7"}`),
+		call("add_animal", `{"name":"Max","categoryId":1,"idempotencyKey":"first animal"}`))
+	s.play("Refusals", post("tools/list", "{}")+noKey, call("nothing", "{}"), post("nothing", "{}"), "POST /mcp [] -H Accept: */*", "GET /mcp", "DELETE /mcp",
+		"OPTIONS /mcp", post("ping", "{}")+" -H Accept: text/html", post("ping", "{}")+" -H Origin: https://evil.example",
+		post("ping", "{}")+" -H Mcp-Protocol-Version: 1999-01-01")
 }
 
 func service(s *session) {

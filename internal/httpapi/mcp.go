@@ -139,7 +139,7 @@ func (a *API) sendMCP(x *exchange, response *bufferedResponse) error {
 	case response.status >= 500:
 		return shop.UnavailableError(nil)
 	case response.status >= 400 && !strings.HasPrefix(response.header.Get("Content-Type"), contentTypeJSON[0]):
-		reason := a.accessLog.Printable(strings.TrimSpace(response.body.String()))
+		reason := a.accessLog.Printable(strings.ReplaceAll(strings.TrimSpace(response.body.String()), `"`, "'"))
 		return shop.Errorf(shop.InvalidParameter, "The request is not valid for the Model Context Protocol: %s.", strings.TrimSuffix(reason, "."))
 	case response.body.Len() == 0:
 		x.w.WriteHeader(response.status)

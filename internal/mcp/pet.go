@@ -159,7 +159,7 @@ func countAnimals(ctx context.Context, s session, _ countAnimalsInput) (animalCo
 }
 
 func (c animalCounts) text() string {
-	return fmt.Sprintf("%d animals: %d available, %d pending, %d sold, %d without a status", c.Total, c.Available, c.Pending, c.Sold, c.Unspecified)
+	return fmt.Sprintf("%d available, %d pending, %d sold, %d without a status, %d in total", c.Available, c.Pending, c.Sold, c.Unspecified, c.Total)
 }
 
 type addAnimalInput struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -110,7 +111,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Resolved, into any)
 		}
 	}
 	if err := schema.Validate(given); err != nil {
-		return invalidArguments("are invalid: " + err.Error())
+		return invalidArguments("are invalid: " + strings.TrimPrefix(err.Error(), "validating root: "))
 	}
 	if len(raw) == 0 {
 		return nil
@@ -134,7 +135,7 @@ func errorResult(err error) *sdk.CallToolResult {
 	}
 	text := fmt.Sprintf("%s (%s)", e.Message, e.Code)
 	if e.RetryAfter > 0 {
-		text = fmt.Sprintf("%s Wait %d seconds. (%s)", e.Message, int(e.RetryAfter.Seconds()), e.Code)
+		text = fmt.Sprintf("%s Try again in %v. (%s)", e.Message, e.RetryAfter, e.Code)
 	}
 	return &sdk.CallToolResult{
 		IsError: true,

@@ -65,3 +65,32 @@ func TestResultsAreStoredTogether(t *testing.T) {
 		h.claim(3)
 	})
 }
+
+// On PostgreSQL, looks that begin late find every delivery: new ones, those that are repeated, and those of a webhook
+// that was disabled for a while.
+func TestLateLooksFindEveryDelivery(t *testing.T) {
+	t.Parallel()
+	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}
+	h.subscribe()
+	h.LookLate()
+	add := func(n int) {
+		h.addPets(n)
+		check(t, h.Store.Publish(t.Context()))
+	}
+	add(3)
+	h.fanOut()
+	claims := h.claim(3)
+	h.claim(0)
+	h.finish(claims[0], 200, 0, shop.OutcomeSucceeded)
+	must(h.Redeliver(t.Context(), h.hook.ID, claims[0].ID))(t)
+	h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+	h.finish(claims[1], 500, 0, shop.OutcomeRetry)
+	h.enable(false)
+	add(2)
+	h.enable(true)
+	h.fanOut()
+	h.claim(3) // the retry is due at once
+	if !h.LooksLate() {
+		t.Error("the looks began at the beginning")
+	}
+}

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// LookLate makes the looks of the next hour for due deliveries begin late, as after a slow look that has found nothing.
+func (s *Service) LookLate() {
+	now := time.Now().UTC()
+	s.dueLooks.record(now, nil, true, true)
+	s.dueLooks.restart = now.Add(time.Hour)
+}
+
+// LooksLate reports whether the next look for due deliveries begins late.
+func (s *Service) LooksLate() bool { return s.dueLooks.from(time.Now().UTC()) != nil }
+
 // A look begins at the beginning, unless the last look from there was slow, and again a minute later and after the
 // clock was set back. Otherwise it begins before the oldest delivery of each webhook.
 func TestSlowLooksForDueDeliveriesBeginLater(t *testing.T) {

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -128,40 +127,4 @@ func dueDeliveries(d *dialect, places string, limit int) string {
 
 func (t *tx) ClaimDeliveries(ids []int64, until time.Time) error {
 	return execIn(t, ids, "UPDATE webhook_deliveries SET claimed_until = $ WHERE id IN (%s)", micros(until))
-}
-
-// insertDeliveries contains the types, because PostgreSQL cannot infer them from the columns.
-const insertDeliveries = `
-	INSERT INTO webhook_deliveries (webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body)
-	SELECT id, CAST($ AS TEXT), CAST($ AS TEXT), CAST($ AS TEXT), 'pending', '[]', CAST($ AS BIGINT), CAST($ AS BIGINT), ''
-	FROM webhooks WHERE id IN (%s) ORDER BY id RETURNING id`
-
-func (t *tx) InsertDeliveries(m shop.Message, webhookIDs []int64, at time.Time) error {
-	ids, err := allIn(t, webhookIDs, scanValue[int64], insertDeliveries, m.ID, m.EventID, string(m.EventType), micros(at), micros(at))
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	// The message may already be stored, if it was sent to other webhooks.
-	return t.exec(`INSERT INTO message_bodies (message_id, body, last_delivery) VALUES ($1, $2, $3)
-		ON CONFLICT (message_id) DO UPDATE SET last_delivery = excluded.last_delivery
-		WHERE message_bodies.last_delivery < excluded.last_delivery`, m.ID, string(m.Body), slices.Max(ids))
-}
-
-// TakeFanOutTurn locks the only row in fanout_turn on PostgreSQL. A SQLite file has only one writer.
-func (t *tx) TakeFanOutTurn() (bool, error) {
-	if t.dialect.takeFanOutTurn == "" {
-		return true, nil
-	}
-	if err := t.EndWhenIdle(); err != nil {
-		return false, err
-	}
-	_, taken, err := one(t, scanValue[int64], t.dialect.takeFanOutTurn)
-	return taken, err
-}
-
-func (t *tx) EndWhenIdle() error {
-	if t.dialect.endWhenIdle == "" {
-		return nil
-	}
-	return t.exec(t.dialect.endWhenIdle)
 }

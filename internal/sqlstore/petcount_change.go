@@ -79,7 +79,8 @@ func (t *tx) countPosition() (position int64, lost bool, err error) {
 }
 
 // addEvents adds the changes of the events that a query selects. The query must begin with petEvents. addEvents
-// returns the number of events and the id of the last one.
+// returns the number of events and the id of the last one. It fails with ErrUncounted if the data of an event is not
+// valid JSON.
 func (t *tx) addEvents(counts petCounts, query string, args ...any) (n, last int64, err error) {
 	_, err = all(t, func(scan Scanner) (none struct{}, err error) {
 		var data string
@@ -102,7 +103,7 @@ func (t *tx) addEvents(counts petCounts, query string, args ...any) (n, last int
 const petEvents = "SELECT id, CASE WHEN type LIKE 'pet.%' THEN data ELSE '' END FROM "
 
 // recentCounts returns the changes since the stored counts. It fails with shop.ErrRecounting if some of the events
-// that say so have been removed.
+// that report these changes have been removed.
 func (t *tx) recentCounts() (petCounts, error) {
 	position, lost, err := t.countPosition()
 	if err != nil {

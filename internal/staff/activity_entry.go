@@ -30,6 +30,8 @@ type activityText struct {
 	Text string
 	Path string
 	At   time.Time
+	// Short is true for a link that must stay on one line.
+	Short bool
 }
 
 // Icon returns the name of the symbol for the change.
@@ -266,7 +268,7 @@ func (n activityNames) describeOrder(e *activityEntry, c change) {
 		e.Pet, e.From, e.To = c.petNow.Name, c.petWas.Status, c.petNow.Status
 	}
 	pet := petLink(order.PetID, e.Pet)
-	number := activityText{Text: fmt.Sprint("order ", order.ID)}
+	number := activityText{Text: fmt.Sprint("order ", order.ID), Short: true}
 	if n.mayOpenOrders {
 		number.Path = orderPath(order.ID)
 	}

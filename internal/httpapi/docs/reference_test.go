@@ -199,10 +199,14 @@ func TestReferenceIsReadableWithoutScripts(t *testing.T) {
 	}
 }
 
-// The reference is complete, in less than 500 KB, when its page, style sheet and scripts have arrived.
+// The reference is complete, in less than 500 KB, when its page, style sheet and scripts have arrived. The first
+// operation is in view.
 func TestReferenceIsSmall(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
+	if !browsertest.Eval[bool](tab, `document.querySelector(".operation .sample pre").getBoundingClientRect().bottom < innerHeight`) {
+		t.Error("the first operation and its sample are not in view")
+	}
 	got := browsertest.Eval[map[string]int](tab, `Object.fromEntries([...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map(e => [e.name, e.transferSize]))`)
 	total := 0
 	for name, size := range got {

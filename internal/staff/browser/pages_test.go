@@ -113,6 +113,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 
 	// A live update does not replace a field that is being edited.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Available)})
+	one.waitText("#pet-1 .badge", "Available") // the event is published, so the next page begins after it
 	two.open("/staff/pets/1", "#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
 	s.updatePet(1, shop.PetChange{Name: new("Renamed")})

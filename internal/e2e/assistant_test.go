@@ -1,4 +1,4 @@
-package cli
+package e2e
 
 import (
 	"os/exec"
@@ -7,18 +7,21 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"animalstore/internal/programtest"
 	"animalstore/internal/shoptest"
 )
 
 // An assistant that starts the command can use the store over its standard input and output, with the tools that
 // the key allows, and the command ends with it.
 func TestAssistantOverStandardInputAndOutput(t *testing.T) {
-	installProgram(t)
-	newShop(t)
-	t.Setenv("ANIMALSTORE_KEY", createKey(t, "--name", "assistant", "--scope", "pets:read,pets:write,events:read"))
-	command := exec.Command("animalstore", "mcp")
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	key := f.CreateKey("--name", "assistant", "--scope", "pets:read,pets:write,events:read")
+	command := exec.Command(programtest.Binary(t), "mcp")
+	command.Dir, command.Env = f.Dir, append(f.Environment(), "ANIMALSTORE_URL="+p.URL+"/v1", "ANIMALSTORE_KEY="+key)
 	session := shoptest.Must(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.CommandTransport{Command: command}, nil))(t)
+		Connect(t.Context(), &sdk.CommandTransport{Command: command, TerminateDuration: programtest.WaitTimeout}, nil))(t)
 	call := func(name string, arguments map[string]any) (text string, isError bool) {
 		t.Helper()
 		got := shoptest.Must(session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments}))(t)
@@ -42,8 +45,12 @@ func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 	if text, failed := call("get_animal", map[string]any{"id": 99}); !failed || !strings.HasSuffix(text, "(not_found)") {
 		t.Errorf("got %q", text)
 	}
+	p.Stop()
+	if text, failed := call("count_animals", nil); !failed || !strings.HasSuffix(text, "(unavailable)") {
+		t.Errorf("without the service: got %q", text)
+	}
 	shoptest.OK(t, session.Close())
-	if code := command.ProcessState.ExitCode(); code != exitOK {
+	if code := command.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("the command ended with %d", code)
 	}
 }
