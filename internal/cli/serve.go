@@ -18,6 +18,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/tracing"
 	"animalstore/internal/version"
 	"animalstore/internal/webhook"
 )
@@ -92,6 +93,29 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		return err
 	}
 	defer unlockBackups()
+	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
+	reporter := func(message string) func(error) {
+		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
+	}
+	traces, err := tracing.Open(ctx, tracing.Config{
+		Version: version.Number,
+		Getenv:  os.Getenv,
+		Warn: func(w tracing.Warning) {
+			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
+		},
+		// The texts of these errors differ, so they are limited together.
+		Report: func(err error) {
+			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot set up traces: %w", err)
+	}
+	defer func() {
+		if err := traces.Close(); err != nil {
+			log.Warn("cannot export the last traces", "error", err)
+		}
+	}()
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
@@ -122,10 +146,6 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	demoAnimals, err := s.fillDemo(ctx, store, log)
 	if err != nil {
 		return err
-	}
-	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
-	reporter := func(message string) func(error) {
-		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
 	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
@@ -176,7 +196,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		background.Go(func() { backups.Run(interruptible) })
 	}
 	return httpServer.Run(ctx, listener, server.Handlers{
-		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), Malformed: handler.api.Malformed,
+		Serve: traces.Handler(handler, httpapi.IsProbe), Refuse: traces.Handler(http.HandlerFunc(handler.refuse), httpapi.IsProbe), Malformed: handler.api.Malformed,
 		IsProbe: httpapi.IsProbe, Drain: handler.drain,
 	})
 }

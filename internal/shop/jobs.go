@@ -50,6 +50,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 			}
 		})
 	}
+	wg.Go(func() { s.keepDaysCounted(ctx, report) }) // not a last time, because the node should stop quickly
 	wg.Wait()
 }
 

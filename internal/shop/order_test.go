@@ -182,3 +182,33 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 		must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
 	}
 }
+
+// A page does not wait until many events have been counted: until the background job has counted them, there are no
+// numbers, and wrong ones at no time.
+func TestManyEventsAreCountedInTheBackground(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	arrivals := func() (sum int64) {
+		for _, day := range must(s.DailyStats(t.Context()))(t) {
+			sum += day.Arrivals
+		}
+		return sum
+	}
+	rows := make([]shop.ImportRow, shop.MaxImport)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
+	}
+	for n := int64(1); n <= 2; n++ {
+		must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+		s.AddPet(t, "Max", 1, shop.Available)
+		if days := must(s.DailyStats(t.Context()))(t); days != nil {
+			t.Fatalf("before the count, the days are %v", days)
+		}
+		if err := s.CountDays(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "arrivals", arrivals(), n*(shop.MaxImport+2)-1)
+		s.AddPet(t, "Bella", 1, shop.Available) // a page counts it at once
+		equal(t, "arrivals", arrivals(), n*(shop.MaxImport+2))
+	}
+}

@@ -53,7 +53,7 @@ type Service struct {
 	lastUsed        *lastUsed
 	lastSeen        *lastSeen
 	inFlight        *inFlight
-	stats           statsCache
+	stats           *statsCache
 	heavy           *lane // where heavy reads run
 	clockGuard      *clockGuard
 	indexing        indexing

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,27 +46,77 @@ const (
 	// statsBatch is the maximum number of events counted in one transaction, so that no transaction takes
 	// a long time.
 	statsBatch = 50_000
-	// statsMaxEvents is the maximum number of events that one call of DailyStats counts. It keeps
-	// DailyStats fast in a store with many events.
+	// statsMaxEvents is the maximum number of events that one call of CountDays counts. It keeps CountDays short in
+	// a store with many events.
 	statsMaxEvents = 2_000_000
+	// statsMaxNew is the maximum number of events that DailyStats counts while a page waits for it.
+	statsMaxNew = 10_000
 )
 
 // statsCache caches results that take a long time to compute.
 type statsCache struct {
-	days *shared[[]DayStats]
-	// The following fields are used only while days is being computed.
-	daily     map[Date]DayStats
-	lastDaily int64 // all events up to this position have been counted; 0 before the first count
+	days      *shared[[]DayStats]
+	daily     map[Date]DayStats // used only while days is being computed
+	lastDaily atomic.Int64      // all events up to this position have been counted; 0 before the first count
+	wake      chan struct{}     // a value in this channel starts a count in the background
 }
 
-func newStatsCache() statsCache {
-	return statsCache{days: newShared[[]DayStats]()}
+func newStatsCache() *statsCache {
+	cache := &statsCache{days: newShared[[]DayStats](), wake: make(chan struct{}, 1)}
+	cache.wake <- struct{}{} // the first count begins when the node starts, and not with the first page
+	return cache
 }
 
 // DailyStats returns the number of arrivals and sales on each of the last statsDays days, including today,
-// oldest day first. It counts each event only once and caches the sums.
+// oldest day first. It counts each event only once and caches the sums. If more than statsMaxNew events have not been
+// counted, it returns nil, and a background job counts them.
 func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
+	last, err := s.LastEvent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if last-s.stats.countedUpTo(last) > statsMaxNew {
+		select {
+		case s.stats.wake <- struct{}{}:
+		default: // CountDays is about to start
+		}
+		return nil, nil
+	}
 	return s.stats.days.get(ctx, func([]DayStats) bool { return false }, s.countDays)
+}
+
+// CountDays counts the arrivals and sales that DailyStats has not counted. Unlike DailyStats, it stops if the context
+// ends, because it may take many seconds.
+func (s *Service) CountDays(ctx context.Context) error {
+	_, err := s.stats.days.get(ctx, func([]DayStats) bool { return false }, func(context.Context) ([]DayStats, error) { return s.countDays(ctx) })
+	return err
+}
+
+// keepDaysCounted calls CountDays at the start, whenever DailyStats needs it, and once a minute, until the context
+// ends. It passes errors to report.
+func (s *Service) keepDaysCounted(ctx context.Context, report func(error)) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stats.wake:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := s.CountDays(ctx); err != nil && ctx.Err() == nil {
+			report(err)
+		}
+	}
+}
+
+// countedUpTo returns the position up to which all events have been counted. It is 0 before the first count, and after
+// the store was restored from a backup, so that its last event is an earlier one.
+func (c *statsCache) countedUpTo(last int64) int64 {
+	if counted := c.lastDaily.Load(); counted <= last {
+		return counted
+	}
+	return 0
 }
 
 func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
@@ -74,11 +125,12 @@ func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
 		return nil, err
 	}
 	first := s.Today().Add(1 - statsDays)
-	cache := &s.stats
-	if cache.lastDaily == 0 || last < cache.lastDaily { // this is the first count, or the store was restored from a backup
-		cache.daily, cache.lastDaily = map[Date]DayStats{}, 0
+	cache := s.stats
+	from := cache.countedUpTo(last)
+	if from == 0 {
+		cache.daily = map[Date]DayStats{}
 	}
-	counted, err := s.countBack(ctx, first, max(cache.lastDaily, last-statsMaxEvents), last)
+	counted, err := s.countBack(ctx, first, max(from, last-statsMaxEvents), last)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +139,7 @@ func (s *Service) countDays(ctx context.Context) ([]DayStats, error) {
 		sum := cache.daily[day]
 		cache.daily[day] = DayStats{day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
 	}
-	cache.lastDaily = last
+	cache.lastDaily.Store(last)
 	days := make([]DayStats, statsDays)
 	for i := range days {
 		day := first.Add(i)

@@ -11,11 +11,11 @@ import (
 type dashboardPage struct {
 	Inventory  shop.Inventory
 	Total      int64
-	Categories []categoryRow // the categories with the most animals
-	Largest    int64         // the number of animals in the largest category
-	Others     int64         // the number of animals in categories that are not shown
-	Recounting bool          // the animals in each category are being counted again
-	Days       []shop.DayStats
+	Categories []categoryRow   // the categories with the most animals
+	Largest    int64           // the number of animals in the largest category
+	Others     int64           // the number of animals in categories that are not shown
+	Recounting bool            // the animals in each category are being counted again
+	Days       []shop.DayStats // nil while they are being counted
 	Chart      chart
 	Work       workList
 }

@@ -72,3 +72,21 @@ func TestHoldIsExtended(t *testing.T) {
 	b.post("/staff/orders/9/hold", append(form, "days", "1")...).want(404)
 	b.mustGet("/staff/activity?order=1", "changed the hold on Rex to end on 28 Mar 2027, 15:00 CEST · order 1")
 }
+
+// Today does not wait until many events have been counted, and shows no numbers that may be wrong.
+func TestTodaySaysThatArrivalsAreBeingCounted(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	rows := make([]shop.ImportRow, shop.MaxImport)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
+	}
+	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	s.addOrderedPet("Max")
+	b.mustGet("/", "To approve 1", "Counting… The arrivals and sales of the last 30 days are being counted.", "Then reload the page.").
+		lacks("Show as table")
+	if err := s.CountDays(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.mustGet("/", "Show as table", "10001 0").lacks("Counting…")
+}

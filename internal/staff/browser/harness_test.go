@@ -35,16 +35,23 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 
 func openShop(t *testing.T, options shop.Options) *testShop {
 	t.Helper()
+	s := openIdleShop(t, options)
+	var working sync.WaitGroup
+	t.Cleanup(working.Wait)
+	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log("work:", err) }) })
+	return s
+}
+
+// openIdleShop opens a shop without background jobs.
+func openIdleShop(t *testing.T, options shop.Options) *testShop {
+	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{Options: options})
 	pages, err := staff.New(staff.Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := shoptest.Serve(t, pages)
-	var working sync.WaitGroup
-	t.Cleanup(working.Wait)
 	t.Cleanup(pages.Stopping)
-	working.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Log("work:", err) }) })
 	return &testShop{s, t, server.URL}
 }
 
