@@ -19,14 +19,14 @@ import (
 // mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
 // standard library and Unicode's rules for texts. All imports point in one direction, from cmd to shop:
 //
-//	cmd → cli → {server, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
+//	cmd → cli → {server, acme, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
 //	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
-		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "internal/tracing", "client"},
+		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "internal/tracing", "internal/acme", "client"},
 	"internal/server":     {},
 	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
 	"internal/mcp":        {"client"},
@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/shop":       {},
 	"internal/version":    {},
 	"internal/tracing":    {},
+	"internal/acme":       {},
 	"internal/dist":       {"internal/version"},
 	"internal/mutate":     {},
 	"internal/pgversions": {},
@@ -61,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 	"internal/otlptest":    {},
+	"internal/acmetest":    {},
 }
 
 // standardOnly lists the packages that may import only our own packages and the standard library.

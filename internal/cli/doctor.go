@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
 
 	"animalstore/internal/doctor"
 )
@@ -62,9 +64,22 @@ func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config
 	if host, _, _ := net.SplitHostPort(s.Addr); settings.certificate == nil && !isLoopback(host) {
 		report(doctor.Finding{Check: "settings", Status: doctor.Warning,
 			Message: "the service listens on " + s.Addr + " without TLS, so keys can be read on the network",
-			Action:  "Set --tls-cert and --tls-key, or let only a proxy that uses TLS reach the address."})
+			Action:  "Set --tls-cert and --tls-key, or --acme-domain, or let only a proxy that uses TLS reach the address."})
+	}
+	if settings.acme != nil {
+		d.checkACME(settings.acme.Folder.CertificateFile(), &config, report)
 	}
 	return config
+}
+
+// checkACME makes doctor examine the certificate that the authority has issued, if there is one.
+func (d *doctorCommand) checkACME(file string, config *doctor.Config, report func(doctor.Finding)) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		report(doctor.Finding{Check: "certificate", Status: doctor.Warning, Message: "the authority has not issued a certificate yet",
+			Action: "Start the service; its log says \"certificate obtained\", or why it cannot obtain one."})
+		return
+	}
+	config.TLSCert, config.TLSKey = file, file
 }
 
 func isLoopback(host string) bool {
@@ -74,7 +89,7 @@ func isLoopback(host string) bool {
 
 // checkService asks the service, if one is running, whether it is ready.
 func (d *doctorCommand) checkService(ctx context.Context, report func(doctor.Finding)) {
-	health := healthCommand{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert}
+	health := healthCommand{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert, ACMEDomain: d.Service.ACME.Domain}
 	if _, port, err := net.SplitHostPort(health.Addr); err != nil || port == "0" {
 		return // the address is not known
 	}

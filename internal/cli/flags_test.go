@@ -114,6 +114,11 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"serve", "backup-keep", "", "", "0 --backup-dir=.", "--backup-keep: "},
 	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
 	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
+	{"serve", "acme-domain", "", "", "*.example.com", "--acme-domain: "}, // TestServiceObtainsCertificate has the good values
+	{"serve", "acme-email", "", "", "Ann --acme-domain=pets.example.com", "--acme-email: "},
+	{"serve", "acme-cache", "", "", "animalstore.db --acme-domain=pets.example.com", "--acme-cache: "},
+	{"serve", "acme-directory", "", "", "http://ca.example --acme-domain=pets.example.com", "--acme-directory: "},
+	{"health", "acme-domain", "", "", "NONE", "--acme-domain"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
 	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }

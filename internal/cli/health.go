@@ -15,8 +15,9 @@ import (
 // their health check. It reads the same environment variables as serve, so the address is configured only
 // once.
 type healthCommand struct {
-	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
-	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
+	Addr       string   `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
+	TLSCert    string   `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
+	ACMEDomain []string `name:"acme-domain" env:"ANIMALSTORE_ACME_DOMAIN" placeholder:"DOMAIN" help:"Use HTTPS, because the service gets a certificate by ACME."`
 }
 
 // healthTimeout is longer than the service's own readiness check takes and shorter than the usual interval
@@ -76,7 +77,7 @@ func (h *healthCommand) url() string {
 		host = "::1"
 	}
 	scheme := "http"
-	if h.TLSCert != "" {
+	if h.TLSCert != "" || len(h.ACMEDomain) > 0 {
 		scheme = "https"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

@@ -28,6 +28,7 @@ type serveCommand struct {
 	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free port (default ${default})."`
 	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when the file changes."`
 	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"File with the private key of the certificate (PEM)."`
+	ACME                acmeFlags     `embed:"" prefix:"acme-"`
 	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"1000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
 	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file, created if missing, or a postgres:// URL, which several nodes may share (default ${default})."`
 	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; cannot be changed once the database exists (default ${default})."`
@@ -96,6 +97,11 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
 	reporter := func(message string) func(error) {
 		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
+	}
+	if settings.acme != nil {
+		if err := prepareACME(settings.acme, log.Logger, limiter); err != nil {
+			return err
+		}
 	}
 	traces, err := tracing.Open(ctx, tracing.Config{
 		Version: version.Number,
@@ -187,13 +193,16 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer background.Wait()
 	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
 	defer stopWork()
-	// Deliveries and backups end with ctx, because other nodes or the next start can do what remains.
+	// Deliveries, backups and orders for certificates end with ctx, because other nodes or the next start can do what remains.
 	interruptible, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(interruptible) })
 	if backups != nil {
 		background.Go(func() { backups.Run(interruptible) })
+	}
+	if settings.acme != nil {
+		background.Go(func() { settings.acme.Run(interruptible) })
 	}
 	return httpServer.Run(ctx, listener, server.Handlers{
 		Serve: traces.Handler(handler, httpapi.IsProbe), Refuse: traces.Handler(http.HandlerFunc(handler.refuse), httpapi.IsProbe), Malformed: handler.api.Malformed,

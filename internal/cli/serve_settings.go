@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"animalstore/internal/acme"
 	"animalstore/internal/backup"
 	"animalstore/internal/server"
 )
@@ -20,6 +21,7 @@ type settings struct {
 	today          func() time.Time    // nil to use the current date
 	eventRetention time.Duration       // 0 to keep events forever
 	certificate    *server.Certificate // nil to serve plain HTTP
+	acme           *acme.Manager       // nil if no authority is asked for the certificate
 	location       *time.Location      // the shop's time zone
 	backupFolder   *backup.Folder      // nil if there are no scheduled backups
 	backupInterval time.Duration
@@ -76,6 +78,9 @@ func (s *serveCommand) settings() (settings, error) {
 		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
 			return parsed, usagef("--tls-cert, --tls-key: %w", err)
 		}
+	}
+	if err := s.acmeSettings(&parsed); err != nil {
+		return parsed, err
 	}
 	if err := s.backupSettings(&parsed); err != nil {
 		return parsed, err

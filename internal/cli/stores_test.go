@@ -226,6 +226,7 @@ func TestHealthUsesHTTPSIfServiceHasCertificate(t *testing.T) {
 	addr := ready.Listener.Addr().String()
 	newFolder(t, "ANIMALSTORE_ADDR="+addr)
 	expectRefusal(t, animalstore(t, "health"), exitError, "is not an animalstore")
+	succeed(t, "health", "--acme-domain", "pets.example.com,www.example.com")
 	t.Setenv("ANIMALSTORE_TLS_CERT", "cert.pem")
 	succeed(t, "health")
 	succeed(t, "health", "--addr", addr, "--tls-cert", "other.pem")

@@ -97,9 +97,14 @@ func (l *tlsListener) handshake(c *limitedConn) {
 		c.Close()
 		return
 	}
+	state := secure.ConnectionState()
+	if protocol := state.NegotiatedProtocol; protocol != "" && protocol != "h2" && protocol != "http/1.1" {
+		secure.Close() // the handshake was all that the authority wanted
+		return
+	}
 	c.SetDeadline(time.Time{})
 	var conn net.Conn = secure
-	if state := secure.ConnectionState(); state.NegotiatedProtocol != "h2" {
+	if state.NegotiatedProtocol != "h2" {
 		conn = &tlsHTTP1Conn{&http1Conn{halfCloser: secure, limited: c, malformed: l.malformed}, state}
 	}
 	if !l.offer(acceptResult{conn, nil}) {

@@ -25,6 +25,7 @@ type Certificate struct {
 	invalid           pemPair // the invalid file contents that the last reload found
 	reported          bool    // whether the invalid pair has been logged
 	failing           atomic.Bool
+	managed           *managed // nil if the operator provides the files
 }
 
 // pemPair holds the contents of the two files, or the reason why they could not be read.
@@ -112,7 +113,7 @@ func (c *Certificate) reload(log *slog.Logger) {
 	if !c.reported {
 		c.reported = true
 		c.failing.Store(true)
-		log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", c.current.Load().Leaf.NotAfter)
+		log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", time.Unix(int64(c.expires()), 0))
 	}
 }
 
@@ -124,15 +125,23 @@ func (c *Certificate) setValid() {
 // tlsConfig returns Go's default TLS configuration with the current certificate and TLS 1.2 as the minimum
 // version.
 func (c *Certificate) tlsConfig() *tls.Config {
-	return &tls.Config{
+	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
 	}
+	if c.managed != nil {
+		config.NextProtos = append(config.NextProtos, c.managed.protocol)
+		config.GetCertificate = c.choose
+	}
+	return config
 }
 
 // Hostname returns the first DNS name in the certificate that is not a wildcard, or "" if there is none.
 func (c *Certificate) Hostname() string {
+	if c.managed != nil {
+		return c.managed.domains[0]
+	}
 	for _, name := range c.current.Load().Leaf.DNSNames {
 		if !strings.HasPrefix(name, "*") {
 			return name
@@ -141,12 +150,20 @@ func (c *Certificate) Hostname() string {
 	return ""
 }
 
+// expires returns the expiry time in seconds since 1970, or 0 if there is no certificate yet.
+func (c *Certificate) expires() float64 {
+	if current := c.current.Load(); current != nil {
+		return float64(current.Leaf.NotAfter.Unix())
+	}
+	return 0
+}
+
 func (c *Certificate) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_certificate_expires_timestamp_seconds",
 			Help: "Expiry time of the served certificate.",
-		}, func() float64 { return float64(c.current.Load().Leaf.NotAfter.Unix()) }),
+		}, c.expires),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_reload_failing",
 			Help: "1 while the certificate files are invalid and the previous certificate is served.",
