@@ -6,6 +6,7 @@ package acme
 import (
 	"context"
 	"crypto/tls"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ type Config struct {
 // Manager keeps a valid certificate in its folder.
 type Manager struct {
 	Config
+	client     *http.Client // nil for the default
 	delays     []time.Duration
 	mu         sync.Mutex
 	challenges map[string]*tls.Certificate // by domain, while the authority examines it

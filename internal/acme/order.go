@@ -25,7 +25,7 @@ func (m *Manager) obtain(ctx context.Context) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &acme.Client{Key: account, DirectoryURL: m.Directory, UserAgent: m.UserAgent, RetryBackoff: backoff}
+	client := &acme.Client{HTTPClient: m.client, Key: account, DirectoryURL: m.Directory, UserAgent: m.UserAgent, RetryBackoff: backoff}
 	if err := m.register(ctx, client); err != nil {
 		return nil, fmt.Errorf("cannot register with the authority: %w", err)
 	}
@@ -38,7 +38,7 @@ func (m *Manager) obtain(ctx context.Context) (*tls.Certificate, error) {
 			return nil, err
 		}
 	}
-	if order, err = client.WaitOrder(ctx, order.URI); err != nil {
+	if _, err := client.WaitOrder(ctx, order.URI); err != nil {
 		return nil, fmt.Errorf("the authority does not complete the order: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,11 +49,25 @@ func (m *Manager) obtain(ctx context.Context) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain, _, err := client.CreateOrderCert(ctx, order.FinalizeURL, request, true)
+	chain, err := finalize(ctx, client, order, request)
 	if err != nil {
 		return nil, fmt.Errorf("the authority issues no certificate: %w", err)
 	}
 	return m.Folder.storeCertificate(key, chain)
+}
+
+// finalize sends the certificate request and returns the certificate chain.
+func finalize(ctx context.Context, client *acme.Client, order *acme.Order, request []byte) ([][]byte, error) {
+	chain, _, err := client.CreateOrderCert(ctx, order.FinalizeURL, request, true)
+	if err == nil {
+		return chain, nil
+	}
+	// The client waits for the order at the Location of the response, which authorities need not send.
+	done, waitErr := client.WaitOrder(ctx, order.URI)
+	if waitErr != nil || done.CertURL == "" {
+		return nil, err
+	}
+	return client.FetchCert(ctx, done.CertURL, true)
 }
 
 // register creates the account, or updates its address if it exists.

@@ -4,12 +4,14 @@ package acmetest
 
 import (
 	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,8 @@ import (
 // Authority issues certificates for every domain that leads to its target.
 type Authority struct {
 	Directory string         // the URL of its directory
+	TrustFile string         // a file with the certificate of the directory's server (PEM), for SSL_CERT_FILE
+	Client    *http.Client   // trusts the directory's server
 	Roots     *x509.CertPool // what clients must trust
 	Orders    atomic.Int64   // the number of orders that it has received
 	Broken    atomic.Bool    // if true, every request fails
@@ -52,7 +56,7 @@ func NewAuthority(t *testing.T, validity uint64) *Authority {
 	examiner := va.New(quiet, 0, a.forward(t), false, resolver(t), store)
 	front := wfe.New(quiet, store, examiner, issuer, []string{"authority.example"}, false, false, 0, 0)
 	handler := front.Handler()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.Broken.Load() {
 			http.Error(w, "broken", http.StatusForbidden)
 			return
@@ -63,7 +67,12 @@ func NewAuthority(t *testing.T, validity uint64) *Authority {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	a.Directory = server.URL + wfe.DirectoryPath
+	a.Directory, a.Client = server.URL+wfe.DirectoryPath, server.Client()
+	a.TrustFile = filepath.Join(t.TempDir(), "authority.pem")
+	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(a.TrustFile, trusted, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return a
 }
 

@@ -71,6 +71,9 @@ func (s *serveCommand) settings() (settings, error) {
 		}
 		parsed.today = func() time.Time { return date }
 	}
+	if err := s.acmeSettings(&parsed); err != nil {
+		return parsed, err
+	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		return parsed, usagef("--tls-cert and --tls-key: set both or neither")
 	}
@@ -78,9 +81,6 @@ func (s *serveCommand) settings() (settings, error) {
 		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
 			return parsed, usagef("--tls-cert, --tls-key: %w", err)
 		}
-	}
-	if err := s.acmeSettings(&parsed); err != nil {
-		return parsed, err
 	}
 	if err := s.backupSettings(&parsed); err != nil {
 		return parsed, err

@@ -51,7 +51,8 @@ func awaitCertificate(p *programtest.Program, roots *x509.CertPool) (got *x509.C
 // uses the certificate again after a restart.
 func TestServiceObtainsCertificate(t *testing.T) {
 	t.Parallel()
-	a, f := acmetest.NewAuthority(t, quarter), programtest.NewFolderWithKey(t)
+	a := acmetest.NewAuthority(t, quarter)
+	f := programtest.NewFolderWithKey(t, "SSL_CERT_FILE="+a.TrustFile)
 	args := []string{"--acme-email", "ann@example.com", "--public-url", "https://pets.example.com/v1"}
 	p := serveACME(f, a, args...)
 	first := awaitCertificate(p, a.Roots)
@@ -116,7 +117,8 @@ func expectPrivate(t *testing.T, folder string) {
 // clients that ask for a domain, and log why.
 func TestServiceRunsWithoutAuthority(t *testing.T) {
 	t.Parallel()
-	a, f := acmetest.NewAuthority(t, quarter), programtest.NewFolderWithKey(t)
+	a := acmetest.NewAuthority(t, quarter)
+	f := programtest.NewFolderWithKey(t, "SSL_CERT_FILE="+a.TrustFile)
 	a.Broken.Store(true)
 	p := serveACME(f, a, "--acme-cache", "certificates")
 	p.AwaitOutput("the failure", func(log string) bool { return strings.Contains(log, `msg="cannot obtain a certificate"`) })
