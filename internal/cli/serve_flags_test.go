@@ -177,7 +177,8 @@ func TestFlagsAndVariablesConfigureService(t *testing.T) {
 
 // Authors of container files set variables that they do not need to the empty string.
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
-	folder := newFolder(t, "ANIMALSTORE_KEY=", "ANIMALSTORE_TLS_CERT=", "ANIMALSTORE_TLS_KEY=")
+	folder := newFolder(t, "ANIMALSTORE_KEY=", "ANIMALSTORE_TLS_CERT=", "ANIMALSTORE_TLS_KEY=",
+		"ANIMALSTORE_ACME_DOMAIN=", "ANIMALSTORE_ACME_EMAIL=", "ANIMALSTORE_ACME_CACHE=", "ANIMALSTORE_ACME_DIRECTORY=")
 	for _, row := range serveFlags {
 		t.Setenv(variableOf(row.flag), "")
 	}
