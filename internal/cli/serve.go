@@ -119,6 +119,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
+		Tracer:          traces.Tracer(),
 	})
 	if err != nil {
 		return err
@@ -136,6 +137,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Source:          s.PublicURL,
 		EventRetention:  settings.eventRetention,
 		Location:        settings.location,
+		Traceparent:     traces.Traceparent(),
 		OnIndexing: func(p shop.IndexProgress) {
 			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
 		},
@@ -152,6 +154,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Version:      version.Number,
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       reporter("webhook delivery failed"),
+		Tracer:       traces.Tracer(),
 	})
 	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
 	if sqlstore.IsURL(s.Database) {

@@ -77,6 +77,19 @@ func (p *Provider) Tracer() trace.Tracer {
 	return p.tracer
 }
 
+// Traceparent returns a function that returns the traceparent of the span in a context, or "" if there is none. If p
+// is nil, it returns nil.
+func (p *Provider) Traceparent() func(context.Context) string {
+	if p == nil {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		carrier := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, carrier)
+		return carrier["traceparent"]
+	}
+}
+
 // Handler returns a handler that starts a span for each request, except for those that skip selects. The span
 // continues the trace of the Traceparent header. The access log describes it. If p is nil, Handler returns next.
 func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) http.Handler {
