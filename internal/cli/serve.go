@@ -108,8 +108,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("cannot set up traces: %w", err)
+	if err != nil { // the service is worth more than its traces
+		log.Warn("cannot set up traces; traces are off", "error", err)
 	}
 	defer func() {
 		if err := traces.Close(); err != nil {
