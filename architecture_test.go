@@ -26,7 +26,7 @@ import (
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
-		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "client"},
+		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/mcp", "internal/tracing", "client"},
 	"internal/server":     {},
 	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
 	"internal/mcp":        {"client"},
@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/sqlstore":   {"internal/shop"},
 	"internal/shop":       {},
 	"internal/version":    {},
+	"internal/tracing":    {},
 	"internal/dist":       {"internal/version"},
 	"internal/mutate":     {},
 	"internal/pgversions": {},
@@ -59,6 +60,7 @@ var mayImport = map[string][]string{
 	"internal/workload":    {"internal/programtest", "client"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
+	"internal/otlptest":    {},
 }
 
 // standardOnly lists the packages that may import only our own packages and the standard library.

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/leaktest"
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
@@ -26,12 +26,12 @@ type backups struct {
 	t        *testing.T
 	database string
 	dir      string
-	log      *bytes.Buffer
+	log      *programtest.Transcript
 }
 
 func newBackups(t *testing.T) *backups {
 	t.Helper()
-	b := &backups{t, filepath.Join(t.TempDir(), "shop.db"), t.TempDir(), &bytes.Buffer{}}
+	b := &backups{t, filepath.Join(t.TempDir(), "shop.db"), t.TempDir(), &programtest.Transcript{}}
 	s := shoptest.Must(shoptest.OpenAt(t.Context(), b.database, shop.Options{}))(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	shoptest.OK(t, s.Store.Close())

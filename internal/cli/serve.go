@@ -18,6 +18,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/tracing"
 	"animalstore/internal/version"
 	"animalstore/internal/webhook"
 )
@@ -92,9 +93,33 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		return err
 	}
 	defer unlockBackups()
+	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
+	reporter := func(message string) func(error) {
+		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
+	}
+	traces, err := tracing.Open(ctx, tracing.Config{
+		Version: version.Number,
+		Getenv:  os.Getenv,
+		Warn: func(w tracing.Warning) {
+			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
+		},
+		// The texts of these errors differ, so they are limited together.
+		Report: func(err error) {
+			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
+		},
+	})
+	if err != nil { // the service is worth more than its traces
+		log.Warn("cannot set up traces; traces are off", "error", err)
+	}
+	defer func() {
+		if err := traces.Close(); err != nil {
+			log.Warn("cannot export the last traces", "error", err)
+		}
+	}()
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
+		Tracer:          traces.Tracer(),
 	})
 	if err != nil {
 		return err
@@ -112,6 +137,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Source:          s.PublicURL,
 		EventRetention:  settings.eventRetention,
 		Location:        settings.location,
+		Traceparent:     traces.Traceparent(),
 		OnIndexing: func(p shop.IndexProgress) {
 			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
 		},
@@ -123,15 +149,12 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	if err != nil {
 		return err
 	}
-	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
-	reporter := func(message string) func(error) {
-		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
-	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
 		Version:      version.Number,
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       reporter("webhook delivery failed"),
+		Tracer:       traces.Tracer(),
 	})
 	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
 	if sqlstore.IsURL(s.Database) {
@@ -176,7 +199,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		background.Go(func() { backups.Run(interruptible) })
 	}
 	return httpServer.Run(ctx, listener, server.Handlers{
-		Serve: handler, Refuse: http.HandlerFunc(handler.refuse), Malformed: handler.api.Malformed,
+		Serve: traces.Handler(handler, httpapi.IsProbe), Refuse: traces.Handler(http.HandlerFunc(handler.refuse), httpapi.IsProbe), Malformed: handler.api.Malformed,
 		IsProbe: httpapi.IsProbe, Drain: handler.drain,
 	})
 }

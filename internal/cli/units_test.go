@@ -26,6 +26,7 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
+	"animalstore/internal/tracing"
 )
 
 // If a change may have been made despite the error, the message says so.
@@ -376,7 +377,7 @@ func TestUnitWaitsForShutdown(t *testing.T) {
 		"packaging/debian/animalstore.service": `^TimeoutStopSec=(.*)$`,
 		"compose.yaml":                         `^  stop_grace_period: (\S+)`,
 	} {
-		if wait, err := time.ParseDuration(find(t, name, pattern)); err != nil || wait <= server.ShutdownTimeout+drainDelay {
+		if wait, err := time.ParseDuration(find(t, name, pattern)); err != nil || wait <= server.ShutdownTimeout+drainDelay+tracing.FlushTimeout {
 			t.Errorf("%s: got %s, %v, want longer than a shutdown takes", name, wait, err)
 		}
 	}

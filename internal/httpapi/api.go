@@ -166,15 +166,15 @@ func (a *API) exchange(w http.ResponseWriter, r *http.Request, serve func(*excha
 
 // finish updates the metrics and writes the access log entry for a request.
 func (a *API) finish(x *exchange, outcome web.Outcome) {
-	operation := unknownOperation
+	operation, path := unknownOperation, ""
 	if x.route != nil {
-		operation = x.route.operation
+		operation, path = x.route.operation, x.route.path
 	}
 	end := time.Now()
 	took := end.Sub(x.start)
 	a.metrics.count(operation, outcome.Status, took, x.streamed)
 	a.accessLog.Write(web.Entry{
-		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: &x.w,
+		Outcome: outcome, ID: x.id, Operation: operation, Route: path, Request: x.r, Response: &x.w,
 		Principal: x.principal, End: end, Took: took,
 		Routine:  outcome.Status < 400 && x.route != nil && !x.isCall(),
 		Stopping: a.isStopping(),

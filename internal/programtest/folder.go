@@ -74,7 +74,7 @@ func (f *Folder) Environment() []string {
 	f.T.Helper()
 	var environment []string
 	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "ANIMALSTORE_") && !strings.HasPrefix(variable, "COLUMNS=") {
+		if !strings.HasPrefix(variable, "ANIMALSTORE_") && !strings.HasPrefix(variable, "OTEL_") && !strings.HasPrefix(variable, "COLUMNS=") {
 			environment = append(environment, variable)
 		}
 	}

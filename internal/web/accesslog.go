@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"animalstore/internal/shop"
 )
 
@@ -30,6 +32,7 @@ type Entry struct {
 	Outcome
 	ID        string
 	Operation string
+	Route     string // the pattern of the path, or "" if it is unknown
 	Request   *http.Request
 	Response  *Recorder
 	Principal shop.Principal
@@ -48,6 +51,7 @@ func (l *AccessLog) Write(e Entry) {
 		level = slog.LevelDebug
 	}
 	ctx := e.Request.Context()
+	e.describe(trace.SpanFromContext(ctx))
 	if !l.Log.Enabled(ctx, level) {
 		return
 	}
@@ -67,7 +71,7 @@ func (l *AccessLog) Write(e Entry) {
 	if actor := e.Principal.Actor(); actor != "" {
 		record.AddAttrs(slog.String("key", actor))
 	}
-	if trace, ok := parseTraceparent(e.Request.Header.Values("Traceparent")); ok {
+	if trace, ok := traceOf(e.Request); ok {
 		record.AddAttrs(slog.String("trace_id", trace.id), slog.String("span_id", trace.span))
 	}
 	if e.Err != nil {
@@ -97,7 +101,7 @@ func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	if actor := e.Principal.Actor(); actor != "" {
 		line = appendText(line, " key=", actor)
 	}
-	if trace, ok := parseTraceparent(e.Request.Header.Values("Traceparent")); ok {
+	if trace, ok := traceOf(e.Request); ok {
 		line = append(append(line, " trace_id="...), trace.id...)
 		line = append(append(line, " span_id="...), trace.span...)
 	}

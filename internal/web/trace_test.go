@@ -36,7 +36,7 @@ func TestParseTraceparent(t *testing.T) {
 	t.Parallel()
 	for text, counts := range traceparents {
 		got, ok := parseTraceparent([]string{text})
-		if want := (trace{traceID, spanID}); ok != counts || ok && got != want || !ok && got != (trace{}) {
+		if want := (traceIDs{traceID, spanID}); ok != counts || ok && got != want || !ok && got != (traceIDs{}) {
 			t.Errorf("%q: %+v %v", text, got, ok)
 		}
 		if _, ok := parseTraceparent([]string{text, text}); ok {
@@ -54,7 +54,7 @@ func FuzzTraceparent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, ok := parseTraceparent([]string{text})
 		if !ok {
-			if got != (trace{}) {
+			if got != (traceIDs{}) {
 				t.Fatalf("%q is invalid, but gave %+v", text, got)
 			}
 			return

@@ -1,0 +1,120 @@
+// Package tracing exports traces with OpenTelemetry (OTLP over HTTP) if the usual OTEL_* variables ask for it.
+package tracing
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// FlushTimeout limits how long Close waits for the collector.
+const FlushTimeout = 3 * time.Second
+
+// Provider exports the spans of its tracer in the background. Spans that the collector does not take in time are
+// dropped; no request waits for it.
+type Provider struct {
+	sdk    *sdktrace.TracerProvider
+	tracer trace.Tracer
+}
+
+// Config configures a Provider. All fields are required.
+type Config struct {
+	Version string
+	// Getenv returns the value of an environment variable. The OpenTelemetry SDK reads the variables of the process
+	// itself, so a test can only pass os.Getenv or a function that turns tracing off.
+	Getenv func(string) string
+	// Warn is called for each variable with an invalid value.
+	Warn func(Warning)
+	// Report is called with each error of the exporter. It must not block.
+	Report func(error)
+}
+
+// Open returns a provider that is configured by the environment, or nil if the environment does not ask for
+// traces. It does not connect to the collector.
+func Open(ctx context.Context, c Config) (*Provider, error) {
+	on, warnings := examine(c.Getenv)
+	for _, warning := range warnings {
+		c.Warn(warning)
+	}
+	if !on {
+		return nil, nil
+	}
+	// The SDK would report invalid values again, including headers, which contain secrets.
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	described, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			attribute.String("service.name", "animalstore"), attribute.String("service.version", c.Version),
+			attribute.String("service.instance.id", rand.Text())),
+		resource.WithFromEnv()) // the last one wins
+	if err != nil && described == nil {
+		return nil, err
+	}
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(c.Report))
+	return &Provider{sdk, sdk.Tracer("animalstore")}, nil
+}
+
+// Tracer returns the tracer, or nil if p is nil.
+func (p *Provider) Tracer() trace.Tracer {
+	if p == nil {
+		return nil
+	}
+	return p.tracer
+}
+
+// Traceparent returns a function that returns the traceparent of the span in a context, or "" if there is none. If p
+// is nil, it returns nil.
+func (p *Provider) Traceparent() func(context.Context) string {
+	if p == nil {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		carrier := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, carrier)
+		return carrier["traceparent"]
+	}
+}
+
+// Handler returns a handler that starts a span for each request, except for those that skip selects. The span
+// continues the trace of the Traceparent header. The access log describes it. If p is nil, Handler returns next.
+func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) http.Handler {
+	if p == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if skip(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		ctx, span := p.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
+		defer span.End() // even if the handler panics to drop the connection
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// Close sends the remaining spans and stops the exporter. It gives up after FlushTimeout.
+func (p *Provider) Close() error {
+	if p == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), FlushTimeout)
+	defer cancel()
+	return p.sdk.Shutdown(ctx)
+}
