@@ -114,8 +114,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("cannot set up traces: %w", err)
+	if err != nil { // the service is worth more than its traces
+		log.Warn("cannot set up traces; traces are off", "error", err)
 	}
 	defer func() {
 		if err := traces.Close(); err != nil {
@@ -125,6 +125,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
+		Tracer:          traces.Tracer(),
 	})
 	if err != nil {
 		return err
@@ -142,6 +143,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Source:          s.PublicURL,
 		EventRetention:  settings.eventRetention,
 		Location:        settings.location,
+		Traceparent:     traces.Traceparent(),
 		OnIndexing: func(p shop.IndexProgress) {
 			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
 		},
@@ -158,6 +160,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Version:      version.Number,
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       reporter("webhook delivery failed"),
+		Tracer:       traces.Tracer(),
 	})
 	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
 	if sqlstore.IsURL(s.Database) {

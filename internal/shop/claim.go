@@ -17,6 +17,8 @@ type Claim struct {
 	URL     string
 	Secrets []string // the secrets used to sign the message, newest first
 	Failing bool     // every recent attempt to send to the webhook has failed
+	// Traceparent names the request that caused the event, or is "" if it was not traced.
+	Traceparent string
 }
 
 // ClaimLimits limits what ClaimDeliveries claims.
@@ -126,7 +128,9 @@ func claimAll(tx BookkeepingTx, deliveries []Delivery, now time.Time) (claims []
 	for _, delivery := range deliveries {
 		delivery.ClaimedUntil = until
 		hook := hooks[delivery.WebhookID]
-		claims = append(claims, Claim{delivery, hook.URL, secrets[hook.ID], !hook.FailingSince.IsZero()})
+		claim := Claim{Delivery: delivery, URL: hook.URL, Secrets: secrets[hook.ID], Failing: !hook.FailingSince.IsZero()}
+		claim.Body, claim.Traceparent = cutTraceparent(delivery.Body)
+		claims = append(claims, claim)
 	}
 	slices.Sort(ids)
 	return claims, tx.ClaimDeliveries(ids, until)

@@ -85,7 +85,7 @@ func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 		}
 		return tx.InsertDelivery(Delivery{
 			WebhookID: id, MessageID: message.ID, EventType: testEvent, Status: DeliveryPending, CreatedAt: now,
-			NextAttemptAt: now, Body: encode(message),
+			NextAttemptAt: now, Body: addTraceparent(encode(message), tx.traceparent),
 		})
 	})
 }

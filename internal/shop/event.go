@@ -99,6 +99,7 @@ type Event struct {
 	Actor           string          `json:"actor"`
 	Data            json.RawMessage `json:"data"`
 	position        int64
+	traceparent     string
 }
 
 // Position returns the event's position in the feed.
@@ -106,9 +107,10 @@ func (e Event) Position() int64 { return e.position }
 
 // event converts a stored event to the form that clients see.
 func (s *Service) event(e StoredEvent) Event {
+	data, traceparent := cutTraceparent(e.Data)
 	return Event{
 		SpecVersion: "1.0", ID: strconv.FormatInt(e.ID, 10), Source: s.source, Type: e.Type, Subject: e.Subject, Time: e.Time,
-		DataContentType: "application/json", Actor: e.Actor, Data: e.Data, position: e.ID,
+		DataContentType: "application/json", Actor: e.Actor, Data: data, position: e.ID, traceparent: traceparent,
 	}
 }
 

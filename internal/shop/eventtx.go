@@ -11,8 +11,9 @@ import (
 // the code does not compile until eventTx implements that method.
 type eventTx struct {
 	BookkeepingTx
-	mutations Mutations
-	actor     string
+	mutations   Mutations
+	actor       string
+	traceparent string // "" if the request is not traced
 }
 
 var _ Mutations = (*eventTx)(nil)
@@ -63,6 +64,16 @@ func (tx *eventTx) record(err error, what EventType, current, previous resource)
 		return err
 	}
 	return tx.InsertEvents(tx.event(what, current, previous))
+}
+
+// InsertEvents stores events together with the traceparent of the request that caused them.
+func (tx *eventTx) InsertEvents(events ...NewEvent) error {
+	if tx.traceparent != "" {
+		for i := range events {
+			events[i].Data = addTraceparent(events[i].Data, tx.traceparent)
+		}
+	}
+	return tx.BookkeepingTx.InsertEvents(events...)
 }
 
 func (tx *eventTx) event(what EventType, current, previous resource) NewEvent {

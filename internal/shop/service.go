@@ -32,6 +32,9 @@ type Options struct {
 	// OnIndexing is called from time to time while many animals and orders are added to the search index,
 	// and once when that is done. It may be nil.
 	OnIndexing func(IndexProgress)
+	// Traceparent returns the traceparent of the request that a context belongs to, or "" if it is not traced.
+	// Events store it, and claims return it. If it is nil, tracing is off.
+	Traceparent func(context.Context) string
 }
 
 // Service applies the shop's rules. The API, the staff pages and the commands all access the shop through a
@@ -59,6 +62,7 @@ type Service struct {
 	indexing        indexing
 	dueLooks        dueLooks
 	onIndexing      func(IndexProgress)
+	traceparent     func(context.Context) string // nil if tracing is off
 }
 
 // Open returns a Service that uses the given store. It returns ErrOtherEnvironment if the store does not
@@ -67,7 +71,8 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
-		keyCache: newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
+		traceparent: o.Traceparent,
+		keyCache:    newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {

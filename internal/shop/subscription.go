@@ -50,7 +50,7 @@ type Message struct {
 }
 
 func newMessage(event Event) Message {
-	return Message{"evt_" + event.ID, event.ID, event.Type, encode(event)}
+	return Message{"evt_" + event.ID, event.ID, event.Type, addTraceparent(encode(event), event.traceparent)}
 }
 
 // plannedEvent is an event and the webhooks that want it.

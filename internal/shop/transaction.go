@@ -53,8 +53,11 @@ func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error 
 // change runs a closure that may change the shop. The recorded events name the context's principal as their
 // actor.
 func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
-	actor := actorOf(ctx)
-	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor}) })
+	actor, traceparent := actorOf(ctx), ""
+	if s.traceparent != nil {
+		traceparent = s.traceparent(ctx)
+	}
+	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor, traceparent}) })
 }
 
 // bookkeep runs a closure that can change internal state but cannot make changes that must be recorded as

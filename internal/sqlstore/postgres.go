@@ -26,6 +26,7 @@ type postgresEngine struct {
 	config      *pgx.ConnConfig
 	dialect     *dialect
 	metrics     *metrics
+	spans       *spans
 	afterWrite  func(changes effects, committed bool)
 	retryBudget time.Duration
 	// cancelTimeout is how long the server may take to confirm that it has cancelled a statement.
@@ -69,7 +70,7 @@ const (
 // openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after
 // every write. Its arguments are the changes made by the write and whether the write was committed.
 func openPostgres(
-	ctx context.Context, url string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
+	ctx context.Context, url string, o Options, m *metrics, traces *spans, afterWrite func(changes effects, committed bool),
 ) (*postgresEngine, error) {
 	config, settings, err := parsePostgresURL(url)
 	if err != nil {
@@ -79,6 +80,7 @@ func openPostgres(
 		config:        config,
 		dialect:       postgresDialect(o.Now),
 		metrics:       m,
+		spans:         traces,
 		afterWrite:    afterWrite,
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,

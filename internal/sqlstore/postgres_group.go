@@ -63,8 +63,10 @@ func (g *postgresGroups) loop() {
 		for len(g.members) > 0 && len(members) < maxGroup {
 			members = g.join(members)
 		}
+		start := g.engine.spans.now()
 		changes, err := g.engine.commitGroup(members)
 		g.engine.afterWrite(changes, err == nil)
+		g.engine.spans.group(start, members, err)
 		finish(members, err)
 	}
 }

@@ -25,6 +25,7 @@ type sqliteEngine struct {
 	file        *openedFile
 	dialect     *dialect
 	metrics     *metrics
+	spans       *spans
 	afterWrite  func(changes effects, committed bool)
 	readTimeout time.Duration
 	catalog     localCatalog
@@ -34,14 +35,14 @@ type sqliteEngine struct {
 var ErrLocked = errors.New("it is already in use by another animalstore")
 
 func openSQLite(
-	ctx context.Context, path string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
+	ctx context.Context, path string, o Options, m *metrics, traces *spans, afterWrite func(changes effects, committed bool),
 ) (*sqliteEngine, error) {
 	path, err := resolveFile(path, o.Existing)
 	if err != nil {
 		return nil, err
 	}
 	s := &sqliteEngine{
-		dialect: sqliteDialect(o.Now), metrics: m, closed: make(chan struct{}),
+		dialect: sqliteDialect(o.Now), metrics: m, spans: traces, closed: make(chan struct{}),
 		readTimeout: cmp.Or(o.RetryBudget, defaultTimeout), catalog: localCatalog{exclusive: o.Exclusive},
 	}
 	s.afterWrite = func(changes effects, committed bool) {
@@ -89,7 +90,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 			return err
 		}
 	}
-	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.afterWrite)
+	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.spans, s.afterWrite)
 	return nil
 }
 

@@ -17,6 +17,7 @@ type writer struct {
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
+	spans         *spans
 	afterWrite    func(changes effects, committed bool) // called for each group before its members return
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
@@ -25,9 +26,9 @@ type writer struct {
 	stopped       chan struct{} // closed when all accepted writes have returned
 }
 
-func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
+func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, traces *spans, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, writeQueue: newWriteQueue(), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, spans: traces, afterWrite: afterWrite, writeQueue: newWriteQueue(), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(), insertRecords: recordInserter(),
 	}
 	go w.loop()
@@ -60,6 +61,7 @@ func (w *writer) loop() {
 // disk, every new write could end the transaction once more, and the members that run again would wait
 // forever.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
+	start := w.spans.now()
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
 		// This write may already have waited a long time for the lock. The queued writes fail with it, so
@@ -89,6 +91,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.recentWriters = max(len(members)+len(w.members), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
 	w.afterWrite(g.changes, err == nil)
+	w.spans.group(start, members, err)
 	finish(members, err)
 	if err == nil {
 		w.checkpoint() // the members do not wait for this, because they have already returned

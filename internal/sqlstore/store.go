@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"animalstore/internal/shop"
 )
@@ -23,6 +24,7 @@ import (
 type Store struct {
 	engine  engine
 	metrics *metrics
+	spans   *spans
 	wakeups chan struct{}
 	failing atomic.Bool // whether the last write failed because of the database
 	listen  sync.Once
@@ -73,6 +75,8 @@ type Options struct {
 	// OnRefusedServer is called when the store refuses a PostgreSQL server that has lost a part of the store's
 	// history. It is called once for each such server and must not block.
 	OnRefusedServer func(error)
+	// Tracer starts spans for the transactions of traced requests. If it is nil, there are none.
+	Tracer trace.Tracer
 }
 
 // defaultTimeout is the default for Options.RetryBudget.
@@ -87,12 +91,12 @@ func IsURL(database string) bool {
 // Open opens a store and brings its schema up to date. database is the path of a SQLite file or the URL of a
 // PostgreSQL server. A missing file is created, unless Options.Existing is set.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics()}
+	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics(), spans: newSpans(o, database)}
 	var err error
 	if IsURL(database) {
-		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.afterWrite)
+		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.spans, s.afterWrite)
 	} else {
-		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.afterWrite)
+		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.spans, s.afterWrite)
 	}
 	if err != nil {
 		return nil, err
@@ -109,15 +113,19 @@ func (s *Store) Close() error {
 }
 
 // Read runs fn on a consistent snapshot of the database.
-func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	err := s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
+func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) (err error) {
+	ctx, span := s.spans.start(ctx, "store.read")
+	defer func() { endSpan(span, err) }()
+	err = s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
 	s.metrics.countError(ctx, err)
 	return err
 }
 
 // ReadCatalog is like Read, and describes the snapshot that fn has read.
-func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
-	state, err := s.engine.readCatalog(ctx, func(tx *tx) error { return fn(tx) })
+func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (state shop.CatalogState, err error) {
+	ctx, span := s.spans.start(ctx, "store.read")
+	defer func() { endSpan(span, err) }()
+	state, err = s.engine.readCatalog(ctx, func(tx *tx) error { return fn(tx) })
 	s.metrics.countError(ctx, err)
 	return state, err
 }
@@ -129,10 +137,12 @@ func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (s
 }
 
 // Write runs fn in a serializable transaction. If Write returns nil, all changes are durable.
-func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) (err error) {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
-	err := s.engine.write(ctx, fn)
+	ctx, span := s.spans.start(ctx, "store.write")
+	defer func() { endSpan(span, err) }()
+	err = s.engine.write(ctx, fn)
 	s.metrics.countError(ctx, err)
 	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)

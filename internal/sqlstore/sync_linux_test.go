@@ -24,14 +24,14 @@ func TestAcknowledgedWriteIsSyncedToDisk(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
 	defer cmd.Process.Release()
-	if got := trace(t, cmd.Process.Pid); !regexp.MustCompile(`^([WS]*WS+A){10}[WS]*$`).MatchString(got) {
+	if got := traceSystemCalls(t, cmd.Process.Pid); !regexp.MustCompile(`^([WS]*WS+A){10}[WS]*$`).MatchString(got) {
 		t.Errorf("the process writes (W), syncs (S) and acknowledges (A) in the order %s, want WSA ten times", got)
 	}
 }
 
-// trace lets a process run until it exits and looks at every system call of all its threads. It returns a W
+// traceSystemCalls lets a process run until it exits and looks at every system call of all its threads. It returns a W
 // for each write to the WAL, an S for each sync of it that has returned and an A for each write to stdout.
-func trace(t *testing.T, pid int) string {
+func traceSystemCalls(t *testing.T, pid int) string {
 	t.Helper()
 	var calls strings.Builder
 	running := map[int]string{} // the system call in which each thread is

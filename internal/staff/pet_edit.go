@@ -23,6 +23,7 @@ type petForm struct {
 	Problem     string
 	Conflict    *shop.PetView // the animal's current values if someone else has changed them, else nil
 	Categories  categoryOptions
+	Next        bool // the form is for one more animal, so the cursor goes to the name
 }
 
 // These values of the form stand for a category that does not exist yet, and for an animal without a status.
@@ -128,7 +129,7 @@ func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 	if !x.partial() {
 		return x.redirect("/staff/pets")
 	}
-	next := petForm{Category: strconv.FormatInt(pet.CategoryID, 10), Status: status}
+	next := petForm{Category: strconv.FormatInt(pet.CategoryID, 10), Status: status, Next: true}
 	if next.Categories, err = x.categoryOptions(next.Category); err != nil {
 		return err
 	}

@@ -49,9 +49,9 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 	if !on {
 		return nil, nil
 	}
-	// The SDK would log invalid values again, including headers, which contain secrets.
+	// The SDK would report invalid values again, including headers, which contain secrets.
 	otel.SetLogger(logr.Discard())
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(c.Report))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, err
@@ -66,6 +66,7 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 		return nil, err
 	}
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(c.Report))
 	return &Provider{sdk, sdk.Tracer("animalstore")}, nil
 }
 
@@ -75,6 +76,19 @@ func (p *Provider) Tracer() trace.Tracer {
 		return nil
 	}
 	return p.tracer
+}
+
+// Traceparent returns a function that returns the traceparent of the span in a context, or "" if there is none. If p
+// is nil, it returns nil.
+func (p *Provider) Traceparent() func(context.Context) string {
+	if p == nil {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		carrier := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, carrier)
+		return carrier["traceparent"]
+	}
 }
 
 // Handler returns a handler that starts a span for each request, except for those that skip selects. The span

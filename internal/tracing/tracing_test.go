@@ -148,7 +148,7 @@ func TestTracingThatIsOffIsNotInstalled(t *testing.T) {
 	t.Parallel()
 	p, err := Open(t.Context(), Config{Getenv: func(string) string { return "" }})
 	mux := http.NewServeMux()
-	if got := p.Handler(mux, never); p != nil || err != nil || got != http.Handler(mux) || p.Tracer() != nil || p.Close() != nil {
+	if got := p.Handler(mux, never); p != nil || err != nil || got != http.Handler(mux) || p.Tracer() != nil || p.Traceparent() != nil || p.Close() != nil {
 		t.Errorf("got %v, %v, %v, want nothing", p, err, got)
 	}
 }

@@ -45,7 +45,7 @@ func TestSpanDescribesTheRequest(t *testing.T) {
 			got := ended[len(ended)-1]
 			attributes := ""
 			for _, a := range got.Attributes() {
-				attributes += string(a.Key) + "=" + a.Value.Emit() + " "
+				attributes += string(a.Key) + "=" + a.Value.String() + " "
 			}
 			name, want, code := "GET /v1/pets/{petId}", "http.request.method=GET http.response.status_code=200 "+
 				"animalstore.operation=getPet animalstore.request_id=abcdefgh http.route=/v1/pets/{petId} ", codes.Unset

@@ -40,7 +40,12 @@ func (d *Dispatcher) attempt(ctx context.Context, claim shop.Claim, claimedAt ti
 		return // the claim could end during the attempt, and another node would then send the same message
 	}
 	d.metrics.inFlight.Inc()
-	attempt, after := d.sender.send(ctx, claim)
+	var attempt shop.Attempt
+	var after time.Duration
+	d.trace(ctx, claim, func(ctx context.Context) shop.Attempt {
+		attempt, after = d.sender.send(ctx, claim)
+		return attempt
+	})
 	d.metrics.inFlight.Dec()
 	d.metrics.duration.Observe(attempt.Duration.Seconds())
 	d.results <- result{shop.AttemptResult{Claim: claim, Attempt: attempt, RetryAfter: after}, claimedAt.Add(shop.ClaimDuration)}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"animalstore/internal/shop"
 )
@@ -31,6 +32,8 @@ type Config struct {
 	// Report is called for each error in the service itself, but not for errors caused by receivers. It may
 	// be called concurrently and repeatedly for the same cause.
 	Report func(error)
+	// Tracer starts a span for each attempt. If it is nil, there are none.
+	Tracer trace.Tracer
 }
 
 // Dispatcher sends the deliveries of all webhooks. Its work depends on the number of deliveries that are due, not on
@@ -42,6 +45,7 @@ type Dispatcher struct {
 	sender  *sender
 	metrics *metrics
 	report  func(error)
+	tracer  trace.Tracer // nil if tracing is off
 	slots   *slots
 	results chan result
 	due     chan struct{} // receives a value when deliveries may be due that could not be started before
@@ -56,7 +60,7 @@ func New(c Config) *Dispatcher {
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
 	return &Dispatcher{
-		c.Service, sender, newMetrics(), c.Report, newSlots(), make(chan result, maxInFlight), make(chan struct{}, 1),
+		c.Service, sender, newMetrics(), c.Report, c.Tracer, newSlots(), make(chan result, maxInFlight), make(chan struct{}, 1),
 	}
 }
 

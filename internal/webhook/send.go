@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"animalstore/internal/shop"
 )
 
@@ -115,7 +117,8 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	} {
 		request.Header.Set(name, value)
 	}
-	return s.transport.RoundTrip(request) // unlike http.Client, RoundTrip does not parse the Location header of a redirect
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header)) // nothing, while tracing is off
+	return s.transport.RoundTrip(request)                                             // unlike http.Client, RoundTrip does not parse the Location header of a redirect
 }
 
 // bodyExcerpt returns the beginning of a response body as valid UTF-8. If reading fails, it returns what was

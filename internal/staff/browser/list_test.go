@@ -145,3 +145,18 @@ func TestListKeepsItsPlace(t *testing.T) {
 		t.Errorf("the list is scrolled by %d pixels", y)
 	}
 }
+
+// On a phone, the tabs are one row. The current tab is visible, and the row shows that there are more.
+func TestTabsOnAPhoneAreOneRow(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, "")
+	p := s.clerk(phone)
+	const tabs = `document.querySelector(".filters .tabs")`
+	for path, more := range map[string]bool{"/staff/pets": true, "/staff/pets?status=none": false, "/staff/orders?status=expired": false} {
+		p.open(path)
+		p.waitFor(`document.readyState === "complete" && %s.hasAttribute("data-more") === %t`, tabs, more)
+		p.waitFor(`%[1]s.offsetHeight < 60 && %[1]s.querySelector("label:has(:checked)").getBoundingClientRect().right <= innerWidth`, tabs)
+		p.accessible("the tabs of " + path)
+	}
+}

@@ -83,4 +83,7 @@
   }, { passive: true });
   addEventListener("click", savePlace, true); // a link may be followed before the timer ends
   addEventListener("DOMContentLoaded", () => setTimeout(restorePlace)); // after htmx has prepared the page
+
+  // The list follows every key in this field. Another refresh when the user leaves it would untick what they tick next.
+  document.querySelector("#filter-name")?.addEventListener("change", (event) => event.stopPropagation());
 })();

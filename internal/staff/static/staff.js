@@ -295,6 +295,15 @@
   for (const details of document.querySelectorAll("details.panel")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
   }
+  // On a phone, tabs may need more than the screen: show the current one, and that there are more.
+  for (const tabs of document.querySelectorAll(".filters .tabs")) {
+    const showMore = () => tabs.toggleAttribute("data-more", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 1);
+    const current = tabs.querySelector("label:has(:checked), [aria-current]");
+    if (current) tabs.scrollLeft += current.getBoundingClientRect().left - tabs.getBoundingClientRect().left - 32;
+    tabs.addEventListener("scroll", showMore, { passive: true });
+    addEventListener("resize", showMore);
+    showMore();
+  }
   // A link to a field, such as "Reserve" in a list, also puts the cursor there.
   if (location.hash) document.getElementById(location.hash.slice(1))?.focus();
 })();

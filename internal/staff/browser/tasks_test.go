@@ -1,0 +1,209 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/shop"
+)
+
+// effort counts what a person does for a task.
+type effort struct{ clicks, keys int }
+
+// worker is a person whose clicks and keys are counted.
+type worker struct {
+	*user
+	done *effort
+}
+
+func (w worker) click(selector string) {
+	w.t.Helper()
+	w.done.clicks++
+	w.user.click(selector)
+}
+
+// enter types a text into the field that has the focus, or presses special keys.
+func (w worker) enter(keys string) {
+	w.t.Helper()
+	w.done.keys += len([]rune(keys))
+	w.press(keys)
+}
+
+// find opens the first result of a search.
+func (w worker) find(text, result string) {
+	w.t.Helper()
+	w.done.keys++
+	w.shortcut("/", input.ModifierNone)
+	w.waitFor(searchIsOpen)
+	w.enter(text + kb.Enter)
+	w.waitVisible(result)
+}
+
+// pick chooses an option of a list with the mouse: one click opens the list, and one chooses.
+func (w worker) pick(selector, option string) {
+	w.t.Helper()
+	w.done.clicks += 2
+	w.waitFor(`(() => {
+		const list = document.querySelector(%q), option = [...(list?.options ?? [])].find(o => o.text.trim() === %q);
+		if (!option || !list.checkVisibility()) return false;
+		option.selected = true;
+		return list.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`, selector, option)
+}
+
+// focused waits until a field has the focus.
+func (w worker) focused(selector string) {
+	w.t.Helper()
+	w.waitFor(`document.activeElement?.matches(%q)`, selector)
+}
+
+// The documentation says how many clicks and keys ten daily tasks need. Each begins on Today, and is done here in the
+// shortest way that the pages show.
+func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for _, name := range []string{"Dogs", "Birds"} {
+		if _, err := s.CreateCategory(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		s.AddPet(t, "Budgie", 1, shop.Available) // a bird among the dogs
+	}
+	s.AddPet(t, "Waldo", 1, shop.Available)
+	ready := s.reserve("Bella", "Mr Brown")
+	for _, id := range []int64{ready.ID, s.reserve("Mia", "Mr White").ID} {
+		if _, err := s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := s.reserve("Rex", "Mrs Ito")
+	s.Clock.Forward(24 * time.Hour) // all that was yesterday
+	anna := s.clerk(desktop)
+	anna.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument("window.print = () => { window.printed = 1 }").Do(ctx)
+		return err
+	}))
+	newest := func() string {
+		pets, err := s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := ""
+		for _, pet := range pets.Items {
+			names += fmt.Sprintf("%s %d %s\n", pet.Name, pet.CategoryID, pet.Status)
+		}
+		return names
+	}
+	var documented, counted strings.Builder
+	for _, task := range []struct {
+		name string
+		do   func(w worker)
+	}{
+		{"Find an animal by its name, Waldo", func(w worker) {
+			w.find("waldo", "#pet-detail")
+			w.waitText("h1", "Waldo")
+		}},
+		{"Reserve Waldo for a caller, Mrs Novak", func(w worker) {
+			w.find("waldo", "#pet-detail")
+			w.click("#reserve-reference")
+			w.enter("Mrs Novak" + kb.Enter)
+			w.waitText("#pet-detail .orders", "Mrs Novak")
+			w.waitText("#pet-detail .badge", "Pending")
+		}},
+		{"Hand over an animal whose order is approved", func(w worker) {
+			w.click(fmt.Sprintf(`#work-%d [value="delivered"]`, ready.ID))
+			w.waitText("#flashes", "handed over")
+		}},
+		{"Add ten dogs, each with a name of five letters", func(w worker) {
+			w.click(`.sidebar a[href="/staff/pets"]`)
+			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`) // so that the scripts have run
+			w.click(".panel > summary")
+			for i := range 10 {
+				w.focused("#add-name")
+				w.enter(fmt.Sprint("Dog ", i))
+				if i == 0 { // the form keeps the category for the next animal
+					w.enter(kb.Tab + "D" + kb.Tab + kb.Tab)
+				}
+				w.enter(kb.Enter)
+				w.waitText("#flashes", fmt.Sprint("Dog ", i))
+				w.waitFor(`document.querySelector("#add-name").value === ""`)
+			}
+			if got := newest(); strings.Count(got, " 1 available\n") != 10 {
+				t.Errorf("the new animals are\n%s", got)
+			}
+		}},
+		{"See what changed yesterday, and who did it", func(w worker) {
+			w.click(`[aria-labelledby="since-yesterday"] .card-head a`)
+			w.click("#activity-days a:last-child")
+			w.waitFor(`location.search.includes("day=")`)
+			w.waitText(".activity li", "System reserved Rex for Mrs Ito")
+		}},
+		{"Undo a wrong cancellation", func(w worker) {
+			w.user.choose(fmt.Sprint("#work-", kept.ID), fmt.Sprintf(`#work-%d [value="cancelled"]`, kept.ID)) // the mistake does not count
+			w.waitText("#flashes", "cancelled")
+			w.click("#flashes > :last-child button")
+			w.waitText("#worklist", "Mrs Ito")
+		}},
+		{"Correct the category of the twenty budgies", func(w worker) {
+			w.click(`.sidebar a[href="/staff/pets"]`)
+			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`) // so that the scripts have run
+			w.click("#filter-name")
+			w.enter("budgie")
+			w.waitFor(`location.search.includes("name=budgie") && document.querySelectorAll(".pets tbody:last-of-type tr[id]").length === 20 && !document.querySelector(".htmx-request")`)
+			w.click("#select-all")
+			w.waitText("#bulk-count", "20 selected")
+			w.click("[popovertarget=bulk-category]")
+			w.pick("#bulk-category-input", "Birds")
+			w.click(`#bulk-category [value="category"]`)
+			w.waitText("#flashes", "20 animals changed.")
+		}},
+		{"Print today’s hand-overs", func(w worker) {
+			w.click(`.page-head a[href$="#print"]`)
+			w.waitFor("window.printed === 1")
+			w.waitText("main", "Mr White")
+		}},
+		{"Find an order by its customer, Novak", func(w worker) {
+			w.find("novak", "#order-detail")
+			w.waitText("#order-detail", "Waldo")
+		}},
+		{"Sign in on a phone", func(w worker) {
+			w.click(".account > summary")
+			w.click(`.account a[href="/staff/devices"]`)
+			w.click(`[action="/staff/devices/link"] button`)
+			w.waitVisible("svg.qr")
+			phone := worker{s.newPhone(), w.done}
+			phone.openLink(w.text("#link")) // the camera of the phone opens it
+			phone.click(".sign-in button.primary")
+			phone.waitVisible("#dashboard")
+		}},
+	} {
+		w := worker{anna, new(effort)}
+		w.open("/", "#worklist")
+		task.do(w)
+		fmt.Fprintf(&counted, "| %s | %d | %d |\n", task.name, w.done.clicks, w.done.keys)
+	}
+	guide, err := os.ReadFile("../../../docs/staff.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(guide), "| task | clicks | keys |\n|---|---|---|\n")
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		documented.WriteString(line)
+	}
+	if documented.String() != counted.String() {
+		t.Errorf("docs/staff.md has\n%s\nwant\n%s", documented.String(), counted.String())
+	}
+}
