@@ -15,9 +15,11 @@ import (
 
 const quarter = 90 * 24 * 60 * 60 // in seconds
 
-// dial connects to a service with a server name and returns the certificate that it presents.
+// dial connects to a service with a server name and returns the certificate that it presents. It accepts every
+// certificate if roots is nil.
 func dial(p *programtest.Program, roots *x509.CertPool, name string, protocols ...string) (*x509.Certificate, error) {
-	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: roots, ServerName: name, NextProtos: protocols})
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{
+		RootCAs: roots, InsecureSkipVerify: roots == nil, ServerName: name, NextProtos: protocols})
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +67,11 @@ func TestServiceObtainsCertificate(t *testing.T) {
 		t.Errorf("the second domain: %v", err)
 	}
 	for _, name := range []string{"other.example.com", "example.com", "a.pets.example.com"} {
-		if got, err := dial(p, a.Roots, name); err == nil {
+		if got, err := dial(p, nil, name); err == nil {
 			t.Errorf("%s: got a certificate for %q, want a refusal", name, got.DNSNames)
 		}
 	}
-	if _, err := dial(p, a.Roots, "pets.example.com", "acme-tls/1"); err == nil {
+	if _, err := dial(p, nil, "pets.example.com", "acme-tls/1"); err == nil {
 		t.Error("a challenge without an order: got a handshake, want a refusal")
 	}
 	if got := p.Metric("animalstore_tls_certificate_expires_timestamp_seconds"); int64(got) != first.NotAfter.Unix() {
@@ -122,8 +124,8 @@ func TestServiceRunsWithoutAuthority(t *testing.T) {
 	a.Broken.Store(true)
 	p := serveACME(f, a, "--acme-cache", "certificates")
 	p.AwaitOutput("the failure", func(log string) bool { return strings.Contains(log, `msg="cannot obtain a certificate"`) })
-	if _, err := dial(p, a.Roots, "pets.example.com"); err == nil {
-		t.Error("a client got a trusted certificate")
+	if _, err := dial(p, nil, "pets.example.com"); err == nil {
+		t.Error("a client got a certificate that nobody trusts")
 	}
 	health := f.Run("health", "--addr", strings.TrimPrefix(p.URL, "https://"), "--acme-domain", "pets.example.com")
 	if health.Code != 0 {
