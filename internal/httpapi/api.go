@@ -233,8 +233,7 @@ func (a *API) admit(x *exchange, e *endpoint) error {
 	return a.RateLimiter.Check(x.w.Header(), x.principal)
 }
 
-// execute reads the request's body and calls the route's handler. For a retried request, it sends the
-// stored response instead of calling the handler. It refuses the request if too many requests are in
+// execute reads the request's body and calls the route's handler. It refuses the request if too many requests are in
 // progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
@@ -258,10 +257,13 @@ func (a *API) execute(x *exchange) error {
 		x.inFlight = a.inFlight
 		defer x.release()
 	}
-	if replayed, err := a.replay(x); err != nil || replayed {
+	if err := x.readIdempotencyKey(); err != nil {
 		return err
 	}
-	return x.route.handle(a, x)
+	if err := x.route.handle(a, x); err != nil {
+		return a.replayInsteadOf(err, x)
+	}
+	return nil
 }
 
 func errNoSuchPath() error {

@@ -11,22 +11,36 @@ import (
 	"animalstore/internal/shop"
 )
 
-// replay looks for the stored response to an earlier POST with the same Idempotency-Key. If there is one,
-// replay sends it and returns true. Otherwise it prepares the exchange for runIdempotent.
-func (a *API) replay(x *exchange) (bool, error) {
+// readIdempotencyKey prepares a POST with an Idempotency-Key for runIdempotent.
+func (x *exchange) readIdempotencyKey() error {
 	if x.r.Method != http.MethodPost {
-		return false, nil
+		return nil
 	}
 	key, err := idempotencyKey(x.r.Header.Values("Idempotency-Key"))
 	if err != nil || key == "" {
-		return false, err
+		return err
 	}
 	x.idempotent = &shop.IdempotentRequest{Principal: x.principal.ID(), Key: key, Fingerprint: fingerprint(x)}
+	return nil
+}
+
+// replayInsteadOf sends the stored response to an earlier POST with the same Idempotency-Key instead of an error,
+// because a retry gets the response of the first request even if it has become invalid since. It returns the error
+// if there is no such response, or another one if the key belongs to a different request. A handler that succeeds
+// has looked for the stored response itself, in the transaction of its write.
+func (a *API) replayInsteadOf(failure error, x *exchange) error {
+	if x.idempotent == nil || x.w.Started() {
+		return failure
+	}
 	stored, replayed, err := a.Service.FindStoredResponse(x.r.Context(), x.idempotent)
 	if replayed {
 		x.sendReplay(stored)
+		return nil
 	}
-	return replayed, err
+	if e := shop.AsError(err); err != nil && e.Code == shop.IdempotencyKeyReused {
+		return err
+	}
+	return failure
 }
 
 func (x *exchange) sendReplay(stored shop.StoredResponse) {
@@ -62,7 +76,7 @@ func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respon
 		ctx = shop.WithIdempotency(ctx, x.idempotent)
 	}
 	value, err := do(ctx)
-	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first request completed during the wait
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
 		x.sendReplay(replay.StoredResponse)
 		return nil
 	}

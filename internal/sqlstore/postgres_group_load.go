@@ -33,16 +33,36 @@ type postgresGroup struct {
 // declared collects the rows that the members of a group have declared.
 type declared struct {
 	shop.WriteSet
+	records idempotencyKeys
+	// For each category and each pet, the idempotency key of the member that has declared it. The key is empty if
+	// the member has none.
+	categoryKeys, petKeys idempotencyKeys
+}
+
+// idempotencyKeys is a list of idempotency keys, as parameters of a query.
+type idempotencyKeys struct {
 	principals []int64
 	keys       []string
+}
+
+func (k *idempotencyKeys) add(key idempotencyKey) {
+	k.principals, k.keys = append(k.principals, key.principal), append(k.keys, key.key)
 }
 
 func declaredBy(members []*member) (all declared) {
 	for _, m := range members {
 		set := shop.WriteSetOf(m.ctx)
 		all.Categories, all.Pets, all.Orders = append(all.Categories, set.Categories...), append(all.Pets, set.Pets...), append(all.Orders, set.Orders...)
+		var key idempotencyKey
 		if r := set.Idempotency; r != nil {
-			all.principals, all.keys = append(all.principals, r.Principal), append(all.keys, r.Key)
+			key = idempotencyKey{r.Principal, r.Key}
+			all.records.add(key)
+		}
+		for range set.Categories {
+			all.categoryKeys.add(key)
+		}
+		for range set.Pets {
+			all.petKeys.add(key)
 		}
 	}
 	return all
@@ -72,10 +92,11 @@ func (p *postgresEngine) loadGroup(ctx context.Context, conn *pgx.Conn, members 
 		queue(b, scanCategory, func(c shop.Category) { g.categories[c.ID] = &c },
 			"SELECT "+categoryColumns+" FROM categories WHERE id = ANY ($1)", rows.Categories)
 		queue(b, scanValue[int64], func(id int64) { g.petIDs = append(g.petIDs, id) },
-			"SELECT nextval('pets_id_seq') FROM unnest(CAST($1 AS BIGINT[])) AS new (id) JOIN categories USING (id)", rows.Categories)
+			"SELECT nextval('pets_id_seq') FROM "+withoutRecord+" AS new JOIN categories USING (id)",
+			rows.Categories, rows.categoryKeys.principals, rows.categoryKeys.keys)
 	}
-	if len(rows.keys) > 0 {
-		g.loadRecords(b, rows)
+	if len(rows.records.keys) > 0 {
+		g.loadRecords(b, rows.records)
 	}
 	queue(b, scanValue[int64], func(at int64) { g.now = fromMicros(at) }, "SELECT "+serverMicros)
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
@@ -102,6 +123,11 @@ func queue[T any](b *pgx.Batch, scan func(Scanner) (T, error), found func(T), qu
 		return rows.Err()
 	})
 }
+
+// withoutRecord is a subquery for the declared ids whose idempotency keys have no record. A retry adds no rows, so it
+// gets no id for one.
+const withoutRecord = `(SELECT id FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[]), CAST($3 AS TEXT[])) AS declared (id, principal, key)
+	WHERE NOT EXISTS (SELECT FROM kept_answers WHERE kept_answers.principal = declared.principal AND kept_answers.key = declared.key))`
 
 // declaredPets is an SQL expression for the ids of the declared pets and of the pets of the declared orders. As
 // an array, it is computed once, and the rows are then found by an index.
@@ -139,17 +165,18 @@ func (g *postgresGroup) loadPets(b *pgx.Batch, rows declared) {
 	queue(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE status IN ('placed', 'approved') AND pet_id = "+declaredPets,
 		rows.Pets, rows.Orders)
 	queue(b, scanValue[int64], func(id int64) { g.orderIDs = append(g.orderIDs, id) },
-		"SELECT nextval('orders_id_seq') FROM pets WHERE id = ANY ($1) AND status = 'available'", rows.Pets)
+		"SELECT nextval('orders_id_seq') FROM pets WHERE id = ANY (ARRAY"+withoutRecord+") AND status = 'available'",
+		rows.Pets, rows.petKeys.principals, rows.petKeys.keys)
 }
 
-// loadRecords reads the idempotency records of the members.
-func (g *postgresGroup) loadRecords(b *pgx.Batch, rows declared) {
+// loadRecords reads the idempotency records with these keys.
+func (g *postgresGroup) loadRecords(b *pgx.Batch, wanted idempotencyKeys) {
 	type keyed struct {
 		idempotencyKey
 		shop.IdempotencyRecord
 	}
-	for i, key := range rows.keys {
-		g.records[idempotencyKey{rows.principals[i], key}] = nil
+	for i, key := range wanted.keys {
+		g.records[idempotencyKey{wanted.principals[i], key}] = nil
 	}
 	queue(b, func(scan Scanner) (found keyed, err error) {
 		found.IdempotencyRecord, err = scanRecord(func(columns ...any) error {
@@ -158,5 +185,5 @@ func (g *postgresGroup) loadRecords(b *pgx.Batch, rows declared) {
 		return found, err
 	}, func(found keyed) { g.records[found.idempotencyKey] = &found.IdempotencyRecord },
 		"SELECT fingerprint, status, header, body, kept_at, principal, key FROM kept_answers"+
-			" WHERE (principal, key) IN (SELECT * FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS TEXT[])))", rows.principals, rows.keys)
+			" WHERE (principal, key) IN (SELECT * FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS TEXT[])))", wanted.principals, wanted.keys)
 }
