@@ -40,10 +40,10 @@ func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Pa
 // setLinks sets the Link header from the query strings for the first page and the next page. If this is
 // the last page, next is "".
 func (a *API) setLinks(x *exchange, path, first, next string) {
-	url := a.baseURL(x.r) + path
-	links := "<" + url + "?" + first + `>; rel="first"`
+	list := "<" + a.baseURL(x.r) + path + "?"
+	links := list + first + `>; rel="first"`
 	if next != "" {
-		links = "<" + url + "?" + next + `>; rel="next", ` + links
+		links = list + next + `>; rel="next", ` + links
 	}
 	x.w.Header()["Link"] = []string{links}
 }

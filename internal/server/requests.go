@@ -46,7 +46,6 @@ func (c *connRequests) allWait() bool { return c.waiting.Load() >= c.open.Load()
 func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)
-		c.requests.madeProgress()
 		open := c.requests.open.Add(1)
 		defer func() {
 			c.requests.madeProgress()
@@ -77,6 +76,7 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		}
 		t := &trackedRequest{ResponseWriter: w, body: r.Body, conn: &c.requests}
 		if r.ContentLength != 0 {
+			c.requests.madeProgress() // the wait for the body begins now
 			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
 			r.Body = trackedBody{t}
 		}
@@ -119,7 +119,6 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 		t.conn.waiting.Add(-1)
 		written += n
 		if err != nil || written == len(p) {
-			t.conn.madeProgress()
 			return written, err
 		}
 	}

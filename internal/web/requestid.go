@@ -5,9 +5,14 @@ import "math/rand/v2"
 // NewRequestID returns a random id that is unique across all nodes. It is not a secret.
 func NewRequestID() string {
 	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
-	id := make([]byte, 26)
+	var id [26]byte
+	var random uint64
 	for i := range id {
-		id[i] = alphabet[rand.Uint32N(uint32(len(alphabet)))]
+		if i%12 == 0 { // 64 bits are enough for 12 characters of 5 bits
+			random = rand.Uint64()
+		}
+		id[i] = alphabet[random%32]
+		random /= 32
 	}
-	return string(id)
+	return string(id[:])
 }
