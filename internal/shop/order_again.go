@@ -85,6 +85,10 @@ func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
 	if newest[0].Type != PetUpdated || last.Previous.Status != Pending || last.Current.Status != Sold {
 		return false, nil
 	}
+	if len(newest) == 1 { // the earlier events have expired, and with them the event of any earlier delivery
+		delivery, err := tx.NewestEvents(delivered.subject(), 1)
+		return len(delivery) == 1, err
+	}
 	// The event before the delivery is older than the delivered order.
-	return len(newest) == 1 || !newest[1].Time.After(delivered.UpdatedAt), nil
+	return !newest[1].Time.After(delivered.UpdatedAt), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -106,6 +107,23 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 	wantCode(t, err, shop.PreconditionFailed)
 	_, err = s.PlaceOrderAgain(t.Context(), 1e9, nil)
 	wantCode(t, err, shop.NotFound)
+}
+
+// An animal that was sold again is not taken back even if only the event about the last sale has not expired yet.
+func TestOrderIsNotPlacedAgainAfterEventsHaveExpired(t *testing.T) {
+	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
+		first := orderAt(t, s, shop.Delivered)
+		must(s.UpdatePet(t.Context(), first.PetID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
+		second := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: first.PetID}))(t)
+		must(s.UpdateOrder(t.Context(), second.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
+		time.Sleep(20 * time.Hour)
+		must(s.UpdateOrder(t.Context(), second.ID, shop.OrderChange{Status: new(shop.Delivered)}, nil))(t)
+		time.Sleep(5 * time.Hour)
+		check(t, s.RemoveEvents(t.Context()))
+		_, err := s.PlaceOrderAgain(t.Context(), first.ID, nil)
+		wantCode(t, err, shop.PetNotAvailable)
+		must(s.PlaceOrderAgain(t.Context(), second.ID, nil))(t)
+	})
 }
 
 // Of several people who place an order again and others who reserve its animal at the same time, one succeeds.
