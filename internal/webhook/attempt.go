@@ -40,12 +40,9 @@ func (d *Dispatcher) attempt(ctx context.Context, claim shop.Claim, claimedAt ti
 		return // the claim could end during the attempt, and another node would then send the same message
 	}
 	d.metrics.inFlight.Inc()
-	var attempt shop.Attempt
-	var after time.Duration
-	d.trace(ctx, claim, func(ctx context.Context) shop.Attempt {
-		attempt, after = d.sender.send(ctx, claim)
-		return attempt
-	})
+	ctx, span := d.startSpan(ctx, claim)
+	attempt, after := d.sender.send(ctx, claim)
+	endSpan(span, attempt)
 	d.metrics.inFlight.Dec()
 	d.metrics.duration.Observe(attempt.Duration.Seconds())
 	d.results <- result{shop.AttemptResult{Claim: claim, Attempt: attempt, RetryAfter: after}, claimedAt.Add(shop.ClaimDuration)}

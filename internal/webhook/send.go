@@ -117,8 +117,9 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	} {
 		request.Header.Set(name, value)
 	}
-	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header)) // nothing, while tracing is off
-	return s.transport.RoundTrip(request)                                             // unlike http.Client, RoundTrip does not parse the Location header of a redirect
+	// While tracing is off, this adds no header.
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header))
+	return s.transport.RoundTrip(request) // unlike http.Client, RoundTrip does not parse the Location header of a redirect
 }
 
 // bodyExcerpt returns the beginning of a response body as valid UTF-8. If reading fails, it returns what was

@@ -11,23 +11,28 @@ import (
 	"animalstore/internal/shop"
 )
 
-// trace calls send with the span of an attempt, which belongs to the trace of the request that caused the event. If
-// that request was not traced, the span begins a new trace.
-func (d *Dispatcher) trace(ctx context.Context, claim shop.Claim, send func(context.Context) shop.Attempt) {
+// startSpan starts the span of an attempt. It belongs to the trace of the request that caused the event, or begins a
+// new trace if that request was not traced. While tracing is off, startSpan returns no span.
+func (d *Dispatcher) startSpan(ctx context.Context, claim shop.Claim) (context.Context, trace.Span) {
 	if d.tracer == nil {
-		send(ctx)
-		return
+		return ctx, nil
 	}
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": claim.Traceparent})
-	ctx, span := d.tracer.Start(ctx, "webhook.deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+	return d.tracer.Start(ctx, "webhook.deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("http.request.method", "POST"), attribute.String("animalstore.event_id", claim.EventID),
 		attribute.Int("animalstore.attempt", len(claim.Attempts)+1)))
-	defer span.End()
-	attempt := send(ctx)
+}
+
+// endSpan ends the span of an attempt, which may be nil.
+func endSpan(span trace.Span, attempt shop.Attempt) {
+	if span == nil {
+		return
+	}
 	if attempt.Status != 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", attempt.Status))
 	}
 	if attempt.Status < 200 || attempt.Status > 299 {
 		span.SetStatus(codes.Error, "")
 	}
+	span.End()
 }
