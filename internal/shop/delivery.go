@@ -126,7 +126,7 @@ type DeliveryReader interface {
 	Deliveries(list DeliveryList) ([]Delivery, error)
 	// DeliveriesByID returns the deliveries with the given ids that exist, in no particular order.
 	DeliveriesByID(ids []int64) ([]Delivery, error)
-	// DueWebhooks returns the webhooks with deliveries that are scheduled. Those whose deliveries have been due for
+	// DueWebhooks returns the webhooks with scheduled deliveries. Those whose deliveries have been due for
 	// the longest time come first. If from is nil, the time that DueWebhooks takes does not depend on the number
 	// of webhooks without scheduled deliveries. Otherwise it may leave out deliveries that were scheduled for an
 	// earlier time, but does not read what a PostgreSQL server keeps of deliveries that are done.
@@ -161,9 +161,9 @@ type DeliveryBookkeeping interface {
 	// RepeatDelivery stores a new delivery of the same message, which is due at the given time. It returns the new
 	// delivery and whether the webhook has a delivery with the given id.
 	RepeatDelivery(webhookID, id int64, at time.Time) (Delivery, bool, error)
-	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that are due since the field Since or
-	// later and that no node has claimed. The delivery that has been due for the longest time comes first. It locks the deliveries and leaves
-	// out those that another transaction has locked.
+	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that became due at the webhook's Since
+	// or later and that no node has claimed. The delivery that has been due for the longest time comes first. It
+	// locks the deliveries and leaves out those that another transaction has locked.
 	DueDeliveries(webhooks []DueWebhook, now time.Time, limit int) ([]Delivery, error)
 	// ClaimDeliveries stores the claim on deliveries.
 	ClaimDeliveries(ids []int64, until time.Time) error
