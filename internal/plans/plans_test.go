@@ -68,7 +68,7 @@ func TestPlans(t *testing.T) {
 	for _, r := range sent {
 		b.send(r)
 	}
-	counts := map[string]string{}
+	counts := map[string]string{"job: count days": "the chart of the dashboard adds up the events of 30 days once"}
 	for _, r := range sent {
 		counts[r.name()] = r.counts
 	}
@@ -201,7 +201,7 @@ func (b *explained) runJobs() {
 		"prune idempotency records": b.service.PruneIdempotencyRecords, "remove events": b.service.RemoveEvents,
 		"remove deliveries": b.service.RemoveDeliveries, "remove sessions": b.service.RemoveSessions, "maintain": b.service.Maintain,
 		"check the clock": b.service.CheckClock, "index searches": b.service.IndexSearch, "summarize events": b.service.SummarizeEvents,
-		"fold counts": b.service.FoldAllCounts,
+		"fold counts": b.service.FoldAllCounts, "count days": b.service.CountDays,
 	} {
 		name = "job: " + name
 		b.jobs = append(b.jobs, name)
