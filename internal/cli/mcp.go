@@ -33,7 +33,7 @@ func (m *mcpCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return explainError(ctx, err, false)
 	}
-	server, err := mcp.New(version.Number)
+	server, err := mcp.New(version.Number, func(err error) { fmt.Fprintln(t.err, err) })
 	if err != nil {
 		return err
 	}

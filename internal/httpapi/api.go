@@ -130,7 +130,9 @@ func New(c Config) (*API, error) {
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
 	}
-	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a})
+	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a}, func(err error) {
+		c.Log.Error("tool of an assistant failed", "error", c.Service.Redact(err.Error()))
+	})
 	return a, err
 }
 

@@ -21,9 +21,10 @@ type Handler struct {
 	byScopes  map[string]*sdk.Server
 }
 
-// NewHandler returns a handler whose tools send their requests to the API through transport.
-func NewHandler(version string, transport http.RoundTripper) (*Handler, error) {
-	server, err := New(version)
+// NewHandler returns a handler whose tools send their requests to the API through transport. See [New] for version
+// and report.
+func NewHandler(version string, transport http.RoundTripper, report func(error)) (*Handler, error) {
+	server, err := New(version, report)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,16 +28,17 @@ type Connect func(context.Context) *client.Client
 type Server struct {
 	tools   []tool
 	version string
+	report  func(error)
 }
 
-// New returns a server that reports this version of the program. It fails if the schema of a tool cannot be
-// built.
-func New(version string) (*Server, error) {
+// New returns a server that tells clients this version of the program, and calls report if a tool panics. It fails
+// if the schema of a tool cannot be built.
+func New(version string, report func(error)) (*Server, error) {
 	tools, err := newTools()
 	if err != nil {
 		return nil, err
 	}
-	return &Server{tools, version}, nil
+	return &Server{tools, version, report}, nil
 }
 
 // ForScopes returns a protocol server with the tools that a key with these scopes may use. A call to any other
@@ -68,13 +70,14 @@ func (s *Server) ScopeOf(name string) client.Scope {
 	return ""
 }
 
-// guard refuses tools that the scopes do not allow. It also turns a panic into an error, because the SDK calls
-// tools in goroutines of its own, where a panic would end the program.
+// guard refuses tools that the scopes do not allow. It also reports a panic and turns it into an error, because the
+// SDK calls tools in goroutines of its own, where a panic would end the program.
 func (s *Server) guard(scopes []client.Scope) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
 			defer func() {
 				if p := recover(); p != nil {
+					s.report(fmt.Errorf("panic in %s: %v\n%s", method, p, debug.Stack()))
 					result, err = nil, fmt.Errorf("the call to %s failed", method)
 				}
 			}()

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,9 +15,9 @@ import (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // connect connects the SDK's client to a server that has no store.
-func connect(t *testing.T, scopes ...client.Scope) *sdk.ClientSession {
+func connect(t *testing.T, report func(error), scopes ...client.Scope) *sdk.ClientSession {
 	t.Helper()
-	server := shoptest.Must(New("test"))(t).ForScopes(scopes, func(context.Context) *client.Client { return nil })
+	server := shoptest.Must(New("test", report))(t).ForScopes(scopes, func(context.Context) *client.Client { return nil })
 	near, far := sdk.NewInMemoryTransports()
 	session := shoptest.Must(server.Connect(t.Context(), far, nil))(t)
 	own := shoptest.Must(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), near, nil))(t)
@@ -27,13 +28,18 @@ func connect(t *testing.T, scopes ...client.Scope) *sdk.ClientSession {
 	return own
 }
 
-// A tool that panics, here because there is no client, fails its call and does not end the program.
+// A tool that panics, here because there is no client, fails its call and does not end the program. The operator
+// learns where it happened.
 func TestPanicOfAToolIsAnError(t *testing.T) {
-	session := connect(t, client.ScopePetsRead)
+	reports := make(chan error, 2)
+	session := connect(t, func(err error) { reports <- err }, client.ScopePetsRead)
 	for range 2 {
 		got, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "count_animals"})
-		if err == nil || err.Error() == "" {
-			t.Errorf("got %v, want an error", got)
+		if err == nil || strings.Contains(err.Error(), "nil pointer") {
+			t.Errorf("got %v, %v, want an error without details", got, err)
+		}
+		if report := (<-reports).Error(); !strings.Contains(report, "panic in tools/call: ") || !strings.Contains(report, "mcp.countAnimals(") {
+			t.Errorf("got the report %s, want the method and the stack", report)
 		}
 	}
 }
@@ -41,7 +47,7 @@ func TestPanicOfAToolIsAnError(t *testing.T) {
 // A tool that the key may not use is refused with the scope that it needs, so that a person can give the
 // assistant another key.
 func TestToolOutsideTheScopesIsRefused(t *testing.T) {
-	session := connect(t, client.ScopePetsRead, client.ScopeOrdersRead)
+	session := connect(t, func(err error) { t.Error(err) }, client.ScopePetsRead, client.ScopeOrdersRead)
 	got := shoptest.Must(session.CallTool(t.Context(), &sdk.CallToolParams{Name: "place_order"}))(t)
 	const want = "This API key may not do that; use one with the scope orders:write. (insufficient_scope)"
 	if text := got.Content[0].(*sdk.TextContent).Text; !got.IsError || text != want {
