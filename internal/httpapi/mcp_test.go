@@ -206,6 +206,7 @@ func TestInvalidToolArgumentsAreRefused(t *testing.T) {
 		`recent_activity {"actor":"somebody"}`:                                      shop.InvalidParameter,
 		`list_categories {"text":7}`:                                                shop.ValidationFailed,
 		`count_animals {"by":"category"}`:                                           shop.ValidationFailed,
+		`find_orders {"animalId":0}`:                                                shop.ValidationFailed,
 		`find_orders {"text":"` + strings.Repeat("x", 201) + `"}`:                   shop.InvalidParameter,
 	} {
 		name, arguments, _ := strings.Cut(call, " ")

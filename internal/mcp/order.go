@@ -32,7 +32,7 @@ func (set *toolSet) addOrderTools() {
 
 type findOrdersInput struct {
 	Status   client.OrderStatus `json:"status,omitempty" jsonschema:"only orders with this status; placed and approved orders hold their animal"`
-	AnimalID int64              `json:"animalId,omitempty" jsonschema:"only orders for this animal"`
+	AnimalID petFilter          `json:"animalId,omitempty" jsonschema:"only orders for this animal"`
 	Text     string             `json:"text,omitempty" jsonschema:"words that the reference must contain, such as the name of the customer"`
 	Limit    limit              `json:"limit,omitempty" jsonschema:"how many orders at most; 20 unless given"`
 	Cursor   string             `json:"cursor,omitempty" jsonschema:"the nextCursor of the previous page"`
@@ -45,7 +45,7 @@ type orderList struct {
 
 func findOrders(ctx context.Context, s session, in findOrdersInput) (orderList, error) {
 	orders, next, err := s.ListOrders(ctx, client.OrderQuery{
-		Status: in.Status, PetID: in.AnimalID, Text: in.Text, Limit: in.Limit.orDefault(), Cursor: in.Cursor,
+		Status: in.Status, PetID: int64(in.AnimalID), Text: in.Text, Limit: in.Limit.orDefault(), Cursor: in.Cursor,
 	})
 	return orderList{nonNil(orders), next}, err
 }

@@ -27,6 +27,10 @@ func (l limit) orDefault() int {
 	return int(l)
 }
 
+// petFilter is the id of an animal in a query, or 0 if the query has none. Ids start at 1, so its schema refuses a 0
+// that was given, which would otherwise select everything.
+type petFilter int64
+
 // idempotencyKey identifies a write. Its repetition changes nothing.
 type idempotencyKey string
 
@@ -52,6 +56,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 		client.OrderPlaced, client.OrderApproved, client.OrderDelivered, client.OrderCancelled, client.OrderExpired),
 	reflect.TypeFor[orderStep](): enum(client.OrderApproved, client.OrderDelivered, client.OrderCancelled),
 	reflect.TypeFor[limit]():     {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxLimit))},
+	reflect.TypeFor[petFilter](): {Type: "integer", Minimum: new(1.0)},
 	reflect.TypeFor[idempotencyKey](): {
 		Type: "string", MinLength: new(8), MaxLength: new(255), Pattern: "^[ -~]+$",
 	},
