@@ -67,11 +67,8 @@ func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 type guide struct {
 	Name, Title, Summary string
 	Content              template.HTML
-	Sections             []section
 	Words                string
 }
-
-type section struct{ ID, Title string }
 
 // newGuide renders a guide. Its first heading is its title, and the first paragraph its summary. Links to other
 // guides lead to their pages. Other relative links lead to files of the repository, so only their text is kept.
@@ -83,9 +80,7 @@ func newGuide(file string, source []byte) (*guide, error) {
 	err := ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.Heading:
-			if id, _ := n.AttributeString("id"); entering && n.Level == 2 {
-				g.Sections = append(g.Sections, section{string(id.([]byte)), plainText(n, source)})
-			} else if entering && n.Level == 1 {
+			if entering && n.Level == 1 {
 				g.Title = plainText(n, source)
 			}
 		case *ast.Paragraph:

@@ -167,7 +167,7 @@ func (d document) operation(method, path string, n *yaml.Node) (*operation, erro
 	if o.Samples, err = d.samples(o, n); err != nil {
 		return nil, err
 	}
-	o.Words = words(o.ID, o.Summary, method, path, description, d.allText(n))
+	o.Words = words(method, path, d.allText(n))
 	return o, nil
 }
 

@@ -45,7 +45,6 @@ type view struct {
 
 type reference struct {
 	Introduction template.HTML
-	Version      string
 	Schemas      []schema
 	Common       []header
 }
@@ -123,7 +122,7 @@ func newSite() (*Site, error) {
 }
 
 func (d document) reference() (*reference, error) {
-	r := &reference{Version: d.text(d.root, "info", "version")}
+	r := &reference{}
 	var err error
 	if r.Introduction, err = markdown(d.text(d.root, "info", "description")); err != nil {
 		return nil, err
