@@ -11,7 +11,7 @@ import (
 func (set *toolSet) addCategoryTools() {
 	add(set, "list_categories", "List the categories", client.ScopePetsRead, reads,
 		"Lists the categories of animals by ascending id, with their names, such as Dogs. A category that has no name yet is known by its id "+
-			"only. If more is true, there are more than the answer shows: search with text.",
+			"only. If more is true, there may be more than the answer shows: search with text.",
 		listCategories)
 }
 
