@@ -86,7 +86,8 @@ func (a *API) isTrustedOrigin(x *exchange) bool {
 	return isAddress && page.Host == x.r.Host
 }
 
-// refuseOrigin refuses a request from a page of another site. The protocol demands this status, which is not one of the API, so the body is an error of the protocol.
+// refuseOrigin refuses a request from a page of another site. The protocol demands the status 403, for which the API
+// has no code that fits, so the body is an error of the protocol.
 func (x *exchange) refuseOrigin() error {
 	x.sendJSON(http.StatusForbidden, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,`+
 		`"message":"Pages of this origin may not use this service; name it with --cors-origin."}}`))

@@ -2,9 +2,9 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,7 +38,7 @@ func NewHandler(version string, transport http.RoundTripper, report func(error))
 
 type callerKey struct{}
 
-// caller is who sent a request.
+// caller is the client and the scopes of the key that sent a request.
 type caller struct {
 	client *client.Client
 	scopes []client.Scope
@@ -60,16 +60,13 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scop
 // serverFor returns the server for the scopes of a request. There are few sets of scopes, so servers are kept.
 func (h *Handler) serverFor(r *http.Request) *sdk.Server {
 	scopes := slices.Sorted(slices.Values(r.Context().Value(callerKey{}).(caller).scopes))
-	var name strings.Builder
-	for _, scope := range scopes {
-		name.WriteString(string(scope) + " ")
-	}
+	name := fmt.Sprint(scopes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	server := h.byScopes[name.String()]
+	server := h.byScopes[name]
 	if server == nil {
 		server = h.ForScopes(scopes, func(ctx context.Context) *client.Client { return ctx.Value(callerKey{}).(caller).client })
-		h.byScopes[name.String()] = server
+		h.byScopes[name] = server
 	}
 	return server
 }
