@@ -56,6 +56,15 @@ func (a activity) text() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", timeText(a.Time), a.Type, a.Subject, a.Actor, a.Change), ": ")
 }
 
+// historyText returns a line for each change, to follow the line of the resource.
+func historyText(changes []activity) string {
+	var text strings.Builder
+	for _, change := range changes {
+		text.WriteString("\n" + change.text())
+	}
+	return text.String()
+}
+
 // historyPage is how many events of a resource are read at first. Few resources have more.
 const historyPage = 100
 

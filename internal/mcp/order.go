@@ -65,8 +65,6 @@ func orderText(o client.Order) string {
 	return text
 }
 
-func timeText(at time.Time) string { return at.UTC().Format(time.RFC3339) }
-
 type getOrderInput struct {
 	ID int64 `json:"id" jsonschema:"the id of the order"`
 }
@@ -89,11 +87,7 @@ func getOrder(ctx context.Context, s session, in getOrderInput) (details orderDe
 }
 
 func (d orderDetails) text() string {
-	text := orderText(d.Order) + d.Version.text()
-	for _, change := range d.History {
-		text += "\n" + change.text()
-	}
-	return text
+	return orderText(d.Order) + d.Version.text() + historyText(d.History)
 }
 
 type placeOrderInput struct {

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"animalstore/client"
 )
@@ -65,35 +64,6 @@ func petText(p client.Pet) string {
 	return fmt.Sprintf("animal %d: %q, category %d, %s", p.ID, p.Name, p.CategoryID, status)
 }
 
-// listText returns a line that counts the items, and a line for each of them.
-func listText[T any](one, many string, items []T, line func(T) string) string {
-	noun := many
-	if len(items) == 1 {
-		noun = one
-	}
-	lines := []string{fmt.Sprintf("%d %s", len(items), noun)}
-	for _, item := range items {
-		lines = append(lines, line(item))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// moreText returns the line that follows a list if there is another page.
-func moreText(cursor string) string {
-	if cursor == "" {
-		return ""
-	}
-	return fmt.Sprintf("\nThere are more; continue with cursor %s.", cursor)
-}
-
-// nonNil returns an empty list instead of nil, which JSON would show as null.
-func nonNil[T any](items []T) []T {
-	if items == nil {
-		return []T{}
-	}
-	return items
-}
-
 type getAnimalInput struct {
 	ID int64 `json:"id" jsonschema:"the id of the animal"`
 }
@@ -140,10 +110,7 @@ func (d animalDetails) text() string {
 	for _, order := range d.Orders {
 		text += "\n" + orderText(order)
 	}
-	for _, change := range d.History {
-		text += "\n" + change.text()
-	}
-	return text
+	return text + historyText(d.History)
 }
 
 type countAnimalsInput struct{}

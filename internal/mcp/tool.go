@@ -143,3 +143,11 @@ func errorResult(err error) *sdk.CallToolResult {
 		Meta:    sdk.Meta{"animalstore/code": e.Code},
 	}
 }
+
+// nonNil returns an empty list instead of nil, which JSON would show as null.
+func nonNil[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
