@@ -101,11 +101,11 @@ func ExampleClient_Events() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(event.Type, pet.Status)
+		fmt.Println(event.Type, pet.Status, "by", event.Actor)
 	}
 	// Output:
-	// pet.created available
-	// pet.updated pending
+	// pet.created available by configured
+	// pet.updated pending by configured
 }
 
 // Check a file before importing it.
