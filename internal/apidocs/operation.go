@@ -117,7 +117,8 @@ func (d document) groups() ([]*group, error) {
 	return groups, nil
 }
 
-var scopePattern = regexp.MustCompile("Needs the scope `([a-z:]+)`")
+// scopePattern matches the scope in the description of an operation, whose lines may end anywhere.
+var scopePattern = regexp.MustCompile("Needs\\s+the\\s+scope\\s+`([a-z:]+)`")
 
 func (d document) operation(method, path string, n *yaml.Node) (*operation, error) {
 	description := d.text(n, "description")
@@ -249,12 +250,12 @@ func (d document) response(status string, n *yaml.Node) (response, error) {
 	return r, err
 }
 
-// allText returns the names and texts below a node, without following references to schemas.
+// allText returns the names and texts below a node and in the schemas and responses that it refers to.
 func (d document) allText(n *yaml.Node) string {
 	var b strings.Builder
 	var walk func(*yaml.Node, int)
 	walk = func(n *yaml.Node, depth int) {
-		if n == nil || depth > 12 {
+		if n == nil || depth > 12 { // deeper are only the resources inside events, which have operations of their own
 			return
 		}
 		if ref := member(n, "$ref"); ref != nil {
