@@ -4,6 +4,7 @@ package docs
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -27,12 +28,16 @@ func openDemo(t *testing.T) (*shoptest.Shop, http.Handler) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
 	shoptest.Must(demo.Fill(t.Context(), s.Store, s.Database))(t)
-	config := httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"}
-	handler := shoptest.Must(httpapi.New(config))(t)
+	handler := newAPI(t, s)
 	var jobs sync.WaitGroup
 	jobs.Go(func() { s.RunJobs(t.Context(), func(err error) { t.Error(err) }) })
 	t.Cleanup(jobs.Wait)
 	return s, handler
+}
+
+func newAPI(t *testing.T, s *shoptest.Shop) http.Handler {
+	t.Helper()
+	return shoptest.Must(httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"}))(t)
 }
 
 // serveDocs serves the API of a shop with the demo data.
@@ -51,6 +56,51 @@ func shell(t *testing.T, dir, script string, variables ...string) (string, error
 	command.Dir, command.Env = dir, append(append(os.Environ(), "no_proxy=*"), variables...)
 	output, err := command.CombinedOutput()
 	return string(output), err
+}
+
+// strictCurl makes curl quiet, and makes it fail if the service responds with an error.
+const strictCurl = "curl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n"
+
+// typeScript installs the compiler and the types that the example in TypeScript uses in a folder, and returns the
+// folder. Tests share it, because an installation takes longer than most tests.
+var typeScript = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "docs-typescript-*"); err != nil {
+		return "", err
+	}
+	typeScriptDir = dir
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		content, err := os.ReadFile(filepath.Join("../../../examples/typescript", name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return "", err
+		}
+	}
+	command := exec.Command("npm", "ci", "--no-audit", "--no-fund")
+	command.Dir = dir
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm: %w\n%s", err, output)
+	}
+	return dir, nil
+})
+
+var typeScriptDir string // what TestMain removes; "" if no test needed it
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if typeScriptDir != "" {
+		os.RemoveAll(typeScriptDir)
+	}
+	os.Exit(code)
+}
+
+// installTypeScript makes the compiler and its types available in a folder.
+func installTypeScript(t *testing.T, dir string) {
+	t.Helper()
+	from := shoptest.Must(typeScript())(t)
+	shoptest.OK(t, os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules")))
+	shoptest.OK(t, os.Symlink(filepath.Join(from, "package.json"), filepath.Join(dir, "package.json")))
 }
 
 func fetch(t *testing.T, url string) string {

@@ -6,11 +6,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,8 +39,7 @@ func TestGuideExamplesRun(t *testing.T) {
 		for _, block := range codeBlocks(t, name, "sh") {
 			count++
 			script := strings.ReplaceAll(block, "http://127.0.0.1:8080", server.URL)
-			// With --fail-with-body, curl also fails if the service responds with an error.
-			output, err := shell(t, t.TempDir(), "set -o pipefail\ncurl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n"+script, "KEY="+shoptest.AdminKey)
+			output, err := shell(t, t.TempDir(), "set -o pipefail\n"+strictCurl+script, "KEY="+shoptest.AdminKey)
 			if err != nil || strings.Contains(output, `"code":`) {
 				t.Errorf("%s: %s\ngot %s, %v, want a response without an error", name, script, output, err)
 			}
@@ -142,47 +139,4 @@ verify((name) => env(name.replace("webhook-", "")), Buffer.from(env("body")), ..
 			}
 		}
 	}
-}
-
-// typeScript is a folder with the compiler and the types that the example in TypeScript uses. Tests share it, because
-// an installation takes longer than most tests.
-var typeScript = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "docs-typescript-*")
-	if err != nil {
-		return "", err
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		content, err := os.ReadFile(filepath.Join("../../../examples/typescript", name))
-		if err != nil {
-			return dir, err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			return dir, err
-		}
-	}
-	command := exec.Command("npm", "ci", "--no-audit", "--no-fund")
-	command.Dir = dir
-	if output, err := command.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("npm: %w\n%s", err, output)
-	}
-	usedTypeScript = dir
-	return dir, nil
-})
-
-var usedTypeScript string // the folder to remove after the tests
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if usedTypeScript != "" {
-		os.RemoveAll(usedTypeScript)
-	}
-	os.Exit(code)
-}
-
-// installTypeScript makes the compiler and its types available in a folder.
-func installTypeScript(t *testing.T, dir string) {
-	t.Helper()
-	from := shoptest.Must(typeScript())(t)
-	shoptest.OK(t, os.Symlink(filepath.Join(from, "node_modules"), filepath.Join(dir, "node_modules")))
-	shoptest.OK(t, os.Symlink(filepath.Join(from, "package.json"), filepath.Join(dir, "package.json")))
 }

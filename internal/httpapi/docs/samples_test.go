@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"animalstore/api"
 	"animalstore/api/apitest"
 	"animalstore/internal/apidocs"
-	"animalstore/internal/httpapi"
 	"animalstore/internal/shoptest"
 )
 
@@ -21,7 +19,7 @@ func TestSamplesRun(t *testing.T) {
 	t.Parallel()
 	t.Run("curl", func(t *testing.T) {
 		t.Parallel()
-		runSamples(t, "curl", "sh", t.TempDir(), "curl() { command curl --silent --show-error --fail-with-body \"$@\"; }; source ./FILE.sh")
+		runSamples(t, "curl", "sh", t.TempDir(), strictCurl+"source ./FILE.sh")
 	})
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
@@ -62,8 +60,7 @@ func TestGoSamplesCompile(t *testing.T) {
 func writeSamples(t *testing.T, language, extension, dir string) (url string) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
-	handler := shoptest.Must(httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"}))(t)
-	url = shoptest.Serve(t, handler).URL + "/v1"
+	url = shoptest.Serve(t, newAPI(t, s)).URL + "/v1"
 	for _, sample := range shoptest.Must(apidocs.Load())(t).Samples {
 		if sample.Language == language {
 			path := filepath.Join(dir, sample.Operation+"."+extension)
