@@ -14,6 +14,11 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+const (
+	acceptMCP = "Accept: application/json, text/event-stream" // as the protocol demands of clients
+	listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+)
+
 // withKey sends every request with an API key.
 type withKey struct {
 	key string

@@ -15,22 +15,21 @@ import (
 // Malformed messages, wrong methods and wrong headers get an error, never a fault, and the service goes on.
 func TestHostileMessagesAreRefused(t *testing.T) {
 	s := parallelShop(t)
-	const accept, list = "Accept: application/json, text/event-stream", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	s.do("POST", mcpPath, list, accept, "Authorization: ").wantError(t, 401, shop.MissingAPIKey).wantHeaders(t, "WWW-Authenticate: "+realm)
-	s.do("POST", mcpPath, list, accept, bearing("wrong")).wantError(t, 401, shop.InvalidAPIKey)
+	s.do("POST", mcpPath, listTools, acceptMCP, "Authorization: ").wantError(t, 401, shop.MissingAPIKey).wantHeaders(t, "WWW-Authenticate: "+realm)
+	s.do("POST", mcpPath, listTools, acceptMCP, bearing("wrong")).wantError(t, 401, shop.InvalidAPIKey)
 	for _, method := range []string{"GET", "DELETE", "PUT", "HEAD"} {
 		s.do(method, mcpPath, "", "Accept: text/event-stream").wantError(t, 405, shop.MethodNotAllowed).wantHeaders(t, "Allow: OPTIONS, POST")
 	}
 	for _, header := range []string{"Accept: application/json", "Accept: text/html", "Mcp-Protocol-Version: 1999-01-01", "Last-Event-Id: 1"} {
-		s.do("POST", mcpPath, list, accept, header).wantError(t, 400, shop.InvalidParameter)
+		s.do("POST", mcpPath, listTools, acceptMCP, header).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("POST", mcpPath, list, accept, "Content-Type: text/plain").wantError(t, 415, shop.UnsupportedMediaType)
-	s.do("POST", mcpPath, list, accept, "Content-Type: ").want(t, 200, "") // as everywhere in the API
-	s.do("POST", mcpPath, toolCall("find_animals", `{"text":"`+strings.Repeat("x", maxBodyBytes)+`"}`), accept).wantError(t, 413, shop.PayloadTooLarge)
+	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: text/plain").wantError(t, 415, shop.UnsupportedMediaType)
+	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: ").want(t, 200, "") // as everywhere in the API
+	s.do("POST", mcpPath, toolCall("find_animals", `{"text":"`+strings.Repeat("x", maxBodyBytes)+`"}`), acceptMCP).wantError(t, 413, shop.PayloadTooLarge)
 	for body, code := range map[string]shop.Code{
-		"": shop.InvalidJSON, "[]": shop.InvalidJSON, "[" + list + "]": shop.InvalidJSON, " [" + list + "," + list + "]": shop.InvalidJSON,
+		"": shop.InvalidJSON, "[]": shop.InvalidJSON, "[" + listTools + "]": shop.InvalidJSON, " [" + listTools + "," + listTools + "]": shop.InvalidJSON,
 		"null": shop.InvalidJSON, "1": shop.InvalidJSON, "\xff": shop.InvalidJSON,
-		"{": shop.InvalidJSON, list + list: shop.InvalidJSON, "\ufeff" + list: shop.InvalidJSON,
+		"{": shop.InvalidJSON, listTools + listTools: shop.InvalidJSON, "\ufeff" + listTools: shop.InvalidJSON,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`: shop.InvalidJSON, "{}": shop.InvalidParameter,
 		`{"jsonrpc":"2.0","id":1,"method":"nonsense"}`:                          shop.InvalidParameter,
 		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("n", 9999) + `"}`: shop.InvalidParameter,
@@ -38,7 +37,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		`{"jsonrpc":"1.0","id":1,"method":"tools/list"}`:                        shop.InvalidParameter,
 		`{"jsonrpc":"2.0","id":{},"method":"tools/list"}`:                       shop.InvalidParameter,
 	} {
-		got := s.do("POST", mcpPath, body, accept)
+		got := s.do("POST", mcpPath, body, acceptMCP)
 		if got.StatusCode != 400 {
 			t.Fatalf("%s: got %d", body, got.StatusCode)
 		}
@@ -60,13 +59,13 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01"}}`: `"protocolVersion":"20`,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`:   `"id":1`,
 	} {
-		got := s.do("POST", mcpPath, body, accept)
+		got := s.do("POST", mcpPath, body, acceptMCP)
 		if got.StatusCode != 200 || !strings.Contains(string(got.body), want) {
 			t.Errorf("%s: got %d %s, want %s", body, got.StatusCode, got.body, want)
 		}
 	}
-	s.do("POST", mcpPath, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, accept).want(t, 202, "")
-	s.do("POST", mcpPath, `{"jsonrpc":"2.0","id":1,"result":{}}`, accept).want(t, 202, "")
+	s.do("POST", mcpPath, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, acceptMCP).want(t, 202, "")
+	s.do("POST", mcpPath, `{"jsonrpc":"2.0","id":1,"result":{}}`, acceptMCP).want(t, 202, "")
 	if strings.Contains(s.log.String(), "level=ERROR") {
 		t.Errorf("the log reports a fault: %s", s.log)
 	}
@@ -77,23 +76,22 @@ func TestAssistantsOriginIsChecked(t *testing.T) {
 	s := parallelShop(t, func(c *Config) {
 		c.Origins, c.PublicURL = []string{"https://inspector.example"}, "https://pets.example/shop/v1"
 	})
-	const accept, list = "Accept: application/json, text/event-stream", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, origin := range []string{"https://evil.example", "null", "http://localhost:6274", "http://127.0.0.1:1", "http://pets.example", "://"} {
-		got := s.do("POST", mcpPath, list, accept, "Origin: "+origin).want(t, 403, "")
+		got := s.do("POST", mcpPath, listTools, acceptMCP, "Origin: "+origin).want(t, 403, "")
 		if !strings.Contains(string(got.body), "--cors-origin") {
 			t.Errorf("%s: %s", origin, got.body)
 		}
 		got.wantHeaders(t, "Access-Control-Allow-Origin: ")
 	}
 	for _, own := range []string{s.url, "https://pets.example"} {
-		s.do("POST", mcpPath, list, accept, "Origin: "+own).want(t, 200, "").wantHeaders(t, "Access-Control-Allow-Origin: ")
+		s.do("POST", mcpPath, listTools, acceptMCP, "Origin: "+own).want(t, 200, "").wantHeaders(t, "Access-Control-Allow-Origin: ")
 	}
 	// A page whose name points to this service sends that name as the host, too.
-	rebound := shoptest.Must(http.NewRequest("POST", s.url+mcpPath, strings.NewReader(list)))(t)
+	rebound := shoptest.Must(http.NewRequest("POST", s.url+mcpPath, strings.NewReader(listTools)))(t)
 	rebound.Host = "evil.example:8080"
 	rebound.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"*/*"}, "Origin": {"http://evil.example:8080"}}
 	shoptest.Must(s.send(rebound))(t).want(t, 403, "")
-	s.do("POST", mcpPath, list, accept, "Origin: https://inspector.example").want(t, 200, "").
+	s.do("POST", mcpPath, listTools, acceptMCP, "Origin: https://inspector.example").want(t, 200, "").
 		wantHeaders(t, "Access-Control-Allow-Origin: https://inspector.example")
 	preflight := s.do("OPTIONS", mcpPath, "", "Origin: https://inspector.example", "Access-Control-Request-Method: POST", "Authorization: ").want(t, 204, "")
 	preflight.wantHeaders(t, "Access-Control-Allow-Methods: OPTIONS, POST", "Access-Control-Allow-Headers: "+corsRequestHeaders+mcpRequestHeaders)

@@ -122,7 +122,7 @@ func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 				delete(tools, name)
 				continue
 			}
-			got := s.do("POST", mcpPath, toolCall(name, needs.arguments), "Accept: application/json, text/event-stream", bearing(key))
+			got := s.do("POST", mcpPath, toolCall(name, needs.arguments), acceptMCP, bearing(key))
 			got.wantError(t, 403, shop.InsufficientScope)
 			got.wantHeaders(t, "WWW-Authenticate: "+realm+`, error="insufficient_scope", scope="`+string(needs.scope)+`"`)
 		}
@@ -231,10 +231,9 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	var passed atomic.Int64 // the rate limiter's clock stands still until the test moves it forward
 	s.api.RateLimiter.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
 	key := s.Key(t, shop.PetsWrite)
-	const accept = "Accept: application/json, text/event-stream"
 	call := func(n int) testResponse {
 		return s.do("POST", mcpPath, toolCall("add_animal", fmt.Sprintf(`{"name":"Rex","categoryId":1,"idempotencyKey":"animal no %d"}`, n)),
-			accept, bearing(key.Secret), "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+			acceptMCP, bearing(key.Secret), "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	}
 	got := call(1).want(t, 200, "")
 	got.wantHeaders(t, `RateLimit: "default";r=1;t=1`)
