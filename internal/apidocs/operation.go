@@ -177,11 +177,10 @@ func (d document) parameter(n *yaml.Node) (parameter, error) {
 	if err != nil {
 		return parameter{}, err
 	}
-	p := parameter{Name: d.text(n, "name"), In: d.text(n, "in"), Description: description, Required: d.text(n, "required") == "true"}
-	if p.Type, err = d.valueType(member(n, "schema")); err != nil {
-		return parameter{}, err
+	p := parameter{
+		Name: d.text(n, "name"), In: d.text(n, "in"), Description: description, Required: d.text(n, "required") == "true",
+		Multiple: d.text(n, "schema", "type") == "array", Type: d.valueType(member(n, "schema")),
 	}
-	p.Multiple = d.text(n, "schema", "type") == "array"
 	examples := d.examples(n)
 	if len(examples) == 0 {
 		return p, nil

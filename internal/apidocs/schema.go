@@ -1,7 +1,6 @@
 package apidocs
 
 import (
-	"fmt"
 	"html/template"
 	"slices"
 	"strings"
@@ -66,15 +65,12 @@ func (d document) kind(n *yaml.Node) string {
 }
 
 func (d document) schema(name string, n *yaml.Node) (schema, error) {
-	s := schema{Name: name}
-	var err error
-	if s.Type, err = d.valueType(n); err != nil {
-		return s, err
-	}
+	s := schema{Name: name, Type: d.valueType(n)}
 	if s.Name == "" {
 		s.Name = refName(n)
 	}
 	n = d.resolve(n)
+	var err error
 	if s.Description, err = markdown(d.text(n, "description")); err != nil {
 		return s, err
 	}
@@ -83,11 +79,8 @@ func (d document) schema(name string, n *yaml.Node) (schema, error) {
 		required = append(required, item.Value)
 	}
 	for name, node := range members(d.at(n, "properties")) {
-		p := property{Name: name, Required: slices.Contains(required, name)}
+		p := property{Name: name, Required: slices.Contains(required, name), Type: d.valueType(node)}
 		if p.Description, err = markdown(d.text(d.resolve(node), "description")); err != nil {
-			return s, err
-		}
-		if p.Type, err = d.valueType(node); err != nil {
 			return s, err
 		}
 		s.Properties = append(s.Properties, p)
@@ -98,9 +91,9 @@ func (d document) schema(name string, n *yaml.Node) (schema, error) {
 	return s, nil
 }
 
-func (d document) valueType(n *yaml.Node) (valueType, error) {
+func (d document) valueType(n *yaml.Node) valueType {
 	if name := refName(n); name != "" && !d.isSingle(n) && d.kind(d.resolve(n)) != "array" {
-		return valueType{Ref: name}, nil
+		return valueType{Ref: name}
 	}
 	n = d.resolve(n)
 	if choices := items(d.at(n, "oneOf")); choices != nil {
@@ -110,16 +103,16 @@ func (d document) valueType(n *yaml.Node) (valueType, error) {
 				t = valueType{Prefix: "null or", Ref: name}
 			}
 		}
-		return t, nil
+		return t
 	}
 	if d.kind(n) == "array" {
-		t, err := d.valueType(member(n, "items"))
+		t := d.valueType(member(n, "items"))
 		t.Prefix = strings.TrimSpace("array of " + t.Prefix)
 		t.Limits = nil
 		if max := d.text(n, "maxItems"); max != "" {
 			t.Limits = []string{"at most " + max + " items"}
 		}
-		return t, err
+		return t
 	}
 	t := valueType{Name: d.kind(n)}
 	if format := d.text(n, "format"); format != "" {
@@ -132,7 +125,7 @@ func (d document) valueType(n *yaml.Node) (valueType, error) {
 		t.Enum = append(t.Enum, value.Value)
 	}
 	t.Limits = d.limits(n)
-	return t, nil
+	return t
 }
 
 // limits returns the restrictions of a schema in words. Patterns are left out: the descriptions say what they mean.
@@ -152,7 +145,7 @@ func (d document) limits(n *yaml.Node) (all []string) {
 	between(d.text(n, "minimum"), d.text(n, "maximum"), "")
 	between(d.text(n, "minLength"), d.text(n, "maxLength"), " characters")
 	if value := d.text(n, "const"); value != "" {
-		all = append(all, fmt.Sprintf("always %s", value))
+		all = append(all, "always "+value)
 	}
 	if value := d.text(n, "default"); value != "" {
 		all = append(all, "default "+value)
