@@ -74,7 +74,8 @@ for (const block of all("pre:not(.answer pre)")) {
 
 let key = stored("sessionStorage", "docs-key");
 const keyInput = one("#key"), keyNote = one("#key-note"), forget = one("#forget"), server = one("#server");
-const ownBase = document.body.dataset.public || new URL(document.body.dataset.api, location).href;
+const pageBase = new URL(document.body.dataset.api, location).href; // the API of the service that sent this page
+const ownBase = document.body.dataset.public || pageBase;
 if (server) server.options[0].text = ownBase;
 const fill = () => {
   for (const place of all(".fill-key")) place.textContent = key || "YOUR_KEY";
@@ -196,7 +197,7 @@ const requestOf = (form) => {
   if (form.dataset.public === undefined) headers.set("Authorization", "Bearer " + key);
   const body = one("[data-body]", form)?.value || undefined;
   if (body !== undefined) headers.set("Content-Type", one("[data-examples]", form).selectedOptions[0].dataset.type);
-  const base = server?.value || new URL(document.body.dataset.api, location).href;
+  const base = server?.value || pageBase; // the public URL may be another origin, which would refuse requests from this page
   return [base + path + (query.size ? "?" + query : ""), { method: form.dataset.method, headers, body, cache: "no-store", credentials: "omit" }];
 };
 
