@@ -117,3 +117,30 @@ func TestTextIsEscaped(t *testing.T) {
 		t.Errorf("links are not adapted to the pages: %s", guide.Content)
 	}
 }
+
+// A paragraph ends before the next one begins. A browser would otherwise end it there, and show an empty one later.
+func TestParagraphsAreNotNested(t *testing.T) {
+	t.Parallel()
+	tags := regexp.MustCompile(`<p(?: [^>]*)?>|</p>`)
+	for name, page := range shoptest.Must(Load())(t).Pages {
+		html := string(page.Fill(Values{}))
+		inside := false
+		for _, at := range tags.FindAllStringIndex(html, -1) {
+			opens := html[at[0]:at[1]] != "</p>"
+			if opens == inside {
+				t.Fatalf("page %q: a paragraph is inside another one, or ends twice: %s", name, html[max(0, at[0]-200):at[1]])
+			}
+			inside = opens
+		}
+	}
+}
+
+// The scope of an operation is found, even if a line of its description ends within the sentence.
+func TestScopeIsFoundAcrossLines(t *testing.T) {
+	t.Parallel()
+	for _, description := range []string{"Needs the scope `pets:read`.", "Lists all. Needs the\nscope `pets:read`.", "Needs\nthe scope\n`pets:read`."} {
+		if got := scopePattern.FindStringSubmatch(description); got == nil || got[1] != "pets:read" {
+			t.Errorf("%q: got %q, want pets:read", description, got)
+		}
+	}
+}
