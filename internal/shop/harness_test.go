@@ -91,12 +91,17 @@ func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 
 // addOnce adds an animal under an idempotency key, which is also the response to be stored.
 func addOnce(t *testing.T, s *shop.Service, key string, fingerprint ...byte) error {
+	_, err := s.CreatePet(withKey(t, key, fingerprint...), shop.NewPet{Name: "Once", CategoryID: 1})
+	return err
+}
+
+// withKey returns a context for a write under an idempotency key. The stored response consists of the key.
+func withKey(t *testing.T, key string, fingerprint ...byte) context.Context {
 	request := &shop.IdempotentRequest{Principal: 1, Key: key, Response: func(any) shop.StoredResponse {
 		return shop.StoredResponse{Status: 201, Body: []byte(key)}
 	}}
 	copy(request.Fingerprint[:], fingerprint)
-	_, err := s.CreatePet(shop.WithIdempotency(t.Context(), request), shop.NewPet{Name: "Once", CategoryID: 1})
-	return err
+	return shop.WithIdempotency(t.Context(), request)
 }
 
 // wantReplay checks whether a write under an idempotency key gets the stored response or is executed.

@@ -39,3 +39,19 @@ func TestRepeatedRequestOnTwoNodesIsDoneOnce(t *testing.T) {
 		equal(t, "animals", must(s.Inventory(t.Context()))(t).Unspecified, 5)
 	})
 }
+
+// A retry writes nothing, so it uses up no id.
+func TestRetryLeavesNoGapBetweenIDs(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, _ []*shop.Service) {
+		wantReplay(t, s.Service, "animal", false)
+		wantReplay(t, s.Service, "animal", true)
+		pet := s.AddPet(t, "Rex", 1, shop.Available)
+		equal(t, "the id of the second animal", pet.ID, 2)
+		order := must(s.PlaceOrder(withKey(t, "order"), shop.NewOrder{PetID: pet.ID}))(t)
+		must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+		if _, err := s.PlaceOrder(withKey(t, "order"), shop.NewOrder{PetID: pet.ID}); err == nil {
+			t.Error("the order was placed twice")
+		}
+		equal(t, "the id of the second order", placeHold(t, s).ID, order.ID+1)
+	})
+}
