@@ -283,6 +283,15 @@ func (x *exchange) currentPage() string {
 	return strings.TrimPrefix(current.RequestURI(), x.base)
 }
 
+// backOr returns the path and query in the form field "back", to which the browser returns after an action, or another
+// path if the field is missing or does not lead to a staff page.
+func (x *exchange) backOr(otherwise string) string {
+	if back := x.field("back"); isStaffPath(back) {
+		return back
+	}
+	return otherwise
+}
+
 // statusOf returns the HTTP status for an error page. It is the status that the API uses for the same error,
 // except that a form with an invalid field gets 422.
 func statusOf(code shop.Code) int {

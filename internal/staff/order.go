@@ -154,7 +154,8 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
-	if back := x.field("back"); isStaffPath(back) { // the page reloads what has changed
+	inRow := x.partial() && x.r.Header.Get("HX-Target") == orderTopic(id)
+	if back := x.field("back"); isStaffPath(back) && !inRow { // the page reloads what has changed
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {
@@ -169,11 +170,8 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 	if x.field("back") == "today" {
 		return x.showWorkList()
 	}
-	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
+	if inRow {
 		return x.showOrderRow(id)
-	}
-	if x.field("back") == "orders" {
-		return x.redirect("/staff/orders")
 	}
 	return x.showChangedPet(order.PetID)
 }

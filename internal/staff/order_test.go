@@ -38,9 +38,9 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.withHTMX().post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
 	b.mustGet("/staff/pets/1", "Rex Pending", "1 Reserved 2 days 2", "Mrs Novák",
 		"Žofie <at the till> reserved Rex for Mrs Novák · order 1").wantActions("Approve", "Cancel order").lacks("Mark as available")
-	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect("/staff/orders")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "/staff/orders?q=novak").wantRedirect("/staff/orders?q=novak")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(412, "Someone else has changed this order")
-	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").
+	b.withHTMX().with("HX-Target", "order-1").post("/staff/orders/1/status", "was", "placed", "to", "cancelled", "back", "/staff/orders").
 		want(200, "Someone else has changed this order", "Approved")
 	b.mustGet("/staff/orders", "1 Rex Approved Mrs Novák").wantActions("Hand over", "Cancel order")
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect("/staff/pets/1")

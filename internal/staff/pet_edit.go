@@ -242,7 +242,8 @@ func (x *exchange) showConflict(form petForm) error {
 	return x.showEditForm(http.StatusConflict, form)
 }
 
-// showChangedPet responds after a change with the animal's table row or its page.
+// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes back
+// to the page from which the form was sent.
 func (x *exchange) showChangedPet(id int64) error {
 	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
 		return x.showPetRow(id)
@@ -250,10 +251,7 @@ func (x *exchange) showChangedPet(id int64) error {
 	if x.partial() {
 		return x.showPetDetail(id)
 	}
-	if x.field("back") == "list" {
-		return x.redirect("/staff/pets")
-	}
-	return x.redirect(petPath(id))
+	return x.redirect(x.backOr(petPath(id)))
 }
 
 // setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
@@ -289,13 +287,9 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 	if err != nil {
 		return err
 	}
-	back := petPath(id)
-	if x.field("back") == "list" {
-		back = "/staff/pets"
-	}
 	return x.ask(question{
 		Title: "Mark " + pet.Name + " as " + string(to) + "?", Text: "This can’t be undone: " + reason + ".",
-		Button: "Mark as " + string(to), Back: back,
+		Button: "Mark as " + string(to), Back: x.backOr(petPath(id)),
 	})
 }
 

@@ -167,3 +167,19 @@ func TestEditingCreatesACategory(t *testing.T) {
 	b.post("/staff/pets/1", append(was, "name", "Max")...).wantRedirect("/staff/pets/1")
 	b.mustGet("/staff/pets/1", "Max", "Dogs")
 }
+
+// Without scripts, an action on one row leads back to the list with its filters.
+func TestRowsLeadBackToTheFilteredList(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	s.addOrderedPet("Rex")
+	s.AddPet(t, "Rexo", 1, shop.Available)
+	for _, list := range []string{"/staff/pets", "/staff/orders"} {
+		filtered := list + "?sort=oldest"
+		b.mustGet(filtered, "Rex").contains(`name="back" value="` + filtered + `"`)
+		// A very long address would make each row long.
+		b.mustGet(filtered+"&x="+strings.Repeat("x", maxRowAddress), "Rex").contains(`name="back" value="` + list + `"`)
+	}
+	status := []string{"was", "placed", "to", "approved", "back", "https://evil.example/staff/orders"}
+	b.post("/staff/orders/1/status", status...).wantRedirect("/staff/pets/1")
+}

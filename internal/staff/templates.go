@@ -93,6 +93,19 @@ func (v view) With(data any) *view {
 	return &v
 }
 
+// maxRowAddress is the maximum length of an address that each row of a list contains.
+const maxRowAddress = 1024
+
+// Back returns the address to which the forms in the rows of a list lead back. It has the filters of the list, unless
+// they are too long to repeat in each row.
+func (v *view) Back() string {
+	if len(v.Path) > maxRowAddress {
+		path, _, _ := strings.Cut(v.Path, "?")
+		return path
+	}
+	return v.Path
+}
+
 // May reports whether the user's key grants a scope.
 func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 

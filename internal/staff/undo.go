@@ -73,10 +73,7 @@ func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) 
 		x.w.Header().Set("HX-Reswap", "none")
 		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
 	}
-	if back := x.field("back"); isStaffPath(back) {
-		return x.redirect(back)
-	}
-	return x.redirect(otherwise)
+	return x.redirect(x.backOr(otherwise))
 }
 
 // restorePet brings a removed animal back.

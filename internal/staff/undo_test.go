@@ -42,7 +42,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
 	rex := s.AddPet(t, "Rex <&", 7, shop.Available)
-	edit := []string{"was-name", "Rex <&", "was-category", "7", "name", "Max", "category", "8", "back", "list"}
+	edit := []string{"was-name", "Rex <&", "was-category", "7", "name", "Max", "category", "8", "back", "/staff/pets"}
 	b.post("/staff/pets/1", edit...).wantRedirect("/staff/pets")
 	b.undo("/staff/pets").wantRedirect("/staff/pets")
 	b.mustGet("/staff/pets", "Rex <& is as before.")
@@ -96,7 +96,7 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 	} {
 		pet := s.AddPet(t, "Rex", 1, c.from)
 		path := petPath(pet.ID)
-		form := []string{"was", string(c.from), "to", string(c.to), "back", "list"}
+		form := []string{"was", string(c.from), "to", string(c.to), "back", "/staff/pets"}
 		b.mustGet(path, fmt.Sprintf("Mark as %s…", c.to))
 		b.post(path+"/status", form...).want(200, fmt.Sprintf("Mark Rex as %s?", c.to), "This can’t be undone: "+c.why+".").
 			contains(`action="`+path+`/status"`, fmt.Sprintf(`name="to" value=%q`, c.to), `name="confirmed" value="yes"`, `href="/staff/pets">Cancel`)
@@ -188,7 +188,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
 	b.mustGet("/staff/pets/1", "Rex Available", "restored")
 	// Undo after the removal from the list. Somebody who presses it too late is told so.
-	b.post("/staff/pets/1/delete", append(was, "back", "list")...).wantRedirect("/staff/pets")
+	b.post("/staff/pets/1/delete", append(was, "back", "/staff/pets")...).wantRedirect("/staff/pets")
 	b.undo("/staff/pets").wantRedirect("/staff/pets")
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
 	b.withHTMX().post("/staff/pets/1/restore").want(200, "problem", "only a removed animal can be restored")
@@ -210,7 +210,7 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	b.undo("/staff/pets/1").wantRedirect("/staff/pets/1")
 	wantOrder(1, shop.Cancelled, shop.Available)
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák")
-	b.post("/staff/orders/2/status", "was", "placed", "to", "cancelled", "back", "orders").wantRedirect("/staff/orders")
+	b.post("/staff/orders/2/status", "was", "placed", "to", "cancelled", "back", "/staff/orders").wantRedirect("/staff/orders")
 	b.undo("/staff/orders").wantRedirect("/staff/orders")
 	b.mustGet("/staff/orders", "Order 3 takes the place of order 2.", "3 Rex")
 	wantOrder(3, shop.Placed, shop.Pending)

@@ -189,9 +189,12 @@ func TestPagesWorkWithoutScripts(t *testing.T) {
 	p := s.clerk(desktop)
 	p.Run(emulation.SetScriptExecutionDisabled(true))
 	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
-	p.open("/staff/pets")
+	p.open("/staff/pets?name=rex")
 	p.choose("#pet-1", "#pet-1-to-pending")
 	wait("#pet-1 .status-pending.badge")
+	if name := browsertest.Eval[string](p.Page, `document.querySelector("#filter-name").value`); name != "rex" {
+		t.Errorf("the filter has become %q", name)
+	}
 	p.choose("#pet-1", "#pet-1-edit")
 	wait(`form.stack [name="name"]`)
 	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
