@@ -33,6 +33,14 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 	return openShop(t, shop.Options{Environment: environment})
 }
 
+// newShopWithRex opens a shop whose only animal is Rex. He has number 1 and is available.
+func newShopWithRex(t *testing.T) *testShop {
+	t.Helper()
+	s := newShop(t, shop.Production)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	return s
+}
+
 func openShop(t *testing.T, options shop.Options) *testShop {
 	t.Helper()
 	s := openIdleShop(t, options)
@@ -77,6 +85,14 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 func (s *testShop) clerk(width int) *user {
 	s.t.Helper()
 	return s.signIn(width, s.Key(s.t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead).Secret)
+}
+
+// clerkWithoutScripts is like clerk, but the browser runs no scripts of the pages.
+func (s *testShop) clerkWithoutScripts(width int) *user {
+	s.t.Helper()
+	p := s.clerk(width)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	return p
 }
 
 // user is a browser page in which a user is signed in.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/browsertest"
@@ -102,8 +101,7 @@ func TestExportIsEditedAndImported(t *testing.T) {
 func TestImportWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	p := s.clerk(phone)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
+	p := s.clerkWithoutScripts(phone)
 	p.open("/staff/import", "#file")
 	p.chooseFile("name;category\r\nZoë;Dogs\r\n")
 	p.click("#preview-file")

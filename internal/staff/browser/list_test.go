@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -98,8 +97,7 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	for range 3 {
 		s.AddPet(t, "Rex", 1, shop.Available)
 	}
-	p := s.clerk(desktop)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
+	p := s.clerkWithoutScripts(desktop)
 	p.open("/staff/pets?status=available")
 	p.tick(1, 3)
 	p.click("#bulk .menu > summary")
@@ -114,7 +112,7 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	p.waitText("h1", "1 animal was restored")
 }
 
-// Whoever opens an animal far down in the list and goes back sees the same rows at the same place.
+// A clerk who opens an animal far down in the list and goes back sees the same rows at the same place.
 func TestListKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

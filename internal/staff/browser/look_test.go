@@ -34,8 +34,7 @@ func TestThemeIsSwitchedWithoutAReload(t *testing.T) {
 
 func TestReserveInTheListGoesToTheCustomer(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	p := s.clerk(phone)
 	p.open("/staff/pets")
 	p.click("#pet-1 .actions a.button")

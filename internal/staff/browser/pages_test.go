@@ -81,8 +81,7 @@ func TestScrollingLoadsEveryPetOnce(t *testing.T) {
 // Users see each other's changes, and the second of two conflicting edits is refused.
 func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	one, two := s.clerk(desktop), s.clerk(phone)
 	for _, p := range []*user{one, two} {
 		p.open("/staff/pets", "#pet-1")
@@ -126,8 +125,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 // A live update may replace a row while the response to one of its buttons is on its way.
 func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	p := s.clerk(desktop)
 	p.open("/staff/pets")
 	browsertest.Eval[bool](p.Page, `document.body.addEventListener("htmx:beforeRequest", (e) => e.detail.elt.closest("#pet-1").remove(), { once: true }), true`)
@@ -138,8 +136,7 @@ func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 // A live update may arrive between a click and its response.
 func TestLiveUpdatesWaitForTheUsersRequest(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	p := s.clerk(desktop)
 	p.open("/staff/pets", "#pet-1")
 	browsertest.Eval[bool](p.Page, `window.held = {},
@@ -184,27 +181,24 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 
 func TestPagesWorkWithoutScripts(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
-	p := s.clerk(desktop)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
-	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	s := newShopWithRex(t)
+	p := s.clerkWithoutScripts(desktop)
 	p.open("/staff/pets?name=rex")
 	p.choose("#pet-1", "#pet-1-to-pending")
-	wait("#pet-1 .status-pending.badge")
+	p.waitVisible("#pet-1 .status-pending.badge")
 	if name := browsertest.Eval[string](p.Page, `document.querySelector("#filter-name").value`); name != "rex" {
 		t.Errorf("the filter has become %q", name)
 	}
 	p.choose("#pet-1", "#pet-1-edit")
-	wait(`form.stack [name="name"]`)
+	p.waitVisible(`form.stack [name="name"]`)
 	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
 	p.click("form.stack button.primary")
-	wait("#pet-detail")
+	p.waitVisible("#pet-detail")
 	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
 		t.Errorf("the animal is %v (error %v), want it pending and renamed", pet, err)
 	}
 	p.choose(".page-head", "#remove")
-	wait(".badge.removed")
+	p.waitVisible(".badge.removed")
 }
 
 func TestDashboardAndOrdersUpdateLive(t *testing.T) {

@@ -143,8 +143,7 @@ func (s *testShop) behindProxy(before func(http.ResponseWriter, *http.Request) b
 // On a slow network, the search shows that it is busy, and a late response does not replace a newer one.
 func TestSearchOnASlowNetwork(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	s.AddPet(t, "Bella the second", 1, shop.Available)
 	waiting, cancelled, release := make(chan bool, 10), make(chan bool, 10), make(chan bool)
 	s.behindProxy(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -191,8 +190,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 // A search that fails says so in the dialog, because the page behind it is out of reach, and recovers.
 func TestSearchSaysThatItFailed(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	var away atomic.Bool // whether the proxy in front of the service cannot reach it
 	s.behindProxy(func(w http.ResponseWriter, _ *http.Request) bool {
 		if away.Load() {

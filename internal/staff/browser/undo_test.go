@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"animalstore/internal/shop"
@@ -14,12 +12,11 @@ import (
 // A removal happens at once, and can be undone in the message, in the list and on the animal's page, also by others.
 func TestRemovalIsUndone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	rex := s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	p, other := s.clerk(desktop), s.clerk(390)
 	wantRemoved := func(want bool) {
 		t.Helper()
-		if _, err := s.Pet(t.Context(), rex.ID); (err != nil) != want {
+		if _, err := s.Pet(t.Context(), 1); (err != nil) != want {
 			t.Fatalf("the animal is removed: %v, want %v", err != nil, want)
 		}
 	}
@@ -63,8 +60,7 @@ func TestRemovalIsUndone(t *testing.T) {
 // Undo after an edit and a change of status, unless another user has changed the animal.
 func TestUndoNoticesTheOtherUser(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	one, two := s.clerk(desktop), s.clerk(390)
 	one.open("/staff/pets", "#pet-1")
 	two.open("/staff/pets/1", "#to-sold")
@@ -101,8 +97,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 // A cancellation and a hand-over are undone, unless another user has reserved the animal.
 func TestOrderStepsAreUndone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
+	s := newShopWithRex(t)
 	one, two := s.clerk(desktop), s.clerk(390)
 	one.open("/staff/pets/1")
 	one.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
@@ -135,19 +130,16 @@ func TestOrderStepsAreUndone(t *testing.T) {
 // Without scripts, the page after an action shows a message with an Undo button.
 func TestUndoWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, shop.Production)
-	s.AddPet(t, "Rex", 1, shop.Available)
-	p := s.clerk(390)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
-	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	s := newShopWithRex(t)
+	p := s.clerkWithoutScripts(390)
 	p.open("/staff/pets")
 	p.choose("#pet-1", "#pet-1-delete")
-	wait("#flashes form button")
+	p.waitVisible("#flashes form button")
 	if text := p.text("#flashes"); text != "Rex was removed.Undo" {
 		t.Errorf("the message is %q", text)
 	}
 	p.click("#flashes form button")
-	wait("#pet-1-name")
+	p.waitVisible("#pet-1-name")
 	if text := p.text("#flashes"); text != "Rex was restored." {
 		t.Errorf("the message is %q", text)
 	}
@@ -164,17 +156,15 @@ func TestQuestionWorksWithoutScripts(t *testing.T) {
 	for _, status := range []shop.Status{shop.Pending, shop.Pending, shop.Available} {
 		s.AddPet(t, "Rex", 1, status)
 	}
-	p := s.clerk(390)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
-	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	p := s.clerkWithoutScripts(390)
 	p.open("/staff/pets/1")
 	p.click("#to-sold")
-	wait("#confirm")
+	p.waitVisible("#confirm")
 	if text := p.text("h1"); text != "Mark Rex as sold?" {
 		t.Errorf("the question is %q", text)
 	}
 	p.click(".confirm a.button")
-	wait("#to-sold")
+	p.waitVisible("#to-sold")
 	p.open("/staff/pets?status=pending")
 	p.tick(1, 2)
 	p.click("#bulk .menu > summary")

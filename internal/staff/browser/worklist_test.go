@@ -81,22 +81,20 @@ func TestWorkIsDoneFromTodayWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.endHoldToday(s.reserve("Rex", "Mrs Novák").ID)
-	p := s.clerk(desktop)
-	p.Run(emulation.SetScriptExecutionDisabled(true))
-	wait := func(selector string) { p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery)) }
+	p := s.clerkWithoutScripts(desktop)
 	p.open("/")
 	p.click("#work-1 form[action$=hold] summary")
 	p.click(`#work-1 [name="days"][value="1"]`)
-	wait("[aria-labelledby=to-approve] #work-1")
+	p.waitVisible("[aria-labelledby=to-approve] #work-1")
 	p.click(`#work-1 [value="approved"]`)
-	wait("[aria-labelledby=to-hand-over] #work-1")
+	p.waitVisible("[aria-labelledby=to-hand-over] #work-1")
 	p.click(`#work-1 [value="delivered"]`)
-	wait("[aria-labelledby=to-hand-over] .nothing")
+	p.waitVisible("[aria-labelledby=to-hand-over] .nothing")
 	p.open("/staff/activity?kind=orders")
-	wait(".activity li")
+	p.waitVisible(".activity li")
 	p.Run(chromedp.SetValue(`[name="kind"]`, "order.approved", chromedp.ByQuery))
 	p.click("noscript button")
-	wait(".activity li:first-child:last-child")
+	p.waitVisible(".activity li:first-child:last-child")
 }
 
 // The filters of the activity are in the address, which works for everybody, and the list updates by itself.
