@@ -158,3 +158,24 @@ func TestTabsOnAPhoneAreOneRow(t *testing.T) {
 		p.accessible("the tabs of " + path)
 	}
 }
+
+// On a phone, a message does not cover the actions for the selected animals.
+func TestMessageOnAPhoneLeavesTheActionsFree(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 20 { // more than a screen
+		s.AddPet(t, fmt.Sprint("Rex ", 1+i), 1, shop.Available)
+	}
+	p := s.clerk(phone)
+	p.open("/staff/pets", "#pet-20")
+	p.tick(20)
+	p.choose("#pet-19", "#pet-19-delete")
+	p.waitText("#flashes", "Rex 19 was removed.")
+	covered := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll("#bulk > button, #bulk summary, #flashes button")].filter((button) => {
+		const { x, y, width, height } = button.getBoundingClientRect();
+		return !button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+	}).map((button) => button.textContent)`)
+	if len(covered) > 0 {
+		t.Errorf("the buttons %q are covered", covered)
+	}
+}
