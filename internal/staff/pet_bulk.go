@@ -3,7 +3,6 @@ package staff
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +63,7 @@ func (r bulkResult) Summary() string {
 
 // Problems returns the animals that were not changed.
 func (r bulkResult) Problems() []bulkProblem {
-	return append(r.Conflicts[:len(r.Conflicts):len(r.Conflicts)], r.Refused...)
+	return slices.Concat(r.Conflicts, r.Refused)
 }
 
 // selectedPets returns the tokens of the selected animals by their ids, and the ids in the order of the page.
@@ -104,11 +103,11 @@ func (p *Pages) changePets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	result := bulkResult{Back: listPath(x.field("back")), Undo: bulkUndo{Do: "status"}}
+	result := bulkResult{Back: x.backOr("/staff/pets"), Undo: bulkUndo{Do: "status"}}
 	var change shop.PetChange
 	switch action := x.field("do"); action {
 	case "print":
-		return x.redirect(printPath(ids))
+		return x.redirect(petQuery{IDs: ids}.Printed() + "#print")
 	case "remove":
 		result.Undo.Do = action
 	case "category":
@@ -197,7 +196,7 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 	}
 	return true, x.ask(question{
 		Title: fmt.Sprintf("Mark %s as %s?", count(len(ids), "animal"), to), Text: text + ": " + strings.Join(reasons, ", and ") + ".",
-		Button: "Mark as " + string(to), Back: listPath(x.field("back")), Target: "bulk-result", Swap: "innerHTML",
+		Button: "Mark as " + string(to), Back: x.backOr("/staff/pets"), Target: "bulk-result", Swap: "innerHTML",
 	})
 }
 
@@ -247,23 +246,6 @@ func (x *exchange) showBulkResult(result bulkResult) error {
 		return x.show(http.StatusOK, "pet-bulk", result.Summary(), result)
 	}
 	return x.showFragment("bulk-result", result)
-}
-
-// listPath returns the path of the list from which a form was sent, or the whole list if the path is not one.
-func listPath(back string) string {
-	if path, err := url.Parse(back); err == nil && path.Host == "" && path.Scheme == "" && path.Path == "/staff/pets" {
-		return "/staff/pets?" + path.RawQuery
-	}
-	return "/staff/pets"
-}
-
-// printPath returns the path of the page that prints the given animals.
-func printPath(ids []int64) string {
-	values := url.Values{}
-	for _, id := range ids {
-		values.Add("id", strconv.FormatInt(id, 10))
-	}
-	return "/staff/pets/print?" + values.Encode() + "#print"
 }
 
 // Replacing is like With for a row that replaces the one on the page.

@@ -44,7 +44,7 @@ func (p *Pages) undoPets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	result := bulkResult{Back: listPath(x.field("back")), undoes: x.field("do")}
+	result := bulkResult{Back: x.backOr("/staff/pets"), undoes: x.field("do")}
 	failed := map[int64]error{}
 	for _, id := range ids {
 		if err := x.undoPet(id, tokens[id], x.field("was-"+strconv.FormatInt(id, 10))); err != nil {
