@@ -175,11 +175,8 @@ func (p *Pages) undoCategoryChange(x *exchange) error {
 	if err = x.checkCategoryName(category.Name, id); err == nil {
 		_, err = p.Service.PutCategory(x.context(), category, condition)
 	}
-	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone has changed category %d in the meantime, so nothing was undone.", id)
-	}
 	if err == nil {
 		x.flash("%s is as before.", category.Name)
 	}
-	return x.finishInPlace(err, "/staff/categories")
+	return x.finishInPlace(undoError(err, fmt.Sprint("category ", id)), "/staff/categories")
 }

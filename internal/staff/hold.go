@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -34,7 +35,10 @@ func (p *Pages) extendHold(x *exchange) error {
 	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{HoldExpiresAt: &until},
 		func(now shop.Order) bool { return now.HoldExpiresAt.Equal(was) })
 	if undoes {
-		return x.finishUndoOfHold(id, until, err)
+		if err == nil {
+			x.flash("The hold of order %d ends on %s again.", id, until.Format("2 January at 15:04"))
+		}
+		return x.finishInPlace(undoError(err, fmt.Sprint("order ", id)), orderPath(id), orderTopic(id))
 	}
 	if err == nil {
 		back := &undo{orderPath(id) + "/hold", map[string]string{"was": formatHold(until), "until": formatHold(was)}}
@@ -56,16 +60,6 @@ func (x *exchange) newEndOfHold(was time.Time) (until time.Time, undoes bool, er
 		return until, false, shop.Errorf(shop.InvalidParameter, "The number of days must be between 1 and 366.")
 	}
 	return was.In(x.Service.Location()).AddDate(0, 0, days), false, nil
-}
-
-func (x *exchange) finishUndoOfHold(id int64, until time.Time, err error) error {
-	switch {
-	case err == nil:
-		x.flash("The hold of order %d ends on %s again.", id, until.Format("2 January at 15:04"))
-	case shop.AsError(err).Code == shop.PreconditionFailed:
-		err = shop.Errorf(shop.PreconditionFailed, "Someone has changed order %d in the meantime, so nothing was undone.", id)
-	}
-	return x.finishInPlace(err, orderPath(id), orderTopic(id))
 }
 
 // formatHold returns the end of a hold as forms contain it.

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -43,13 +44,19 @@ func (p *Pages) undoPetChange(x *exchange) error {
 		change.Status = &status
 	}
 	pet, err := p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool { return now == was })
-	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", was.Name)
-	}
 	if err == nil {
 		x.flash("%s is as before.", pet.Name)
 	}
-	return x.finishInPlace(err, petPath(id), petTopic(id))
+	return x.finishInPlace(undoError(err, was.Name), petPath(id), petTopic(id))
+}
+
+// undoError returns the error of an Undo in words for the user: if the condition of the change failed, someone has
+// changed the animal, the order or the category in the meantime.
+func undoError(err error, what string) error {
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		return shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", what)
+	}
+	return err
 }
 
 // petTopic and orderTopic return the names of the events that make the page load an animal or an order again.
@@ -110,7 +117,7 @@ func (x *exchange) removedPetView(id int64) (shop.PetView, error) {
 
 // undoOfOrderStep returns the request that undoes the last step of an order.
 func undoOfOrderStep(order shop.Order) *undo {
-	return &undo{"/staff/orders/" + strconv.FormatInt(order.ID, 10) + "/undo", map[string]string{"was": string(order.Status)}}
+	return &undo{orderPath(order.ID) + "/undo", map[string]string{"was": string(order.Status)}}
 }
 
 // undoOrderStep undoes the last step of an order, unless the order has changed since. A new order is cancelled. Otherwise
@@ -133,13 +140,8 @@ func (p *Pages) undoOrderStep(x *exchange) error {
 			return x.redirect(orderPath(order.ID))
 		}
 	}
-	if err != nil {
-		switch shop.AsError(err).Code {
-		case shop.PreconditionFailed:
-			err = shop.Errorf(shop.PreconditionFailed, "Someone has changed order %d in the meantime, so nothing was undone.", id)
-		case shop.PetNotAvailable:
-			err = shop.Errorf(shop.PetNotAvailable, "Someone was faster: the animal of order %d has been reserved, sold or changed in the meantime, so nothing was undone.", id)
-		}
+	if err != nil && shop.AsError(err).Code == shop.PetNotAvailable {
+		err = shop.Errorf(shop.PetNotAvailable, "Someone was faster: the animal of order %d has been reserved, sold or changed in the meantime, so nothing was undone.", id)
 	}
-	return x.finishInPlace(err, "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
+	return x.finishInPlace(undoError(err, fmt.Sprint("order ", id)), "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
 }
