@@ -292,6 +292,9 @@ func (x *exchange) backOr(otherwise string) string {
 	return otherwise
 }
 
+// isNotFound reports whether an error says that something does not exist.
+func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }
+
 // statusOf returns the HTTP status for an error page. It is the status that the API uses for the same error,
 // except that a form with an invalid field gets 422.
 func statusOf(code shop.Code) int {

@@ -159,7 +159,7 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {
-		if !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound {
+		if !x.partial() || userMessage(err) == "" || isNotFound(err) {
 			return err
 		}
 		x.flashProblem(userMessage(err))

@@ -56,7 +56,7 @@ func (x *exchange) showPetDetail(id int64) error {
 func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	ctx := x.r.Context()
 	pet, err := x.Service.PetView(ctx, id)
-	removed := err != nil && shop.AsError(err).Code == shop.NotFound
+	removed := isNotFound(err)
 	if removed {
 		pet, err = x.removedPetView(id)
 	}

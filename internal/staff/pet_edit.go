@@ -160,11 +160,11 @@ func (x *exchange) petFromPath() (shop.PetView, error) {
 func (x *exchange) showPetRow(id int64) error {
 	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
-		if shop.AsError(err).Code != shop.NotFound {
+		if !isNotFound(err) {
 			return err
 		}
 		removed, err := x.removedPet(id)
-		if err != nil && shop.AsError(err).Code != shop.NotFound {
+		if err != nil && !isNotFound(err) {
 			return err
 		}
 		removed.ID = id // also if the user may not see more of it
@@ -225,7 +225,7 @@ func (p *Pages) savePet(x *exchange) error {
 	if shop.AsError(err).Code == shop.PreconditionFailed {
 		return x.showConflict(form)
 	}
-	if form.Problem = userMessage(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
+	if form.Problem = userMessage(err); form.Problem == "" || isNotFound(err) {
 		return err
 	}
 	return x.showEditForm(http.StatusUnprocessableEntity, form)

@@ -132,8 +132,6 @@ func (x *exchange) find(page *searchPage) error {
 	return nil
 }
 
-func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }
-
 // isNumber reports whether the query is this number.
 func (s searchPage) isNumber(id int64) bool { return s.number != nil && *s.number == id }
 

@@ -109,7 +109,7 @@ func (x *exchange) updateWebhook(do func(id int64) (secret string, err error)) e
 	secret, err := do(id)
 	if err != nil {
 		problem := userMessage(err)
-		if problem == "" || shop.AsError(err).Code == shop.NotFound {
+		if problem == "" || isNotFound(err) {
 			return err
 		}
 		return x.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
