@@ -2,7 +2,6 @@ package staff
 
 import (
 	"fmt"
-	"html"
 	"regexp"
 	"testing"
 
@@ -26,11 +25,7 @@ func (b *browser) undoBulk(r response) response {
 	if form == "" {
 		b.t.Fatalf("there is no Undo: %s", r.body)
 	}
-	var fields []string
-	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
-		fields = append(fields, field[1], html.UnescapeString(field[2]))
-	}
-	return b.post("/staff/pets/bulk/undo", fields...)
+	return b.post("/staff/pets/bulk/undo", hiddenFields(form)...)
 }
 
 func TestBulkActionsAreUndone(t *testing.T) {

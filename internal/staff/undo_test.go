@@ -22,12 +22,16 @@ func (b *browser) undo(page string) response {
 	if form == nil {
 		b.t.Fatalf("%s offers no Undo", page)
 	}
-	var fields []string
-	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form[2], -1) {
+	b.mustGet(page).lacks("Undo</button>") // a message is shown once
+	return b.post(form[1], hiddenFields(form[2])...)
+}
+
+// hiddenFields returns the names and values of the hidden fields in the source of a form.
+func hiddenFields(form string) (fields []string) {
+	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
 		fields = append(fields, field[1], html.UnescapeString(field[2]))
 	}
-	b.mustGet(page).lacks("Undo</button>") // a message is shown once
-	return b.post(form[1], fields...)
+	return fields
 }
 
 // wantPet checks the current state of an animal.

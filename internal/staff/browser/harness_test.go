@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -137,6 +138,18 @@ func (s *testShop) signIn(width int, key string) *user {
 func (p *user) resize(width int) {
 	p.t.Helper()
 	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width <= phone))
+}
+
+// prefer sets the colours that the user prefers: "light" or "dark".
+func (p *user) prefer(theme string) {
+	p.t.Helper()
+	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+}
+
+// offline disconnects the browser from the network, or connects it again.
+func (p *user) offline(is bool) {
+	p.t.Helper()
+	p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1))
 }
 
 // accessible checks the page at the widths of a desktop and of a phone.

@@ -77,7 +77,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 		t.Errorf("the animal that was not selected: %v", err)
 	}
 
-	// The browser refuses, and says why, if an order holds an animal.
+	// An animal that an order holds is not changed, and the result says why.
 	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 5})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package browser
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -49,13 +48,12 @@ func TestPageSaysThatItIsOffline(t *testing.T) {
 	s := newShop(t, shop.Production)
 	p := s.clerk(desktop)
 	p.open("/staff/pets")
-	offline := func(is bool) { p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1)) }
-	offline(true)
+	p.offline(true)
 	p.waitVisible("#offline")
 	p.accessible("a page that is offline")
 	p.fill("#filter-name", "Rex")
 	p.waitText("#flashes", "Can’t reach the server")
-	offline(false)
+	p.offline(false)
 	p.waitFor(`document.getElementById("offline").hidden`)
 	p.ConsoleErrors() // the browser logs requests that it could not send
 }

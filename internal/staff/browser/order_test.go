@@ -13,10 +13,7 @@ func TestOrderPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	for _, name := range []string{"Rex", "Bella"} {
-		pet := s.AddPet(t, name, 1, shop.Available)
-		if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "Mrs Novák of " + name}); err != nil {
-			t.Fatal(err)
-		}
+		s.reserve(name, "Mrs Novák of "+name)
 	}
 	p, other := s.clerk(desktop), s.clerk(390)
 	p.open("/staff/orders", "#order-2")

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -214,7 +213,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	rex := s.AddPet(t, "Rex", 1, shop.Available)
 	p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // the total changes without a reload
 	p.waitVisible(".chart svg")
-	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+	p.prefer("dark")
 	p.open("/") // the page is reloaded, because the change of colours is animated
 	p.accessible("the dashboard in dark mode")
 

@@ -171,8 +171,8 @@ func (p *user) look(width int, theme string) {
 	if mobile {
 		height, scale = 844, 2
 	}
-	p.Run(emulation.SetDeviceMetricsOverride(int64(width), height, scale, mobile),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+	p.Run(emulation.SetDeviceMetricsOverride(int64(width), height, scale, mobile))
+	p.prefer(theme)
 }
 
 // take opens a page, clicks some elements and stores a screenshot.

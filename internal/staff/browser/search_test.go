@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -122,10 +121,9 @@ func TestSearchWithoutScripts(t *testing.T) {
 		p.Run(emulation.SetScriptExecutionDisabled(true))
 		p.open("/")
 		p.click(link)
-		p.Run(chromedp.WaitVisible("#page-search", chromedp.ByQuery), chromedp.SendKeys("#page-search", "novak"+kb.Enter, chromedp.ByQuery),
-			chromedp.WaitVisible(`.hits a[href="/staff/orders/1"]`, chromedp.ByQuery))
+		p.fill("#page-search", "novak"+kb.Enter)
 		p.click(`.hits a[href="/staff/orders/1"]`)
-		p.Run(chromedp.WaitVisible("#order-detail", chromedp.ByQuery))
+		p.waitVisible("#order-detail")
 	}
 }
 
@@ -200,17 +198,16 @@ func TestSearchSaysThatItFailed(t *testing.T) {
 	})
 	p := s.clerk(desktop)
 	p.open("/staff/orders")
-	offline := func(is bool) { p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1)) }
 	p.shortcut("/", input.ModifierNone)
 	p.waitFor(searchIsOpen)
-	offline(true)
+	p.offline(true)
 	p.press("rex")
 	p.waitText("#search-problem:not([hidden])", "You’re offline.")
 	p.accessible("a search that is offline")
 	if n := browsertest.Eval[int](p.Page, `document.querySelectorAll("#flashes > *").length`); n > 0 {
 		t.Errorf("the page behind the search shows %d messages", n)
 	}
-	offline(false)
+	p.offline(false)
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Rex")
 	p.waitFor(`document.querySelector("#search-problem").hidden`)
 	away.Store(true)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/browsertest"
@@ -52,7 +51,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 		p.waitText(row, "Mrs Novák") // it appears without a reload
 		s.endHoldToday(order.ID)
 		p.waitText("[aria-labelledby=ending-today] "+row, "Extend")
-		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+		p.prefer("dark")
 		p.open("/", row)
 		p.accessible("the work list in dark mode")
 		for _, width := range []int{1100, desktop, 1440} {
@@ -116,7 +115,7 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 		p.waitFor(`location.pathname === "/staff/orders/%d"`, order.ID)
 		p.click(`[aria-labelledby="history"] .card-head a`)
 		p.waitFor(`location.search === "?order=%d"`, order.ID)
-		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+		p.prefer("dark")
 		p.open("/staff/activity?day="+s.Today().String(), ".activity li")
 		p.accessible("the activity of a day in dark mode")
 		p.open("/staff/activity?animal=999", ".empty")
