@@ -26,7 +26,7 @@ func linkOn(r response) (path, token string) {
 	return address.RequestURI(), found[1]
 }
 
-// An administrator gets a link for any key. Whoever opens it first and confirms is signed in with that key.
+// An administrator gets a link for any key. The first person who opens it and confirms is signed in with that key.
 func TestSignInLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	s, admin := signIn(t)
@@ -101,7 +101,7 @@ func TestSignInLinkIsNotLogged(t *testing.T) {
 	}
 }
 
-// Whoever tries links that do not work is slowed down. Signing in with a key still works.
+// A client that tries links that do not work is slowed down. Signing in with a key still works.
 func TestGuessingSignInLinksIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

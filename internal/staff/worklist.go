@@ -11,7 +11,7 @@ const (
 	recentChanges = 12
 )
 
-// workList is the template data for what there is to do, and for what has changed since yesterday.
+// workList is the template data for the orders to work on and the changes since yesterday.
 type workList struct {
 	Today   shop.Date
 	Orders  *shop.WorkList // nil if the user lacks the scope orders:read

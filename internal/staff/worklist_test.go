@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Today lists what there is to do, each line with its button, and the buttons lead back to the list.
+// Today lists the work to do, each line with its button, and the buttons lead back to the list.
 func TestWorkIsDoneFromToday(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
