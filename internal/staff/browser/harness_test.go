@@ -74,6 +74,12 @@ func (s *testShop) fillDemo() int {
 	return n
 }
 
+// lateEvening moves the clock forward to 22:48, because a time with four digits is the widest.
+func (s *testShop) lateEvening() {
+	now := s.Clock.Now()
+	s.Clock.Forward(now.Truncate(24 * time.Hour).Add(46*time.Hour + 48*time.Minute).Sub(now))
+}
+
 // updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()

@@ -259,6 +259,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
+	s.lateEvening()
 	receiver := httptest.NewServer(http.NotFoundHandler())
 	defer receiver.Close()
 	p := s.signIn(phone, s.Key(t, shop.Admin).Secret)

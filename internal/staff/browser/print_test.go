@@ -29,6 +29,7 @@ func (p *user) pdf() (document []byte, sheets int) {
 func TestPagesArePrinted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
+	s.lateEvening()
 	for i := range 120 {
 		s.AddPet(t, fmt.Sprint("Rex ", i+1, " ", strings.Repeat("long name ", i%12)), int64(1+i%3), shop.Available)
 	}
