@@ -66,10 +66,12 @@
     // As many rows as before, and some more if new animals came before them.
     const missing = () => rows().length < saved.rows || (!document.getElementById(saved.id) && rows().length < saved.rows + 200);
     for (let more; missing() && (more = document.querySelector("#catalogue tr.more a[hx-get]"));) {
-      await new Promise((loaded) => {
-        body.addEventListener("htmx:afterSettle", loaded, { once: true });
+      const before = rows().length;
+      await new Promise((done) => {
+        for (const end of ["htmx:afterSettle", "htmx:responseError", "htmx:sendError"]) body.addEventListener(end, done, { once: true });
         more.click();
       });
+      if (rows().length === before) break; // the request failed
     }
     const row = document.getElementById(saved.id);
     if (row) scrollBy({ top: row.getBoundingClientRect().top - saved.top, behavior: "instant" });
