@@ -1,10 +1,14 @@
+//go:build unix
+
 package doctor
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"golang.org/x/sys/unix"
 
 	"animalstore/internal/sqlstore"
 )
@@ -17,9 +21,6 @@ const (
 // checkPermissions looks for files with secrets or data that other users of the machine can read, and for files that
 // this user cannot write.
 func (x *examiner) checkPermissions() {
-	if runtime.GOOS == "windows" {
-		return // its access lists are not visible in the mode of a file
-	}
 	sound := true
 	check := func(path string, forbidden fs.FileMode) {
 		info, err := os.Stat(path)
@@ -55,4 +56,13 @@ func (x *examiner) checkPermissions() {
 	if sound {
 		x.ok("permissions", "no other user can use the files")
 	}
+}
+
+// checkWritable returns an error if this user may not write to an existing file or folder. It writes nothing.
+func checkWritable(path string) error {
+	err := unix.Access(path, unix.W_OK)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return &os.PathError{Op: "access", Path: path, Err: err}
 }

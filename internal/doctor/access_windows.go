@@ -1,4 +1,0 @@
-package doctor
-
-// checkWritable is not implemented for Windows.
-func checkWritable(string) error { return nil }
