@@ -5,7 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // table prints rows with aligned columns. The last column is not padded, so it can hold text of any length.
@@ -34,7 +36,7 @@ func (t *table) add(cells ...string) {
 		if i == len(t.widths) {
 			t.widths = append(t.widths, 0)
 		}
-		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cells[i]))
+		t.widths[i] = max(t.widths[i], displayWidth(cells[i]))
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -46,7 +48,7 @@ func (t *table) flush() error {
 		for i, cell := range row {
 			line.WriteString(t.paint(i, cell))
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(cell)+3))
+				line.WriteString(strings.Repeat(" ", t.widths[i]-displayWidth(cell)+3))
 			}
 		}
 		if _, err := fmt.Fprintln(t.out, strings.TrimRight(line.String(), " ")); err != nil {
@@ -74,9 +76,25 @@ func (t *table) paint(column int, cell string) string {
 	return style + cell + reset
 }
 
+// displayWidth returns the number of columns that a text takes up on a terminal. A Chinese, Japanese or Korean character
+// and an emoji take up two, and a combining mark or a joiner none.
+func displayWidth(text string) (columns int) {
+	for _, r := range text {
+		kind := width.LookupRune(r).Kind()
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			columns += 2
+		default:
+			columns++
+		}
+	}
+	return columns
+}
+
 // minWidths sets the minimum widths of the first columns.
 func (t *table) minWidths(widths ...int) {
-	for i, width := range widths {
-		t.widths[i] = max(t.widths[i], width)
+	for i, least := range widths {
+		t.widths[i] = max(t.widths[i], least)
 	}
 }

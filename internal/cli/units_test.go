@@ -133,6 +133,30 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
+// A terminal shows wide characters in two columns, and combining marks in none.
+func TestTableAlignsWideCharacters(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	list := newTable(&out, "NAME", "STATUS")
+	for _, name := range []string{"Rex", "小白", "ポチ", "바둑이", "🐶", "Zoe\u0308", "ﾎﾟﾁ", "Ａ", "Søren"} {
+		list.add(name, "sold")
+	}
+	err := list.flush()
+	want := "NAME     STATUS\n" +
+		"Rex      sold\n" +
+		"小白     sold\n" +
+		"ポチ     sold\n" +
+		"바둑이   sold\n" +
+		"🐶       sold\n" +
+		"Zoe\u0308      sold\n" +
+		"ﾎﾟﾁ      sold\n" +
+		"Ａ       sold\n" +
+		"Søren    sold\n"
+	if err != nil || out.String() != want {
+		t.Errorf("got %v,\n%s\nwant\n%s", err, out.String(), want)
+	}
+}
+
 // The line about a created or deleted object lists all fields, the one about an updated object those that have changed.
 func TestDescribeChange(t *testing.T) {
 	t.Parallel()
