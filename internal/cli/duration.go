@@ -26,12 +26,11 @@ func parseDuration(text string) (time.Duration, error) {
 		if match == nil {
 			break
 		}
-		n, _ := strconv.Atoi(match[1]) // at most six digits
-		unit := day
+		days, _ := strconv.Atoi(match[1]) // at most six digits
 		if match[2] == "w" {
-			unit = 7 * day
+			days *= 7
 		}
-		if total += time.Duration(n) * unit; total < 0 || n > 100_000 {
+		if total += time.Duration(days) * day; total < 0 || days > 100_000 { // a duration holds 106,751 days
 			return 0, invalid
 		}
 		if rest = strings.TrimPrefix(rest, match[0]); rest == "" {

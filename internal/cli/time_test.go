@@ -74,7 +74,7 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "3", "d", "3 d", "-3d", "1.5d", "3days", "1d-1h", "1d+1h", "999999d", "100000w100000w", "1h1d", "2d9999999999h"} {
+	for _, text := range []string{"", "3", "d", "3 d", "-3d", "1.5d", "3days", "1d-1h", "1d+1h", "999999d", "100000w", "15251w", "100000w100000w", "1h1d", "2d9999999999h"} {
 		if got, err := parseDuration(text); err == nil {
 			t.Errorf("%q is accepted as %v", text, got)
 		}
