@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"animalstore/internal/programtest"
 	"animalstore/internal/shoptest"
@@ -56,7 +55,7 @@ func TestDoctorExaminesCertificateFromAuthority(t *testing.T) {
 	if r := animalstore(t, args...); !strings.Contains(r.Stdout, "warning  certificate  the authority has not issued a certificate yet") {
 		t.Errorf("without a certificate: got %v", r)
 	}
-	cert, key := programtest.NewAuthority(t).Issue(48 * time.Hour)
+	cert, key := programtest.NewAuthority(t).IssueAged(88*day, 2*day)
 	shoptest.OK(t, os.Mkdir("ca.example_dir", 0o700))
 	folder.Write("ca.example_dir/certificate.pem", key+cert)
 	if r := animalstore(t, args...); !strings.Contains(r.Stdout, "problem  certificate  the certificate expires in 48h") {

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
+// A certificate should have been renewed by then: usually, that happens a month before it expires, or in the last third
+// of its life if that is shorter.
 const (
-	expiresSoon   = 21 * 24 * time.Hour // certificates are usually renewed a month before they expire
-	expiresAtOnce = 7 * 24 * time.Hour
+	expiresSoon   = 21 * 24 * time.Hour // or a quarter of its life
+	expiresAtOnce = 7 * 24 * time.Hour  // or a twelfth of its life
 )
 
 // checkCertificate reads the certificate and its key and looks at its validity and its names.
@@ -21,16 +23,16 @@ func (x *examiner) checkCertificate() {
 		return
 	}
 	leaf, renew := pair.Leaf, "Renew the certificate, and check why that did not happen by itself; the service loads the new one without a restart."
-	left := leaf.NotAfter.Sub(x.now).Round(time.Hour)
+	life, left := leaf.NotAfter.Sub(leaf.NotBefore), leaf.NotAfter.Sub(x.now)
 	switch {
 	case x.now.Before(leaf.NotBefore):
 		x.problem("certificate", "Check the clock, or use the certificate later.", "the certificate is valid only from %s on", leaf.NotBefore.UTC().Format(time.RFC3339))
 	case left <= 0:
 		x.problem("certificate", renew, "the certificate expired on %s", leaf.NotAfter.UTC().Format(time.RFC3339))
-	case left < expiresAtOnce:
-		x.problem("certificate", renew, "the certificate expires in %s", left)
-	case left < expiresSoon:
-		x.warn("certificate", renew, "the certificate expires in %s", left)
+	case left < min(expiresAtOnce, life/12):
+		x.problem("certificate", renew, "the certificate expires in %s", left.Round(time.Minute))
+	case left < min(expiresSoon, life/4):
+		x.warn("certificate", renew, "the certificate expires in %s", left.Round(time.Minute))
 	default:
 		x.ok("certificate", "the certificate and its key match, and it is valid until %s", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}

@@ -164,22 +164,27 @@ func TestDoctorExaminesBackups(t *testing.T) {
 
 func TestDoctorExaminesCertificates(t *testing.T) {
 	t.Parallel()
+	const day = 24 * time.Hour
 	authority := programtest.NewAuthority(t)
 	for name, test := range map[string]struct {
-		validity time.Duration
-		host     string
-		want     []string
+		age, left time.Duration
+		host      string
+		want      []string
 	}{
-		"valid":           {1000 * time.Hour, "localhost", nil},
-		"another host":    {1000 * time.Hour, "pets.example", []string{"warning certificate: the certificate is not valid for pets.example"}},
-		"expires soon":    {20 * 24 * time.Hour, "", []string{"warning certificate: the certificate expires in 480h"}},
-		"expires at once": {48 * time.Hour, "", []string{"problem certificate: the certificate expires in 48h"}},
-		"expired":         {-time.Minute, "", []string{"problem certificate: the certificate expired on "}},
+		"valid":           {60 * day, 30 * day, "localhost", nil},
+		"another host":    {60 * day, 30 * day, "pets.example", []string{"warning certificate: the certificate is not valid for pets.example"}},
+		"expires soon":    {70 * day, 20 * day, "", []string{"warning certificate: the certificate expires in 480h"}},
+		"expires at once": {88 * day, 2 * day, "", []string{"problem certificate: the certificate expires in 48h"}},
+		"expired":         {90 * day, -time.Minute, "", []string{"problem certificate: the certificate expired on "}},
+		// A life of six days, of which the last two are for renewals.
+		"short-lived":                 {4 * day, 2 * day, "", nil},
+		"short-lived expires soon":    {5 * day, day, "", []string{"warning certificate: the certificate expires in 24h"}},
+		"short-lived expires at once": {6*day - 20*time.Minute, 20 * time.Minute, "", []string{"problem certificate: the certificate expires in 20m"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := newStore(t)
 			dir := t.TempDir()
-			cert, key := authority.Issue(test.validity)
+			cert, key := authority.IssueAged(test.age, test.left)
 			config.TLSCert, config.TLSKey, config.PublicHost = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), test.host
 			shoptest.OK(t, os.WriteFile(config.TLSCert, []byte(cert), 0o644))
 			shoptest.OK(t, os.WriteFile(config.TLSKey, []byte(key), 0o640))

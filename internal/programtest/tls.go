@@ -27,7 +27,8 @@ type Authority struct {
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t}
-	a.cert, a.key = a.sign(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotAfter: time.Now().Add(time.Hour)})
+	a.cert, a.key = a.sign(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	return a
 }
 
@@ -40,7 +41,7 @@ func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.
 		a.t.Fatal(err)
 	}
 	a.Last++
-	template.SerialNumber, template.NotBefore, template.Subject = big.NewInt(a.Last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
+	template.SerialNumber, template.Subject = big.NewInt(a.Last), pkix.Name{CommonName: "animals"}
 	parent, signer := a.cert, a.key
 	if parent == nil {
 		parent, signer = template, key
@@ -60,8 +61,15 @@ func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.
 // expires after the given time.
 func (a *Authority) Issue(validity time.Duration) (cert, key string) {
 	a.t.Helper()
+	return a.IssueAged(time.Hour, validity)
+}
+
+// IssueAged is like Issue, but the certificate has been valid for the given age.
+func (a *Authority) IssueAged(age, validity time.Duration) (cert, key string) {
+	a.t.Helper()
 	made, private := a.sign(&x509.Certificate{
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(validity),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-age), NotAfter: time.Now().Add(validity),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	encoded, err := x509.MarshalPKCS8PrivateKey(private)
