@@ -60,6 +60,9 @@ func (r *restoreCommand) rehearse(ctx context.Context, t terminal) error {
 	if r.Force {
 		return usagef("--rehearse and --force: set only one of them")
 	}
+	if r.ContinueAfter != nil {
+		return usagef("--rehearse and --continue-after: set only one of them")
+	}
 	done, err := storeadmin.Rehearse(ctx, r.File, lineWriter(t.err))
 	if err := orInterrupted(ctx, err); err != nil {
 		return err
