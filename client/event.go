@@ -182,6 +182,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[Event, erro
 // LatestEvents returns the newest events that match a query, at most n, in ascending order of their ids. It
 // ignores the fields After and Limit of the query.
 func (c *Client) LatestEvents(ctx context.Context, q EventQuery, n int) ([]Event, error) {
+	n = max(n, 0)
 	newest, err := c.LastEventID(ctx)
 	if err != nil {
 		return nil, err

@@ -133,7 +133,10 @@ func New(c Config) (*API, error) {
 	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a}, func(err error) {
 		c.Log.Error("tool of an assistant failed", "error", c.Service.Redact(err.Error()))
 	})
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // Stopping announces that the node is about to shut down. From then on, /readyz fails, so that load

@@ -76,7 +76,7 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		}
 		t := &trackedRequest{ResponseWriter: w, body: r.Body, conn: &c.requests}
 		if r.ContentLength != 0 {
-			c.requests.madeProgress() // the wait for the body begins now
+			c.requests.madeProgress()      // the wait for the body begins now
 			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
 			r.Body = trackedBody{t}
 		}

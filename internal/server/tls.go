@@ -113,7 +113,11 @@ func (c *Certificate) reload(log *slog.Logger) {
 	if !c.reported {
 		c.reported = true
 		c.failing.Store(true)
-		log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", time.Unix(int64(c.expires()), 0))
+		if current := c.current.Load(); current != nil {
+			log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", current.Leaf.NotAfter)
+		} else {
+			log.Warn("cannot load the certificate", "error", err)
+		}
 	}
 }
 
