@@ -62,7 +62,7 @@ const backgroundErrorInterval = time.Minute
 const (
 	gcPercent   = 200
 	heapFloor   = 8 << 20
-	memoryLimit = 238 << 20
+	memoryLimit = 230 << 20
 )
 
 // Run serves the store until the context ends.

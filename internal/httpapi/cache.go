@@ -58,8 +58,8 @@ type flight struct {
 const (
 	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular
 	// pages are quickly loaded again. maxKeyCacheBytes is the maximum size of the entries of one API key.
-	maxCacheBytes    = 8 << 20
-	maxKeyCacheBytes = 3 << 20
+	maxCacheBytes    = 4 << 20
+	maxKeyCacheBytes = 3 << 19
 	// entryOverhead is an estimate of the memory that an entry needs in addition to its strings and body:
 	// the struct, the slot in the map, and the string headers.
 	entryOverhead = 256
