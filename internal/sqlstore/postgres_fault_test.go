@@ -98,6 +98,26 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"ended": nil})
 }
 
+// A session that is lost between a list and the state of the catalogue is a lost session like any other: the read is
+// retried.
+func TestSessionLostBeforeTheStateIsRetried(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	attempts := 0
+	state, err := store.ReadCatalog(t.Context(), func(r shop.ReadTx) error {
+		pid, _, err := one(r.(*tx), scanValue[int64], "SELECT pg_backend_pid()")
+		if attempts++; err == nil && attempts == 1 {
+			direct.Do(fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid))
+			direct.AwaitNoTransaction()
+		}
+		return err
+	})
+	if err != nil || attempts != 2 || state.Time.IsZero() {
+		t.Errorf("after %d attempts: %+v, %v", attempts, state, err)
+	}
+}
+
 // The connections of many writers break during COMMIT, one after another, before or after the server has
 // received it. The client cannot tell these cases apart, but it can ask the server. Each write is done exactly
 // once.

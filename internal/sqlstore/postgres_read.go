@@ -38,8 +38,11 @@ func (p *postgresEngine) readCatalog(ctx context.Context, fn func(*tx) error) (s
 				return err
 			}
 			row, _, err := one(t, scanState, "SELECT "+query.columns)
+			if err != nil {
+				return err
+			}
 			state = p.catalogState(row, t.runner.(pgxRunner).conn, query.session)
-			return err
+			return nil
 		})
 	})
 	return state, err
