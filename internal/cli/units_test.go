@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -109,51 +108,6 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 		if got := escapeControls(text); got != want {
 			t.Errorf("escapeControls(%q) = %q, want %q", text, got, want)
 		}
-	}
-}
-
-// Columns are aligned, even with rows that are printed later, and with a long value in the last column.
-func TestTableAlignsColumns(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	list := newTable(&out, "ID", "STATUS", "NAME")
-	list.add("7", "-", strings.Repeat("小", 200))
-	list.add("1000", "available", "a\tb")
-	err := list.flush()
-	list.add("10000", "sold", "")
-	list.add("3", "sold", "Rex")
-	err = errors.Join(err, list.flush())
-	want := "ID     STATUS      NAME\n" +
-		"7      -           " + strings.Repeat("小", 200) + "\n" +
-		"1000   available   a\\u0009b\n" +
-		"10000   sold\n" +
-		"3       sold        Rex\n"
-	if err != nil || out.String() != want {
-		t.Errorf("got %v,\n%s\nwant\n%s", err, out.String(), want)
-	}
-}
-
-// A terminal shows wide characters in two columns, and combining marks in none.
-func TestTableAlignsWideCharacters(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	list := newTable(&out, "NAME", "STATUS")
-	for _, name := range []string{"Rex", "小白", "ポチ", "바둑이", "🐶", "Zoe\u0308", "ﾎﾟﾁ", "Ａ", "Søren"} {
-		list.add(name, "sold")
-	}
-	err := list.flush()
-	want := "NAME     STATUS\n" +
-		"Rex      sold\n" +
-		"小白     sold\n" +
-		"ポチ     sold\n" +
-		"바둑이   sold\n" +
-		"🐶       sold\n" +
-		"Zoe\u0308      sold\n" +
-		"ﾎﾟﾁ      sold\n" +
-		"Ａ       sold\n" +
-		"Søren    sold\n"
-	if err != nil || out.String() != want {
-		t.Errorf("got %v,\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
 
