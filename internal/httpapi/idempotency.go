@@ -27,9 +27,10 @@ func (x *exchange) readIdempotencyKey() error {
 // replayInsteadOf sends the stored response to an earlier POST with the same Idempotency-Key instead of an error,
 // because a retry gets the response of the first request even if it has become invalid since. It returns the error
 // if there is no such response, or another one if the key belongs to a different request. A handler that succeeds
-// has looked for the stored response itself, in the transaction of its write.
+// has looked for the stored response itself, in the transaction of its write. A store that is unavailable is not
+// asked again, because the client would wait twice as long for its error.
 func (a *API) replayInsteadOf(failure error, x *exchange) error {
-	if x.idempotent == nil || x.w.Started() {
+	if x.idempotent == nil || x.w.Started() || shop.AsError(failure).Code == shop.Unavailable {
 		return failure
 	}
 	stored, replayed, err := a.Service.FindStoredResponse(x.r.Context(), x.idempotent)
@@ -37,7 +38,7 @@ func (a *API) replayInsteadOf(failure error, x *exchange) error {
 		x.sendReplay(stored)
 		return nil
 	}
-	if e := shop.AsError(err); err != nil && e.Code == shop.IdempotencyKeyReused {
+	if err != nil && shop.AsError(err).Code == shop.IdempotencyKeyReused {
 		return err
 	}
 	return failure

@@ -71,9 +71,16 @@ func TestFailedRequestMayBeSentAgain(t *testing.T) {
 	if again := place(); again.Header.Get("Idempotency-Replayed") != "true" || again.order(t).Status != shop.Placed {
 		t.Errorf("the retry returned %s", again.body)
 	}
-	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
+	attempts := 0
+	s.Store.FailWith(func(bool) error {
+		attempts++
+		return shop.UnavailableError(errSecret)
+	})
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").wantError(t, 503, shop.Unavailable)
 	s.Store.FailWith(nil)
+	if attempts != 1 {
+		t.Errorf("a store that is unavailable was asked %d times, so the client would wait that many times as long", attempts)
+	}
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").want(t, 201, "")
 }
 
