@@ -1,10 +1,11 @@
 package sqlstore
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"animalstore/internal/shop"
 )
@@ -14,7 +15,10 @@ type petCounts map[int64]shop.Inventory
 
 // addEvent adds the change that an event reports about a pet.
 func (c petCounts) addEvent(data string) error {
-	var states struct{ Current, Previous *shop.Pet }
+	var states struct {
+		Current  *shop.Pet `json:"current"`
+		Previous *shop.Pet `json:"previous"`
+	}
 	if err := json.Unmarshal([]byte(data), &states); err != nil {
 		return err
 	}
