@@ -45,6 +45,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"acfa12ccf2a9dd011472f7b8e79ed5e33caf48a368f47698562147e50f80174c",
 			"adc07aefabfa373cb1ee66f796e112e11564b4f371a0b51e252727411b2f00f6",
 			"c035c798e5048b068b44b1aae6ef248d1ec1c648c8e0e6913f3edfb5e0f0c2d7",
+			"429335b560f151e421b89d0e66640ad8ef4b0789f6c3a0afd63ebfb39cfa582b",
 		},
 	}
 	for engine, want := range known {
