@@ -75,6 +75,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		"a look for events":       {strings.Split(lookSQL, ";")[3], nil},
 		"the inventory":           {PostgresInventory, nil},
 		"unindexed animals":       {"SELECT id FROM " + waitingRows(petNames.changes) + " LIMIT 1", nil},
+		"changes to index":        {oldestChanges(petNames), []any{10}},
 		"changes during a search": {"SELECT DISTINCT id FROM " + waitingRows(petNames.changes) + " WHERE id >= 1 ORDER BY id DESC LIMIT 200", nil},
 		"old commits":             {"SELECT at FROM commits WHERE at >= $1 AND at <= $2 AND done ORDER BY at LIMIT 10", []any{sweeps["done commits"].begin(), now}},
 		"old responses":           {"SELECT kept_at FROM kept_answers WHERE kept_at >= $1 AND kept_at <= $2 ORDER BY kept_at LIMIT 10", []any{sweeps["responses"].begin(), now}},
@@ -89,6 +90,25 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	}
 	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 30_000 {
 		t.Errorf("%+v, %v", inventory, err)
+	}
+}
+
+// A large import queues names faster than they are indexed. A batch reads only its own changes, not all that are waiting.
+func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	open(t, database, Options{})
+	direct := pgtest.Connect(t, database)
+	direct.Do("INSERT INTO categories (id) VALUES (1)")
+	for range 10 {
+		direct.Do("INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex', 'REX', 1 FROM generate_series(1, 5000)")
+	}
+	if n := pgtest.Value[int](direct, "SELECT count(*) FROM pet_search_changes"); n != 50_000 {
+		t.Fatalf("%d changes are waiting, want 50000", n)
+	}
+	direct.Do("VACUUM ANALYZE pet_search_changes")
+	if pages, plan := buffers(t, direct, oldestChanges(petNames), indexChanges); pages > 60 {
+		t.Errorf("a batch reads %d pages:\n%s", pages, plan)
 	}
 }
 

@@ -17,6 +17,8 @@ type searchEngine interface {
 	load(t *tx, of *searchable, keys []postingKey) (map[postingKey][]byte, error)
 	// store replaces the postings with the given keys. It deletes those that have no ids.
 	store(t *tx, of *searchable, keys []postingKey, ids [][]byte) error
+	// changes returns at most n changes that have not been indexed, in any order.
+	changes(t *tx, of *searchable, n int) ([]textChange, error)
 	// forget deletes changes that have been indexed. all says whether the transaction sees no others.
 	forget(t *tx, of *searchable, changes []textChange, all bool) error
 	// byID returns a condition that selects the given ids, and its arguments.
@@ -77,6 +79,10 @@ func (sqliteSearch) store(t *tx, of *searchable, keys []postingKey, ids [][]byte
 		}
 	}
 	return nil
+}
+
+func (sqliteSearch) changes(t *tx, of *searchable, n int) ([]textChange, error) {
+	return all(t, scanChange, selectChanges+of.changes+" LIMIT $1", n)
 }
 
 func (sqliteSearch) forget(t *tx, of *searchable, changes []textChange, _ bool) error {
@@ -170,6 +176,16 @@ func (postgresSearch) store(t *tx, of *searchable, keys []postingKey, ids [][]by
 	return t.exec("INSERT INTO "+of.index+" (gram, block, ids) SELECT * FROM"+
 		" unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[]), CAST($3 AS BYTEA[]))"+
 		" ON CONFLICT (gram, block) DO UPDATE SET ids = excluded.ids", grams, blocks, sets)
+}
+
+func (postgresSearch) changes(t *tx, of *searchable, n int) ([]textChange, error) {
+	return all(t, scanChange, oldestChanges(of), n)
+}
+
+// oldestChanges is a query for changes in the order of their transactions. It reads only these changes, however many
+// are waiting, because the index on xid has this order.
+func oldestChanges(of *searchable) string {
+	return selectChanges + of.changes + " WHERE " + fromMark(of.changes) + " ORDER BY xid LIMIT $1"
 }
 
 func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bool) error {

@@ -160,14 +160,20 @@ type textChange struct {
 	previous string
 }
 
-// addChanges adds rows that have changed. Their previous texts are removed from the index.
+// selectChanges is the beginning of a query for changes.
+const selectChanges = "SELECT id, seq, previous FROM "
+
+func scanChange(scan Scanner) (c textChange, err error) {
+	var previous sql.Null[string]
+	err = scan(&c.id, &c.seq, &previous)
+	c.previous = previous.V
+	return c, err
+}
+
+// addChanges adds rows that have changed. Their previous texts are removed from the index. The order of the changes
+// to a row does not matter, because each of them adds the text that the row has now.
 func (b *indexBatch) addChanges() (n int64, more bool, err error) {
-	changes, err := all(b.tx, func(scan Scanner) (c textChange, err error) {
-		var previous sql.Null[string]
-		err = scan(&c.id, &c.seq, &previous)
-		c.previous = previous.V
-		return c, err
-	}, fmt.Sprintf("SELECT id, seq, previous FROM %s ORDER BY id, seq LIMIT %d", b.tx.dialect.queue(b.of.changes), indexChanges))
+	changes, err := b.tx.dialect.search.changes(b.tx, b.of, indexChanges)
 	if err != nil || len(changes) == 0 {
 		return 0, false, err
 	}
@@ -175,6 +181,7 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 	for i, c := range changes {
 		ids[i] = c.id
 	}
+	slices.Sort(ids)
 	rows, err := rowsByID(b.tx, b.of.table, "id, "+b.of.text, scanText, slices.Compact(ids))
 	if err != nil {
 		return 0, false, err

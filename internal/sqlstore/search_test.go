@@ -94,6 +94,33 @@ func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 	wantSearched(t, store, "rex", "Rex")
 }
 
+// The order in which the changes to a name are indexed is not the order in which they were made if the later one is in
+// a transaction that began earlier.
+func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	write(t, store, adding("Bella"))
+	indexAll(t, store)
+	earlier, err := pgtest.Connect(t, database).BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = earlier.ExecContext(t.Context(), "SELECT pg_current_xact_id()")
+	must(t, err)
+	direct.Do("UPDATE pets SET name = 'Rex'")
+	_, err = earlier.ExecContext(t.Context(), "UPDATE pets SET name = 'Luna'")
+	must(t, err)
+	must(t, earlier.Commit())
+	changes := "SELECT string_agg(previous, ', ' ORDER BY xid) FROM pet_search_changes"
+	if order := pgtest.Value[string](direct, changes); order != "Rex, Bella" {
+		t.Fatalf("the previous names in the order of transactions are %s", order)
+	}
+	indexAll(t, store)
+	if n, want := pgtest.Value[int](direct, "SELECT count(*) FROM pet_search"), len(gramsOf("Luna")); n != want {
+		t.Errorf("the index has %d rows, want %d", n, want)
+	}
+	wantSearched(t, store, "luna", "Luna")
+}
+
 // What is stored is what was added, as a list or as a bitmap.
 func TestStoredIDSets(t *testing.T) {
 	t.Parallel()
