@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sort"
 	"strings"
-	"time"
 )
 
 // request describes the requests in a load. If the path, the idempotency key or the body contains a placeholder,
@@ -129,15 +128,4 @@ func (a recordedResponse) items() int {
 		return len(object.Items)
 	}
 	return 0
-}
-
-// sample is the result of one measurement.
-type sample struct {
-	turn      int // samples with the same turn in the same case were measured one right after the other
-	requests  int64
-	perSecond float64
-	p50, p99  time.Duration
-	creates   float64 // concurrent creates per second
-	// The processor time per request of the program and of its database server, or 0 if it was not measured.
-	cpu, databaseCPU time.Duration
 }

@@ -53,6 +53,17 @@ function done(summary, latency)
 end
 `
 
+// sample is the result of one measurement.
+type sample struct {
+	turn      int // samples with the same turn in the same case were measured one right after the other
+	requests  int64
+	perSecond float64
+	p50, p99  time.Duration
+	creates   float64 // concurrent creates per second
+	// The processor time per request of the program and of its database server, or 0 if it was not measured.
+	cpu, databaseCPU time.Duration
+}
+
 // load runs wrk to apply a load to a server. It fails if any response is not 2xx or any connection breaks,
 // because the figures would be meaningless.
 func load(ctx context.Context, dir, base string, r request, connections int, duration time.Duration) (sample, error) {

@@ -15,6 +15,11 @@ const (
 	maxLimit     = 100
 )
 
+// pageRequest returns the page that the limit and cursor parameters select.
+func (q *query) pageRequest() shop.PageRequest {
+	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
+}
+
 // setPageLinks sets the Link header, which links to the first page and, unless this is the last page, to
 // the next page. The query holds the list's filters. The id function returns an item's position in the
 // list.

@@ -59,11 +59,6 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
-// pageRequest returns the page that the limit and cursor parameters select.
-func (q *query) pageRequest() shop.PageRequest {
-	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
-}
-
 // id returns a parameter that must be an id, or nil if the parameter is missing.
 func (q *query) id(name string) *int64 {
 	text, given := q.single(name)

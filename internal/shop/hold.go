@@ -8,8 +8,19 @@ import (
 // DefaultOrderHold is how long a placed order holds its animal if Options.OrderHold is zero.
 const DefaultOrderHold = 72 * time.Hour
 
+// maxHoldYears is how many years ahead the end of a hold can be set.
+const maxHoldYears = 1
+
 // OrderHold returns how long a placed order holds its animal in this shop.
 func (s *Service) OrderHold() time.Duration { return s.orderHold }
+
+// checkHoldEnd fails with validation_failed if the end of a hold cannot be set to the given time.
+func checkHoldEnd(end, now time.Time) error {
+	if !end.After(now) || end.After(now.AddDate(maxHoldYears, 0, 0)) {
+		return Problems{{"holdExpiresAt", "must be in the future and at most a year ahead"}}.Err()
+	}
+	return nil
+}
 
 func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// maxHoldYears is how many years ahead the end of a hold can be set.
-const maxHoldYears = 1
-
 // OrderChange is a partial update of an order. Fields that are nil are not changed.
 type OrderChange struct {
 	Status        *OrderStatus
@@ -42,8 +39,8 @@ func (c OrderChange) apply(before Order, now time.Time) (Order, error) {
 		order.HoldExpiresAt = c.HoldExpiresAt.UTC().Truncate(time.Microsecond) // as precise as the store
 	}
 	if hold := order.HoldExpiresAt; hold != before.HoldExpiresAt {
-		if !hold.After(now) || hold.After(now.AddDate(maxHoldYears, 0, 0)) {
-			return Order{}, Problems{{"holdExpiresAt", "must be in the future and at most a year ahead"}}.Err()
+		if err := checkHoldEnd(hold, now); err != nil {
+			return Order{}, err
 		}
 		if before.Status != Placed {
 			return Order{}, Errorf(InvalidTransition, "An order that is %s has no hold; only the hold of a placed order can be changed.", before.Status)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,6 +20,13 @@ var (
 
 // insertCommit inserts the id of a write into the table commits, in the transaction of the write.
 const insertCommit = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", TRUE)"
+
+// How long the outcomes of commits are kept. An outcome is looked up within seconds. That a write will never be
+// done is remembered longer, because its COMMIT may still be on its way in a network that was interrupted.
+const (
+	doneRetention   = 10 * time.Minute
+	undoneRetention = time.Hour
+)
 
 func newCommitID() []byte {
 	id := make([]byte, 16)

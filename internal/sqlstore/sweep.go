@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -44,4 +45,27 @@ func (s *sweep) found(first, upTo int64) {
 		s.swept = s.tried
 	}
 	s.tried = max(s.tried, upTo)
+}
+
+// sweep deletes the oldest rows of a table up to the given time, about as many as limit, and reports
+// whether there may be more. It first reads the time of the last row that it will delete. With this time as the
+// limit of the DELETE, the planner uses the index on the column. name is that of the sweep in the dialect.
+func (t *tx) sweep(name, table, column, condition string, before time.Time, limit int) (more bool, err error) {
+	s := t.dialect.sweeps[name]
+	begin := s.begin()
+	times, err := all(t, scanValue[int64], "SELECT "+column+" FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition+
+		" ORDER BY "+column+" LIMIT $3", begin, micros(before), limit)
+	if err != nil {
+		return false, err
+	}
+	if len(times) == 0 {
+		s.found(math.MaxInt64, micros(before))
+		return false, nil
+	}
+	last := micros(before)
+	if more = len(times) == limit; more {
+		last = times[limit-1]
+	}
+	s.found(times[0], last)
+	return more, t.exec("DELETE FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition, begin, last)
 }
