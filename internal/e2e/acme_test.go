@@ -77,6 +77,9 @@ func TestServiceObtainsCertificate(t *testing.T) {
 	if got := p.Metric("animalstore_tls_certificate_expires_timestamp_seconds"); int64(got) != first.NotAfter.Unix() {
 		t.Errorf("the metric for the expiry: got %.0f, want %d", got, first.NotAfter.Unix())
 	}
+	if got, want := p.Metric("animalstore_tls_certificate_lifetime_seconds"), first.NotAfter.Sub(first.NotBefore); got != want.Seconds() {
+		t.Errorf("the metric for the lifetime: got %.0f, want %.0f", got, want.Seconds())
+	}
 	health := f.Run("health", "--addr", strings.TrimPrefix(p.URL, "https://"), "--acme-domain", "pets.example.com")
 	if health.Code != 0 {
 		t.Errorf("health: got %v, want ready", health)

@@ -162,12 +162,24 @@ func (c *Certificate) expires() float64 {
 	return 0
 }
 
+// lifetime returns how long the certificate is valid in all, in seconds, or 0 if there is no certificate yet.
+func (c *Certificate) lifetime() float64 {
+	if current := c.current.Load(); current != nil {
+		return current.Leaf.NotAfter.Sub(current.Leaf.NotBefore).Seconds()
+	}
+	return 0
+}
+
 func (c *Certificate) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_certificate_expires_timestamp_seconds",
 			Help: "Expiry time of the served certificate.",
 		}, c.expires),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "animalstore_tls_certificate_lifetime_seconds",
+			Help: "Time from the start of the served certificate's validity to its expiry.",
+		}, c.lifetime),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_reload_failing",
 			Help: "1 while the certificate files are invalid and the previous certificate is served.",
