@@ -79,7 +79,7 @@ func (d *doctorCommand) checkACME(file string, config *doctor.Config, report fun
 			Action: "Start the service; its log says \"certificate obtained\", or why it cannot obtain one."})
 		return
 	}
-	config.TLSCert, config.TLSKey = file, file
+	config.TLSCert, config.TLSKey, config.ACME = file, file, true
 }
 
 func isLoopback(host string) bool {

@@ -51,14 +51,25 @@ func TestInvalidACMESettingsAreRefused(t *testing.T) {
 func TestDoctorExaminesCertificateFromAuthority(t *testing.T) {
 	folder := newFolder(t)
 	succeed(t, "keys", "create", "--name", "n")
-	args := []string{"doctor", "--acme-domain", "localhost.example", "--acme-directory", "https://ca.example/dir", "--acme-cache", ".", "--addr", "127.0.0.1:0"}
+	args := []string{"doctor", "--acme-domain", "localhost.example", "--acme-directory", "https://ca.example/dir", "--acme-cache", ".", "--addr", "127.0.0.1:0",
+		"--public-url", "https://pets.example/v1"}
 	if r := animalstore(t, args...); !strings.Contains(r.Stdout, "warning  certificate  the authority has not issued a certificate yet") {
 		t.Errorf("without a certificate: got %v", r)
 	}
 	cert, key := programtest.NewAuthority(t).IssueAged(88*day, 2*day)
 	shoptest.OK(t, os.Mkdir("ca.example_dir", 0o700))
 	folder.Write("ca.example_dir/certificate.pem", key+cert)
-	if r := animalstore(t, args...); !strings.Contains(r.Stdout, "problem  certificate  the certificate expires in 48h") {
-		t.Errorf("with a certificate: got %v", r)
+	expectAdvice(t, animalstore(t, args...).Stdout, "problem  certificate  the certificate expires in 48h", "Check that the service runs.")
+	expectAdvice(t, animalstore(t, args...).Stdout, "warning  certificate  the certificate is not valid for pets.example", "Add the host in --public-url to --acme-domain.")
+	folder.Write("ca.example_dir/certificate.pem", "damaged")
+	expectAdvice(t, animalstore(t, args...).Stdout, "problem  certificate  tls: failed to find any PEM data", "Restart the service: it orders a new certificate")
+}
+
+// expectAdvice checks that doctor has found something and prints the advice below it.
+func expectAdvice(t *testing.T, output, finding, advice string) {
+	t.Helper()
+	_, after, found := strings.Cut(output, finding)
+	if _, action, _ := strings.Cut(after, "\n"); !found || !strings.HasPrefix(strings.TrimSpace(action), "→ "+advice) {
+		t.Errorf("got\n%swant %q and then %q", output, finding, advice)
 	}
 }

@@ -37,6 +37,7 @@ type Config struct {
 	BackupInterval time.Duration
 	TLSCert        string // empty if there is no certificate
 	TLSKey         string
+	ACME           bool // TLSCert is kept by the service, which gets it from an authority
 	APIKeyFile     string
 	PublicHost     string // the host name that clients use, or empty
 	MaxConnections int
