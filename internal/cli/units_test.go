@@ -301,6 +301,13 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 	for _, name := range known {
 		find(t, "packaging/debian/animalstore.env", `^#?(`+name+`)=`)
 	}
+	// The variables of OpenTelemetry have no flags.
+	find(t, "packaging/debian/animalstore.env", `^#(OTEL_EXPORTER_OTLP_ENDPOINT)=`)
+	for _, used := range regexp.MustCompile(`\bOTEL_[A-Z_]+`).FindAllString(readRepoFile(t, "packaging/debian/animalstore.env"), -1) {
+		if !strings.Contains(readRepoFile(t, "docs/operating.md"), "`"+used+"`") {
+			t.Errorf("packaging/debian/animalstore.env sets %s, which docs/operating.md does not explain", used)
+		}
+	}
 	for name, pattern := range map[string]string{
 		"packaging/debian/animalstore.service": `^ExecStart=/usr/bin/animalstore (.*)$`,
 		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
