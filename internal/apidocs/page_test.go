@@ -67,6 +67,20 @@ func TestPagesShowTheServersOfAService(t *testing.T) {
 	}
 }
 
+// The contents of a guide mark the guide itself, and those of other pages mark none.
+func TestContentsMarkTheCurrentGuide(t *testing.T) {
+	t.Parallel()
+	for name, page := range shoptest.Must(Load())(t).Pages {
+		_, contents, _ := strings.Cut(string(page.Fill(Values{})), `<nav id="contents"`)
+		contents, _, _ = strings.Cut(contents, "</nav>")
+		marked := regexp.MustCompile(`href="([^"]*)" aria-current="page"`).FindAllStringSubmatch(contents, -1)
+		if _, guide, isGuide := strings.Cut(name, "guides/"); !isGuide && len(marked) != 0 ||
+			isGuide && (len(marked) != 1 || marked[0][1] != "../../docs/guides/"+guide) {
+			t.Errorf("/docs/%s: the contents mark %q, want only the page itself if it is a guide", name, marked)
+		}
+	}
+}
+
 // Every relative link leads to a page or a file, and every fragment to an element.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
