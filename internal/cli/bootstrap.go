@@ -30,7 +30,7 @@ func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, 
 	}
 	if !isTerminal(t.out) {
 		database := shellQuote(absolutePath(s.Database))
-		log.Warn("no API key yet; create one with `animalstore keys create --name admin --database " + database + "`")
+		log.Warn("no API key yet; create one with `" + program(os.Args[0]) + " keys create --name admin --database " + database + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -63,10 +63,18 @@ Or open the staff pages in a browser and sign in with the key.
 func (s *serveCommand) printAddress(t terminal, url string) error {
 	_, err := fmt.Fprintf(t.out, `
 Staff pages:  %s/
-Create a key: animalstore keys create --name NAME --role staff --database %s
+Create a key: %s keys create --name NAME --role staff --database %s
 
-`, url, shellQuote(absolutePath(s.Database)))
+`, url, program(os.Args[0]), shellQuote(absolutePath(s.Database)))
 	return err
+}
+
+// program returns how a shell runs this program again, given the name by which it was started.
+func program(started string) string {
+	if strings.Contains(started, "go-build") { // the folder in which go run builds a program
+		return "go run ./cmd/animalstore"
+	}
+	return shellQuote(started)
 }
 
 // absolutePath returns a database's address in a form that works from any directory and contains no password.
@@ -80,7 +88,7 @@ func absolutePath(database string) string {
 // shellQuote quotes a text, if necessary, so that a shell treats it as one word.
 func shellQuote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:"+string(filepath.Separator), r)
 	}) {
 		return text
 	}

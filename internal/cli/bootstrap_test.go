@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -55,10 +56,26 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 func expectAddress(t *testing.T, s *background, screen *programtest.Transcript) {
 	t.Helper()
 	awaitText(t, screen, "Staff pages:  "+s.URL+"/\r\n")
-	_, line, _ := strings.Cut(screen.String(), "Create a key: animalstore ")
+	_, line, _ := strings.Cut(screen.String(), "Create a key: "+program(os.Args[0])+" ")
 	line, _, found := strings.Cut(line, "\r\n")
 	if key := createKey(t, strings.Fields(line)[2:]...); !found || !shownKey.MatchString(key) {
 		t.Errorf("%s: got %q, want a key", line, key)
+	}
+}
+
+// The command that creates a key runs the program in the way in which it was started.
+func TestStartShowsHowToRunTheProgram(t *testing.T) {
+	t.Parallel()
+	for started, want := range map[string]string{
+		"animalstore":          "animalstore",
+		"./bin/animalstore":    "./bin/animalstore",
+		"/usr/bin/animalstore": "/usr/bin/animalstore",
+		"my shop/animalstore":  "'my shop/animalstore'",
+		"/tmp/go-build2626655870/b001/exe/animalstore": "go run ./cmd/animalstore",
+	} {
+		if got := program(started); got != want {
+			t.Errorf("%s: got %s, want %s", started, got, want)
+		}
 	}
 }
 
@@ -69,7 +86,7 @@ func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 		s := serve(t)
 		s.stop()
 		log, list := s.Output.String(), succeed(t, "keys", "list").Stdout
-		n := strings.Count(log, "animalstore keys create --name admin --database ")
+		n := strings.Count(log, program(os.Args[0])+" keys create --name admin --database ")
 		if n != hints || strings.Contains(log, "ask_") || strings.Count(list, " admin ") != keys {
 			t.Errorf("got %d hints, want %d, %d keys in the list and none in the log:\n%s%s", n, hints, keys, list, log)
 		}
@@ -115,7 +132,7 @@ func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
 	}
 	s := serve(t, "--demo")
 	s.stop()
-	if log := s.Output.String(); strings.Contains(log, "ask_") || !strings.Contains(log, "animalstore keys create") {
+	if log := s.Output.String(); strings.Contains(log, "ask_") || !strings.Contains(log, " keys create --name admin") {
 		t.Errorf("got %s, want no key in the log but how to create one", log)
 	}
 	s, screen := serveOnTerminal(t, "--demo")
