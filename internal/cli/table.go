@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
 	"golang.org/x/text/width"
 )
 
@@ -76,21 +78,39 @@ func (t *table) paint(column int, cell string) string {
 	return style + cell + reset
 }
 
-// displayWidth returns the number of columns that a text takes up on a terminal. A Chinese, Japanese or Korean character
-// and an emoji take up two, and a combining mark or a joiner none.
+// displayWidth returns the number of columns that a text takes up on a terminal. What a reader takes for one character,
+// such as a family of joined emoji, a flag, or a Hangul syllable of several letters, takes up two at most.
 func displayWidth(text string) (columns int) {
-	for _, r := range text {
-		kind := width.LookupRune(r).Kind()
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-			columns += 2
-		default:
-			columns++
+	if utf8.RuneCountInString(text) == len(text) {
+		return len(text) // ASCII, which is most of a long list
+	}
+	for clusters := uniseg.NewGraphemes(text); clusters.Next(); {
+		cluster := 0
+		for _, r := range clusters.Runes() {
+			cluster += runeWidth(r)
 		}
+		columns += min(cluster, 2)
 	}
 	return columns
 }
+
+// runeWidth returns the width of a single rune. A Chinese, Japanese or Korean character and an emoji take up two columns,
+// and a combining mark or a joiner none.
+func runeWidth(r rune) int {
+	kind := width.LookupRune(r).Kind()
+	switch {
+	case r == emojiStyle:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// emojiStyle makes a narrow character such as ❤ a wide emoji.
+const emojiStyle = '\uFE0F'
 
 // minWidths sets the minimum widths of the first columns.
 func (t *table) minWidths(widths ...int) {

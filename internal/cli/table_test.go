@@ -27,12 +27,13 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
-// A terminal shows wide characters in two columns, and combining marks in none.
+// A terminal shows wide characters and what is joined from several characters in two columns, and combining marks in none.
 func TestTableAlignsWideCharacters(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	list := newTable(&out, "NAME", "STATUS")
-	for _, name := range []string{"Rex", "小白", "ポチ", "바둑이", "🐶", "Zoe\u0308", "ﾎﾟﾁ", "Ａ", "Søren"} {
+	for _, name := range []string{"Rex", "小白", "ポチ", "바둑이", "🐶", "Zoe\u0308", "ﾎﾟﾁ", "Ａ", "Søren", "কাকা",
+		"\u1107\u1161\u1103\u116e\u11a8", "👩\u200d👩\u200d👧", "👍🏽", "🇩🇪", "🏳\ufe0f\u200d🌈", "❤\ufe0f"} {
 		list.add(name, "sold")
 	}
 	err := list.flush()
@@ -45,7 +46,14 @@ func TestTableAlignsWideCharacters(t *testing.T) {
 		"Zoe\u0308      sold\n" +
 		"ﾎﾟﾁ      sold\n" +
 		"Ａ       sold\n" +
-		"Søren    sold\n"
+		"Søren    sold\n" +
+		"কাকা     sold\n" +
+		"\u1107\u1161\u1103\u116e\u11a8     sold\n" +
+		"👩\u200d👩\u200d👧       sold\n" +
+		"👍🏽       sold\n" +
+		"🇩🇪       sold\n" +
+		"🏳\ufe0f\u200d🌈       sold\n" +
+		"❤\ufe0f       sold\n"
 	if err != nil || out.String() != want {
 		t.Errorf("got %v,\n%s\nwant\n%s", err, out.String(), want)
 	}
