@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -41,6 +42,22 @@ func TestReserveInTheListGoesToTheCustomer(t *testing.T) {
 	p.Run(chromedp.KeyEvent("Mrs Novák" + kb.Enter))
 	p.waitText("#order-1", "Mrs Novák")
 	p.accessible("a reserved animal")
+}
+
+// On the smallest phones, the two buttons of a card are beside the name, not below it.
+func TestButtonsAreBesideTheNameOnASmallPhone(t *testing.T) {
+	t.Parallel()
+	s := newShopWithRex(t)
+	s.AddPet(t, "Hugo, European Shorthair", 1, shop.Available)
+	p := s.signIn(320, s.adminKey("Anna, back office"))
+	for path, cards := range map[string]string{"/staff/pets": ".pets tr:has(.actions a.button)", "/staff/keys": ".keys tr:has(.sign-in-link)"} {
+		p.open(path, cards)
+		below := browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(card =>
+			card.querySelector(".actions").getBoundingClientRect().top >= card.querySelector(".name").getBoundingClientRect().bottom).map(card => card.innerText)`, cards))
+		if len(below) > 0 {
+			t.Errorf("%s: got buttons below the name in %q", path, below)
+		}
+	}
 }
 
 func TestPageSaysThatItIsOffline(t *testing.T) {
