@@ -4,7 +4,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// batch contains new rows that have not been inserted yet. Inserting rows one by one took three times as
+// batch contains new rows that are waiting to be inserted together. Inserting them one by one took three times as
 // long.
 type batch struct {
 	pets      []shop.Pet
@@ -25,24 +25,24 @@ type queuedRecord struct {
 	shop.IdempotencyRecord
 }
 
-// appendQueuedEvent appends the event's values for newEventColumns to args.
+// appendQueuedEvent appends the event's values to args, one for each of newEventColumns.
 func appendQueuedEvent(args []any, e queuedEvent) []any {
 	return appendEvent(append(args, e.at), e.NewEvent)
 }
 
-// appendQueuedRecord appends the record's values for recordColumns to args.
+// appendQueuedRecord appends the record's values to args, one for each of recordColumns.
 func appendQueuedRecord(args []any, r queuedRecord) []any {
 	return append(appendRecord(args, r.principal, r.key, r.IdempotencyRecord), micros(r.At))
 }
 
-// statusCount is a change in the number of pets with a status.
+// statusCount is the change in the number of pets with the given status.
 type statusCount struct {
 	status shop.Status
 	change int
 }
 
-// maxQueued limits the number of rows that one member of a group queues. This limits the memory that a large
-// import needs.
+// maxQueued is the number of pets and events that one member of a write group may queue before they are inserted. It
+// bounds the memory that a large import needs.
 const maxQueued = 2_000
 
 func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.records)+len(b.inventory) == 0 }
@@ -59,7 +59,7 @@ func (b *batch) addInventory(status shop.Status, change int) {
 	b.inventory = append(b.inventory, statusCount{status, change})
 }
 
-// record returns the queued record with a key and whether there is one.
+// record returns the queued idempotency record with the given key and whether there is one.
 func (b *batch) record(key idempotencyKey) (shop.IdempotencyRecord, bool) {
 	for _, r := range b.records {
 		if r.idempotencyKey == key {

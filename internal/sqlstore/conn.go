@@ -26,8 +26,8 @@ const (
 type Conn struct {
 	Engine  string // SQLite or Postgres
 	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
-	// LostTimeline is the error for a server that has lost a part of its history, if a node has noticed the loss.
-	// Only OpenReadOnly sets it.
+	// LostTimeline is an error if a node has noticed that the server lost a part of its history. Only OpenReadOnly
+	// sets it.
 	LostTimeline error
 	runner       runner
 	close        func()
@@ -92,8 +92,8 @@ func OpenReadOnly(ctx context.Context, database string) (c *Conn, err error) {
 	return c.requireStore()
 }
 
-// requireStore closes the connection and returns an error if the database has no store, or a newer one than this
-// program knows.
+// requireStore closes the connection and returns an error if the database contains no store, or if a newer version of
+// animalstore has migrated the store.
 func (c *Conn) requireStore() (*Conn, error) {
 	steps, err := Migrations(c.Engine)
 	switch {
@@ -111,7 +111,7 @@ func (c *Conn) requireStore() (*Conn, error) {
 }
 
 // OpenImmutable is like OpenReadOnly for a SQLite file, but does not even create the -wal and -shm files. It must not
-// be used while a service uses the store, because it sees neither the WAL nor any locks.
+// be used while a service is using the store, because it sees neither the WAL nor any locks.
 func OpenImmutable(ctx context.Context, path string) (*Conn, error) {
 	path, err := resolveFile(path, true)
 	if err != nil {
@@ -129,7 +129,7 @@ func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A standby server is sufficient for reading.
+	// Accept a standby too, because this connection only reads.
 	config.ValidateConnect = func(_ context.Context, conn *pgconn.PgConn) error { return checkServer(conn) }
 	c, err := connToServer(ctx, config)
 	if err != nil {
@@ -228,8 +228,8 @@ func (c *Conn) Migrate(ctx context.Context) error {
 	return migrateSQLite(ctx, c.runner.(*sqliteConn))
 }
 
-// VacuumInto writes a copy of the SQLite database to the file at path. It uses a second connection, because
-// VACUUM cannot run in a transaction.
+// VacuumInto writes a copy of the SQLite database to the file at path. It uses a second connection, because this one
+// may be in a transaction, and VACUUM cannot run in a transaction.
 func (c *Conn) VacuumInto(ctx context.Context, path string) error {
 	other := newSQLiteConn(c.uri, lockTimeout(Options{}))
 	defer other.close()

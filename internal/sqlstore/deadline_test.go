@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A read that takes too long, or whose client has gone, is interrupted in the database, and its connection is
-// free again. A PostgreSQL server that confirms the interruption is not taken for lost.
+// The database interrupts a read that takes too long or whose client has disconnected, and its connection can be used
+// again. A PostgreSQL server that confirms the interruption is not considered lost.
 func TestEndlessReadIsInterrupted(t *testing.T) {
 	t.Parallel()
 	t.Run(SQLite, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 		store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 		p := postgresOf(store)
 		p.cancelTimeout = ample // so that a busy machine does not look like a lost server
-		p.epoch.Store(1)        // so that only connections with this timeout are used
+		p.epoch.Store(1)        // so that no connection with the default timeout is used
 		const running = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')"
 		testEndlessRead(t, store, "SELECT pg_sleep(86400)", func() { direct.Await("the statement to run", running) }, func() {
 			if n, epoch := p.pool.Stat().AcquiredConns(), p.epoch.Load(); n != 0 || epoch != 1 {
@@ -45,8 +45,9 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 	})
 }
 
-// testEndlessRead interrupts an endless statement in both ways. It calls await to wait until the statement runs,
-// and idle to check that the database is idle afterwards.
+// testEndlessRead interrupts an endless statement twice: by cancelling its context, as when the client disconnects,
+// and by the read timeout. It calls await to wait until the statement is running, and idle to check afterwards that
+// the database is idle.
 func testEndlessRead(t *testing.T, store *Store, statement string, await, idle func()) {
 	begun, ended := make(chan struct{}, 1), make(chan error)
 	endless := func(r shop.ReadTx) error {
@@ -64,7 +65,7 @@ func testEndlessRead(t *testing.T, store *Store, statement string, await, idle f
 		t.Errorf("a read without a client: %v", err)
 	}
 	idle()
-	for budget := shortBudget; len(begun) == 0; budget *= 2 { // a busy machine may take longer to begin the statement
+	for budget := shortBudget; len(begun) == 0; budget *= 2 { // on a busy machine, the statement may begin late
 		setReadTimeout(store, budget)
 		err = store.Read(t.Context(), endless)
 	}
@@ -88,7 +89,7 @@ func setReadTimeout(store *Store, d time.Duration) {
 	}
 }
 
-// A statement whose context has already ended is not sent, which says nothing about the server.
+// A statement whose context has already ended is never sent, so its failure does not mean that the server is lost.
 func TestUnsentStatementDoesNotEndTheEpoch(t *testing.T) {
 	t.Parallel()
 	p := postgresOf(open(t, newDatabase(t), Options{}))
@@ -103,7 +104,7 @@ func TestUnsentStatementDoesNotEndTheEpoch(t *testing.T) {
 	}
 }
 
-// Readiness is reported in time, even if the write with which it is checked waits.
+// Ready returns when its context ends, even if the write that it makes as a check is still waiting for a lock.
 func TestReadinessIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -122,5 +123,5 @@ func TestReadinessIsReportedInTime(t *testing.T) {
 	direct.AwaitLockWait()
 	cancel()
 	wantUnavailable(t, "readiness", <-ready)
-	direct.AwaitLockWait() // the write still waits
+	direct.AwaitLockWait() // the write is still waiting
 }

@@ -80,7 +80,7 @@ func (t *tx) RepeatDelivery(webhookID, id int64, at time.Time) (shop.Delivery, b
 	return again, true, t.exec("UPDATE message_bodies SET last_delivery = $1 WHERE message_id = $2 AND last_delivery < $1", again.ID, again.MessageID)
 }
 
-// deliveryRow contains the types, because PostgreSQL cannot infer them from an UPDATE of several rows.
+// deliveryRow casts each value, because PostgreSQL cannot infer the types in an UPDATE of several rows.
 const deliveryRow = "(CAST($ AS BIGINT), CAST($ AS TEXT), CAST($ AS TEXT), CAST($ AS BIGINT), CAST($ AS BIGINT))"
 
 func (t *tx) UpdateDeliveries(deliveries ...shop.Delivery) error {
@@ -108,8 +108,8 @@ func (t *tx) ResumeDeliveries(webhookID int64, at time.Time) error {
 		micros(at), webhookID)
 }
 
-// RemoveDeliveries removes deliveries in the order of their ids. So a message whose last delivery was removed has no
-// delivery left.
+// RemoveDeliveries removes old deliveries in the order of their ids. Once the last delivery of a message has been
+// removed, the message has no deliveries left, so its body is removed as well.
 func (t *tx) RemoveDeliveries(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("webhook_deliveries", "created_at", before, now)
 	if err != nil || len(removed) == 0 {

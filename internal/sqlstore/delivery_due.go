@@ -9,11 +9,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// isDue is the condition for deliveries d that are due at the time $ and that no node has claimed.
+// isDue is the SQL condition that the delivery d is due at the time $ and that no node has claimed it.
 const isDue = "d.next_at IS NOT NULL AND d.next_at <= $ AND (d.claimed_until IS NULL OR d.claimed_until <= $)"
 
-// dueWebhooks looks into the index deliveries_due once for each webhook that has scheduled deliveries. The index
-// contains no other deliveries, so it is empty while nothing is to be sent.
+// dueWebhooks is the query for the webhooks that have scheduled deliveries. Instead of scanning the deliveries, it
+// seeks from one webhook to the next in the index deliveries_due. This index contains only scheduled deliveries, so
+// it is empty if there is nothing to send.
 var dueWebhooks = numbered(`
 	WITH RECURSIVE scheduled (webhook_id) AS (
 		SELECT min(webhook_id) FROM webhook_deliveries WHERE next_at IS NOT NULL
@@ -28,13 +29,14 @@ var dueWebhooks = numbered(`
 		SELECT id, failing_since, first, (` + firstDue + `) FROM found
 	) SELECT id, failing_since, first, since FROM due ORDER BY since, id`)
 
-// firstDue is the query for the time of the first delivery to the webhook found.id that is due, which is not before
-// found.first.
+// firstDue is the subquery for the time of the first due delivery to the webhook found.id. It starts at found.first,
+// the time of the webhook's first scheduled delivery.
 const firstDue = "SELECT d.next_at FROM webhook_deliveries d WHERE d.webhook_id = found.id AND d.next_at >= found.first AND " + isDue +
 	" ORDER BY d.next_at, d.id LIMIT 1"
 
-// dueWebhooksFrom looks into the index deliveries_due once for each webhook, from a time on. The times of some
-// webhooks are in two arrays, and the third argument is the time of the others.
+// dueWebhooksFrom is like dueWebhooks, but starts at a given time for each webhook, so that it skips the index
+// entries of finished deliveries. The first two arguments are arrays with the ids of some webhooks and their times.
+// The third argument is the time for all other webhooks.
 var dueWebhooksFrom = numbered(`
 	WITH found AS MATERIALIZED (
 		SELECT w.id, w.failing_since, scheduled.next_at AS first
@@ -48,9 +50,10 @@ var dueWebhooksFrom = numbered(`
 		SELECT id, failing_since, first, (` + firstDue + `) AS since FROM found
 	) SELECT id, failing_since, first, since FROM due ORDER BY since, id`)
 
-// useDueIndex makes PostgreSQL use the index deliveries_due until the transaction ends. This index has the order of
-// all queries for due deliveries. If it contains many entries of deliveries that are done, the planner takes it for
-// expensive, would rather sort all deliveries to a webhook, and compiles the plan.
+// useDueIndex makes PostgreSQL use the index deliveries_due until the transaction ends. This index has the order that
+// all queries for due deliveries need. Without these settings, if the index contains many entries of finished
+// deliveries, the planner overestimates its cost. It then sorts all deliveries to a webhook instead, and spends time
+// on compiling the plan.
 const useDueIndex = `SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_incremental_sort', 'off', TRUE),
 	set_config('enable_bitmapscan', 'off', TRUE), set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
@@ -62,7 +65,8 @@ func scanDueWebhook(scan Scanner) (hook shop.DueWebhook, err error) {
 	return hook, err
 }
 
-// DueWebhooks ignores from on SQLite, whose index contains no entries of deliveries that are done.
+// DueWebhooks ignores from on SQLite, because its index contains no entries of finished deliveries that could be
+// skipped.
 func (t *tx) DueWebhooks(now time.Time, from *shop.DueFrom) ([]shop.DueWebhook, error) {
 	if err := t.useDueIndex(); err != nil {
 		return nil, err
@@ -109,11 +113,12 @@ func (t *tx) DueDeliveries(webhooks []shop.DueWebhook, now time.Time, limit int)
 	return due, err
 }
 
-// dueRow contains the types, because PostgreSQL cannot infer them from a list of values.
+// dueRow casts both values, because PostgreSQL cannot infer the types in a list of values.
 const dueRow = "(CAST($ AS BIGINT), CAST($ AS BIGINT))"
 
-// dueDeliveries returns a query that finds the first due deliveries x of each webhook w. places contains the ids of the
-// webhooks, which may be repeated, and the times from which on their deliveries may be due.
+// dueDeliveries returns a query for the first due deliveries to each webhook, at most limit for each. places contains
+// the placeholders for the ids of the webhooks and for the times from which to look for their deliveries. An id may
+// be repeated.
 func dueDeliveries(d *dialect, places string, limit int) string {
 	first := "SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.next_at >= w.since AND " + isDue +
 		" ORDER BY d.next_at, d.id LIMIT " + strconv.Itoa(limit)

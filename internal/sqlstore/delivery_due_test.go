@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dueQueries returns the queries that every node executes again and again while messages are to be sent.
+// dueQueries returns the queries that every node executes repeatedly while there are messages to send.
 func dueQueries(d *dialect) map[string]pageQuery {
 	var args []any
 	for id := range int64(50) {
@@ -27,8 +27,8 @@ func dueQueries(d *dialect) map[string]pageQuery {
 	return queries
 }
 
-// fillDeliveries are statements that add 1,000 webhooks, 30,000 deliveries that are done, 1,000 that are due later, and
-// 10,000 that are due now, all to one webhook.
+// fillDeliveries are statements that add 1,000 webhooks, 30,000 finished deliveries, 1,000 deliveries that are due
+// later, and 10,000 deliveries to a single webhook that are due now.
 var fillDeliveries = []string{
 	"INSERT INTO webhooks (url, types, enabled, created_at, updated_at, position) SELECT 'http://x', '', 1, 1, 1, 0 FROM n WHERE n <= 1000",
 	deliveriesOf("n % 1000 + 1", "'succeeded'", "NULL", 30_000),
@@ -41,7 +41,7 @@ func deliveriesOf(webhook, status, next string, count int) string {
 		SELECT %s, 'm', 'pet.created', %s, '[]', 0, %s, '{}' FROM n WHERE n <= %d`, webhook, status, next, count)
 }
 
-// Looking for due deliveries reads neither the deliveries that are done nor a webhook's whole backlog.
+// Looking for due deliveries reads neither the finished deliveries nor a webhook's whole backlog.
 func TestDueDeliveriesAreFoundInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -8,34 +8,37 @@ import (
 type dialect struct {
 	// search contains the statements for the search index.
 	search searchEngine
-	// skipLocked is the end of a query that locks a row, or returns nothing if another transaction has locked
-	// it.
+	// skipLocked is the end of a query that locks the rows it returns. The query skips rows that other transactions
+	// have locked.
 	skipLocked string
-	// inSubquery is the condition that an expression, the first %s, is among the rows of a subquery, the second %s.
-	// PostgreSQL executes a correlated IN once for each combination of rows.
+	// inSubquery is the condition that the first %s, an expression, is among the results of the second %s, a
+	// subquery. PostgreSQL needs a form without IN, because it executes a correlated IN once for each combination of
+	// rows.
 	inSubquery string
-	// lockDeliveries is the end of the query for due deliveries, which locks the rows of x.
+	// lockDeliveries is the end of the query for due deliveries. It locks the rows of x, the alias of
+	// webhook_deliveries.
 	lockDeliveries string
-	// useDueIndex is the statement that makes the following queries use the index deliveries_due. It is empty if they
-	// do anyway, and if this index contains no entries of deliveries that are done.
+	// useDueIndex is a statement that makes the following queries use the index deliveries_due. It is empty for
+	// SQLite, which uses the index anyway and keeps no entries of finished deliveries in it.
 	useDueIndex string
-	// takeFanOutTurn locks the only row in fanout_turn, unless it is locked. It is empty if no lock is needed.
+	// takeFanOutTurn is the query that locks the only row in fanout_turn. It returns no row if another transaction
+	// has locked it. takeFanOutTurn is empty if no lock is needed.
 	takeFanOutTurn string
-	// endWhenIdle makes the server end the transaction if the process is frozen. It is empty if no other process
-	// needs the locks.
+	// endWhenIdle is a statement that makes the server end the transaction if this process freezes, so that other
+	// nodes can get its locks. It is empty if no other process needs the locks.
 	endWhenIdle string
 	// lockPet is the statement that locks a pet before its order is changed, or empty if no lock is needed. Write
 	// groups on PostgreSQL lock pets before orders, too, so that a write and a group cannot deadlock.
 	lockPet string
-	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them,
-	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
-	// are spread evenly, but the newest pets are hardly ever sold.
+	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them, PostgreSQL
+	// may scan the primary key and skip all rows that do not match. It would do so because it assumes that matching
+	// rows are spread evenly. But they are not: the newest pets, for example, are hardly ever sold.
 	byRow bool
-	// byCategory follows the table pets in queries for the pets with a category and a status. Without it, SQLite may
-	// read the pets with this status in all categories.
+	// byCategory is added after the name of the table pets in queries for the pets with a category and a status.
+	// Without it, SQLite may read the pets with this status in all categories.
 	byCategory string
-	// byHold follows the table orders in queries for holds. Without it, SQLite reads all placed orders and sorts
-	// them.
+	// byHold is added after the name of the table orders in queries for holds. Without it, SQLite reads all placed
+	// orders and sorts them.
 	byHold string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
@@ -45,32 +48,34 @@ type dialect struct {
 	inventory string
 	// inbox is the table into which new events are inserted.
 	inbox string
-	// statusIn is an SQL expression for a status in an event's JSON data, or NULL if there is none. %s stands
-	// for the JSON member that contains the status, such as "current".
+	// statusIn is an SQL expression for a status in an event's JSON data. Its value is NULL if the data contains no
+	// status. %s stands for the JSON member that contains the status, such as "current".
 	statusIn string
 	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
-	// removeEvents is the maximum number of events that RemoveEvents removes at once. In SQLite, other writes wait
-	// for it. In PostgreSQL, every call leaves an old version of the event horizon behind.
+	// removeEvents is the maximum number of events that RemoveEvents removes at once. SQLite removes fewer, because
+	// other writes have to wait. PostgreSQL removes more, because every call leaves a dead version of the row with
+	// the event horizon.
 	removeEvents int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error)
-	// queue returns a table expression for the rows of a table whose rows are deleted soon after they were
-	// inserted.
+	// queue returns a table expression for the rows in a table that is used as a queue, so that its rows are deleted
+	// soon after they are inserted.
 	queue func(table string) string
-	// sweeps remember up to which time old rows of a table have been deleted. There are none in SQLite, which
-	// keeps no deleted rows.
+	// sweeps remember the time up to which old rows of a table have been deleted, so that the next sweep can start
+	// there. SQLite needs none, because it does not keep deleted rows.
 	sweeps map[string]*sweep
 	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
 	// internal.
 	convertError func(error) error
 }
 
-// SQLiteInventory is the query for the number of pets with each status.
+// SQLiteInventory is the query for the number of pets with each status in SQLite.
 const SQLiteInventory = "SELECT status, n FROM inventory"
 
-// PostgresInventory is like SQLiteInventory.
+// PostgresInventory is the query for the number of pets with each status in PostgreSQL. It includes the changes that
+// have not been added to the table inventory yet.
 var PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
 	" UNION ALL SELECT status, n FROM " + waitingRows("inventory_changes") + ") AS notes GROUP BY status"
 

@@ -50,8 +50,8 @@ var readyMessages = map[errorKind]string{
 // errReadOnly is the error for a server that would refuse writes.
 var errReadOnly = errors.New("the server is read-only")
 
-// endedError converts the error of a read or write whose context has ended to a shop error. The context ends
-// when the client goes away, which nobody needs to explain, or at the deadline.
+// endedError converts the error of a read or write whose context has ended to a shop error. If the context ended at
+// its deadline, the error says so. Otherwise the client has gone away, so nobody needs an explanation.
 func endedError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return shop.TimeoutError(err)

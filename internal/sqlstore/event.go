@@ -25,8 +25,8 @@ func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-// appendEvent appends the event's values for newEventColumns to args, except for the time, which is the first
-// column.
+// appendEvent appends the event's values to args, one for each of newEventColumns except the first, which is the
+// time.
 func appendEvent(args []any, e shop.NewEvent) []any {
 	return append(args, string(e.Type), e.Subject, e.Actor, string(e.Data))
 }
@@ -34,14 +34,15 @@ func appendEvent(args []any, e shop.NewEvent) []any {
 func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
 const (
-	// maxEventsCompared is the approximate number of events that are compared with a filter for one page.
+	// maxEventsCompared is roughly how many events are compared with the filter before a page ends early.
 	maxEventsCompared = 2000
-	// maxEventBatch is the number of events that are read at once if the first ones did not fill the page.
+	// maxEventBatch limits the size of a batch. While a page is not full, each batch is twice as large as the last
+	// one.
 	maxEventBatch = 500
 )
 
-// Events returns one page of events. The query narrows the events down to those that an index finds. They are
-// compared with the whole filter here.
+// Events returns one page of events. The query applies only the filters for which there is an index. Events then
+// compares each event that was read with the whole filter.
 func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[shop.StoredEvent], error) {
 	found, after := []shop.StoredEvent{}, page.After
 	compared, batch := 0, page.Limit+1
@@ -82,8 +83,8 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 	}
 }
 
-// eventsQuery returns the query for one page of events. If the filter lists subjects or event types, the query
-// reads one page for each of them and merges these pages. Scanning the feed for a few types could read all of it.
+// eventsQuery returns the query for one page of events. If the filter lists subjects or event types, the query reads
+// one page for each of them and merges these pages. Scanning the feed for rare types instead could read all of it.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -125,8 +126,8 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// NewestEvents reads the inbox and the feed with one query, because an event can move from one to the other at any
-// time. The events in the inbox are newer than those in the feed.
+// NewestEvents reads the inbox and the feed with one query, because an event can move from the inbox to the feed at
+// any time. The events in the inbox are newer than those in the feed.
 func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
 	newest := "SELECT " + eventColumns + ", %d AS newer FROM %s WHERE subject = $1 ORDER BY id DESC LIMIT $2"
 	query := fmt.Sprintf(newest, 0, "events")
@@ -136,8 +137,8 @@ func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
 	return all(t, scanEvent, "SELECT "+eventColumns+" FROM ("+query+") AS newest ORDER BY newer DESC, id DESC LIMIT $2", subject, n)
 }
 
-// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events
-// with positions greater than after and up to upTo.
+// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events at
+// positions greater than after and not greater than upTo.
 func (t *tx) PeriodStats(after, upTo int64) ([]shop.PeriodStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan Scanner) (count shop.PeriodStats, err error) {
@@ -179,9 +180,9 @@ func (t *tx) EventHorizon() (int64, error) {
 // removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.
 const removeAtOnce = 1000
 
-// RemoveEvents removes old events in the order of their positions. An old event that follows a newer one is
-// not removed before the newer one is. Every query begins after the events that were removed before: as long as
-// any snapshot on a PostgreSQL server can see removed rows, a query would read all of them again.
+// RemoveEvents removes old events in the order of their positions. An old event that follows a newer one stays until
+// the newer one is removed. Every query starts after the events that earlier calls removed. Otherwise, as long as any
+// snapshot on a PostgreSQL server can see the removed rows, each query would read all of them again.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	horizon, err := t.EventHorizon()
 	if err != nil {
@@ -189,7 +190,7 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	}
 	n, limit := 0, t.dialect.removeEvents
 	var oldest []agedRow
-	for _, many := range []int{1, limit} { // nearly always, not even the first event is old
+	for _, many := range []int{1, limit} { // usually, not even the first event is old enough
 		oldest, err = all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
 			horizon, micros(now.Add(time.Minute)), many)
 		if err != nil {
@@ -225,7 +226,7 @@ func scanAge(scan Scanner) (row agedRow, err error) {
 	return row, err
 }
 
-// countOlder returns how many rows there are before the first one that is not older than the given time.
+// countOlder returns the number of rows that precede the first row that is not older than the given time.
 func countOlder(rows []agedRow, before time.Time) int {
 	n := slices.IndexFunc(rows, func(r agedRow) bool { return r.at >= micros(before) })
 	if n < 0 {
@@ -234,9 +235,9 @@ func countOlder(rows []agedRow, before time.Time) int {
 	return n
 }
 
-// removeOldest removes rows that are older than the given time. It proceeds in the order of the ids and stops
-// at the first row that is too new. Rows with a time in the future were written with a wrong clock. Their
-// times are ignored, because they must be older than the rows that follow them.
+// removeOldest removes rows that are older than before, in the order of their ids. It stops at the first row that is
+// too new. Rows with a time after now were written while the clock was wrong. Their times are ignored: they are
+// removed together with the next row that is old enough.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	oldest, err := all(t, scanAge, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
 	if err != nil {

@@ -12,23 +12,23 @@ const (
 	blockEvents = 1024
 	// blockActors is the maximum number of actors that a block lists.
 	blockActors = 32
-	// blocksPerRun is the maximum number of blocks that SummarizeEvents adds at once, because other writes wait
-	// for it.
+	// blocksPerRun is the maximum number of blocks that one call of SummarizeEvents adds. It is small, because other
+	// writes wait for the call.
 	blocksPerRun = 4
-	// blockWindow bounds how far skipEvents looks ahead. Within it there are at most 32,768 blocks.
+	// blockWindow is the number of positions that one call of skipEvents looks ahead. They contain at most 32,768
+	// blocks.
 	blockWindow = 32_768 * blockEvents
 )
 
-// eventBlock summarizes the events with after < id <= last. Times do not always grow with the ids, because the
-// clock may be set or belong to another server. So a block has the times and actors of all its events, and no
-// order is assumed.
+// eventBlock summarizes the events with after < id <= last: their earliest and latest time, and their actors. The
+// earliest time is not always that of the first event, because a clock may be set back or belong to another server.
 type eventBlock struct {
 	after, last, earliest, latest int64
 	actors                        []string
 }
 
-// skipEvents returns the position after which a reader must continue to find all events that match the filter.
-// It skips only blocks in which no event matches. from is nil for a reader that begins with the oldest event.
+// skipEvents returns the position after which a reader has to continue to find all events that match the filter. It
+// skips only blocks in which no event matches. from is nil for a reader that begins with the oldest event.
 func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	after := int64(0)
 	if from != nil {
@@ -42,15 +42,15 @@ func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	return new(max(after, next)), err
 }
 
-// skipNewerEvents is like skipEvents for a reader that begins with the newest event: all events that match are
-// before the position that it returns. It skips nothing until the reader has passed the events that are not in
-// blocks yet.
+// skipNewerEvents is like skipEvents, but for a reader that begins with the newest event: all matching events that
+// remain are before the returned position. It skips nothing until the reader has passed the events that are not in a
+// block yet.
 func (t *tx) skipNewerEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	covered, err := t.coveredEvents()
 	if err != nil || from == nil || *from > covered+1 {
 		return from, err
 	}
-	// The block that contains the next event ends here. Blocks follow each other without gaps.
+	// end is the last position of the block that contains the next event. There are no gaps between blocks.
 	end, found, err := one(t, scanValue[int64], "SELECT last_id FROM event_blocks WHERE last_id >= $1 ORDER BY last_id LIMIT 1", *from-1)
 	if err != nil || !found {
 		return from, err
@@ -63,8 +63,8 @@ func (t *tx) skipNewerEvents(filter shop.EventFilter, from *int64) (*int64, erro
 	return new(min(*from, last+1)), err
 }
 
-// blocksQuery returns the query for the start of the first block that ends after a position and may contain an
-// event that matches.
+// blocksQuery returns a query for the start of a block: the first block that ends after the given position and may
+// contain an event that matches the filter.
 func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any) {
 	var c conditions
 	c.add("last_id > %s", after)
@@ -73,8 +73,8 @@ func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any
 	return c.page("SELECT after_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id")
 }
 
-// newerBlocksQuery returns the query for the end of the last block that ends at a position or before it and may
-// contain an event that matches.
+// newerBlocksQuery returns a query for the end of a block: the last block that ends at or before the given position
+// and may contain an event that matches the filter.
 func newerBlocksQuery(filter shop.EventFilter, end int64) (query string, args []any) {
 	var c conditions
 	c.add("last_id > %s", end-blockWindow)
@@ -83,13 +83,13 @@ func newerBlocksQuery(filter shop.EventFilter, end int64) (query string, args []
 	return c.page("SELECT last_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id DESC")
 }
 
-// addSummary adds the condition that a block may contain an event that matches.
+// addSummary adds the condition that a block may contain an event that matches the filter.
 func (c *conditions) addSummary(filter shop.EventFilter) {
 	if !filter.Since.IsZero() {
 		c.add("latest >= %s", micros(filter.Since))
 	}
 	if !filter.Until.IsZero() {
-		c.add("earliest <= %s", micros(filter.Until)) // which is rounded down, so an equal time may match
+		c.add("earliest <= %s", micros(filter.Until)) // Until is rounded down, so events at an equal time may match
 	}
 	if filter.Actor != "" {
 		c.add("(actors = '' OR actors LIKE %s)", "% "+filter.Actor+" %")
@@ -102,21 +102,21 @@ func (t *tx) HasUnsummarizedEvents() (bool, error) {
 		return false, err
 	}
 	last, err := t.LastEvent()
-	if err != nil || last-covered < blockEvents { // as nearly always
+	if err != nil || last-covered < blockEvents { // the usual case
 		return false, err
 	}
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2", covered, blockEvents-1)
 	return found, err
 }
 
-// coveredEvents returns the position up to which the events are in blocks.
+// coveredEvents returns the position of the last event that is in a block, or 0 if there are no blocks.
 func (t *tx) coveredEvents() (int64, error) {
 	covered, _, err := one(t, scanValue[int64], "SELECT coalesce(max(last_id), 0) FROM event_blocks")
 	return covered, err
 }
 
-// SummarizeEvents adds blocks. An event that can be read has its final position, and no event will ever be added
-// before it. If several nodes add the same block, the first one counts.
+// SummarizeEvents adds blocks for events that are not in a block yet. No block misses an event, because no event is
+// ever added before one that can already be read. If several nodes add the same block, the first one is kept.
 func (t *tx) SummarizeEvents() (more bool, err error) {
 	covered, err := t.coveredEvents()
 	if err != nil {
@@ -141,7 +141,8 @@ func (t *tx) SummarizeEvents() (more bool, err error) {
 	return true, nil
 }
 
-// nextBlock returns the block that begins after a position. It is not full if there are too few events for it.
+// nextBlock returns the block that begins after the given position. full is false if there are not enough events for
+// a block.
 func (t *tx) nextBlock(after int64) (block eventBlock, full bool, err error) {
 	type event struct {
 		id, at int64

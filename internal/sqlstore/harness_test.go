@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// writerEnv is the environment variable that makes the test program run runWriter on the named file.
+// writerEnv is the environment variable that makes the test program run runWriter. Its value is the path of the file.
 const writerEnv = "SQLSTORE_TEST_WRITER"
 
 // runWriter writes to a store ten times. It acknowledges each write on standard output, as a service
@@ -72,8 +72,8 @@ func open(t *testing.T, path string, o Options) *Store {
 
 func openNew(t *testing.T) *Store { return open(t, newFile(t), Options{Exclusive: true}) }
 
-// newFile returns the path of a new file with an empty store. It is a copy, because creating the tables again
-// takes longer.
+// newFile returns the path of a new file with an empty store. The file is a copy of a template, because creating the
+// tables for every test would take longer.
 func newFile(t *testing.T) string {
 	t.Helper()
 	content, err := emptyFile()
@@ -85,7 +85,7 @@ func newFile(t *testing.T) string {
 
 var emptyFile = storetest.EmptyFile(createStore)
 
-// newDatabase is like newFile, but on the shared PostgreSQL server.
+// newDatabase is like newFile, but returns the URL of a new database on the shared PostgreSQL server.
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
@@ -113,7 +113,7 @@ func read(t *testing.T, store *Store, fn func(shop.ReadTx) error) {
 	must(t, store.Read(t.Context(), fn))
 }
 
-// selected returns the value that a query selects in a read.
+// selected returns the single value that a query selects in the transaction r.
 func selected[T any](t *testing.T, r shop.ReadTx, query string) T {
 	t.Helper()
 	value, _, err := one(r.(*tx), scanValue[T], query)
@@ -139,12 +139,12 @@ func listing(tx shop.ReadTx) error {
 	return err
 }
 
-// executing is a write that executes one statement.
+// executing returns a write that executes one statement.
 func executing(text string) func(shop.WriteTx) error {
 	return func(w shop.WriteTx) error { return w.(*tx).exec(text) }
 }
 
-// adding is a write that adds a pet and, if it is new, its category 1.
+// adding returns a write that adds a pet to category 1. If the category does not exist, the write creates it.
 func adding(name string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		if _, err := tx.EnsureCategories(1); err != nil {
@@ -154,7 +154,7 @@ func adding(name string) func(shop.WriteTx) error {
 	}
 }
 
-// addingTo is a write that adds a pet to a category that must exist.
+// addingTo returns a write that adds a pet to a category, which must exist.
 func addingTo(category int64, name string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: category})
@@ -162,7 +162,7 @@ func addingTo(category int64, name string) func(shop.WriteTx) error {
 	}
 }
 
-// telling is a write that records an event.
+// telling returns a write that records an event about the given subject.
 func telling(subject string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		return tx.InsertEvents(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: []byte("{}")})

@@ -35,10 +35,11 @@ func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRec
 	return t.rowWriter().idempotencyRecord(principal, key)
 }
 
-// recordColumns are the columns of kept_answers that appendRecord provides, followed by the time.
+// recordColumns are the columns of kept_answers for which appendRecord appends values, followed by the time.
 const recordColumns = "principal, key, fingerprint, status, header, body, kept_at"
 
-// appendRecord appends the values of a record, except for its time, to args.
+// appendRecord appends the values of a record to args, one for each of recordColumns except the last, which is the
+// time.
 func appendRecord(args []any, principal int64, key string, kept shop.IdempotencyRecord) []any {
 	header, err := json.Marshal(recordHeader{kept.Location, kept.Tag})
 	if err != nil {
@@ -51,10 +52,10 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 	return t.rowWriter().putIdempotencyRecord(principal, key, kept)
 }
 
-// forgetAtOnce limits how many responses one call of DeleteIdempotencyRecords removes.
+// forgetAtOnce is roughly how many stored responses one call of DeleteIdempotencyRecords removes.
 const forgetAtOnce = 1000
 
-// DeleteIdempotencyRecords removes the oldest stored responses.
+// DeleteIdempotencyRecords removes responses that were stored at or before the given time, oldest first.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
 	return t.sweep("responses", "kept_answers", "kept_at", "", before, forgetAtOnce)
 }

@@ -73,7 +73,7 @@ func (t *tx) InsertSecret(id int64, hash shop.SecretHash) error {
 	return t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
 }
 
-// ofKey is the condition for rows that belong to a secret of the key $1.
+// ofKey is the SQL condition that a row belongs to one of the secrets of the key $1.
 const ofKey = "secret_hash IN (SELECT hash FROM key_secrets WHERE key_id = $1)"
 
 func (t *tx) ExpireSecrets(id int64, now, until time.Time) error {

@@ -15,7 +15,7 @@ import (
 type conditions struct {
 	texts []string
 	args  []any
-	among string   // a column whose value is among those of an array, or empty
+	among string   // the column that equalFirst compares with an array, or empty
 	exact []string // columns that must equal a value, in the order of the index on these columns
 	value []string // the placeholders for these values, in the same order
 	byRow bool     // the value of dialect.byRow
@@ -27,10 +27,11 @@ func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
-// equalFirst is like equal, for the first of several columns. On PostgreSQL, the value is in an array. Then the planner
-// knows how many rows have this value, but does not take the column for a constant: only an index that begins with
-// the column and continues with the other ones has the order of the list. If all columns were in one row comparison,
-// the planner would not see that another index that begins with this column has to read all rows with this value.
+// equalFirst is like equal, for the first of several columns. On PostgreSQL, it compares the column with an array
+// that contains only the value. The planner then knows how many rows have this value, but does not treat the column
+// as a constant. So only an index that begins with this column and continues with the others has the order of the
+// list. If all columns were in one row comparison, the planner might choose another index that begins with this
+// column, without seeing that it would have to read all rows with this value.
 func (c *conditions) equalFirst(column string, value int64) {
 	if !c.byRow {
 		c.equal(column, value)
@@ -58,9 +59,9 @@ func (c *conditions) placeholder(value any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// page returns the query for one page of a list. after is the condition for rows that follow the position %s,
-// such as "id > %s". The limit is written into the text of the query. If the limit were a parameter, SQLite
-// would plan the query again for each value, which took a third of the time.
+// page returns the query for one page of a list. after is the condition for rows that follow the position %s, such as
+// "id > %s". The limit is written into the text of the query. If it were a parameter, SQLite would plan the query
+// again for each value, which took a third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
@@ -80,16 +81,16 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek adds the exact values and the position as one range of row values. It returns the ORDER BY columns for
-// this range. Only the index on these columns has this order, so the planner must use that index. The range includes
-// its ends, because the planner looks at the first column only: for a comparison with "less than" and the least
-// status, it would expect no rows at all.
+// seek adds a range of row values as the condition: rows that have the exact values and follow the position from. It
+// returns the ORDER BY columns for this range. Only the index on these columns has this order, so the planner must
+// use that index. The range includes its ends (it uses <= instead of <), because the planner looks only at the first
+// column: for "less than the smallest status", it would expect no rows at all.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {
 	case from == nil:
 	case descending && *from == math.MinInt64 || !descending && *from == math.MaxInt64:
-		c.texts = append(c.texts, "FALSE") // nothing follows
+		c.texts = append(c.texts, "FALSE") // no row follows this position
 	case descending:
 		high = "<= (%s, " + c.placeholder(*from-1) + ")"
 	default:
@@ -100,7 +101,7 @@ func (c *conditions) seek(from *int64, descending bool) (order string) {
 	return c.order(descending, append(slices.Clone(c.exact), "id")...)
 }
 
-// order returns the ORDER BY columns of the index that begins with the column of equalFirst.
+// order returns the ORDER BY columns. If equalFirst was called, its column comes first.
 func (c *conditions) order(descending bool, columns ...string) string {
 	if c.among != "" {
 		columns = append([]string{c.among}, columns...)

@@ -9,9 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// skewed are statements that fill a store in which rows with some statuses are rare. In the category 0, in each of 100
-// categories with 200 animals, and in the category 1000, which is new to the planner, only the three oldest animals
-// are pending, and the next three have no status. All deliveries to two webhooks but the three oldest have succeeded.
+// skewed are statements that fill a store in which some statuses are rare. There are animals in category 0, in 100
+// categories with 200 animals each, and in category 1000, which the planner does not know because it is filled after
+// ANALYZE. In each category, only the three oldest animals are pending, and only the next three have no status. Of
+// the deliveries to each of two webhooks, only the three oldest have failed.
 var skewed = []string{
 	"INSERT INTO categories (id) SELECT n FROM n WHERE n <= 1000",
 	"INSERT INTO categories (id) VALUES (0)",
@@ -23,14 +24,16 @@ var skewed = []string{
 		SELECT n % 2, 'm', 'pet.created', CASE WHEN n <= 6 THEN 'failed' ELSE 'succeeded' END, '[]', 0, '{}' FROM n WHERE n <= 10000`,
 }
 
-// skewedPets adds animals. The first ones are three pending animals and three without a status for each category.
+// skewedPets returns a statement that adds animals. For each category, the first three are pending, and the next
+// three have no status. category is the SQL expression for an animal's category, and categories is the number of its
+// values.
 func skewedPets(category string, count, categories int) string {
 	return fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'REX', %s,
 		CASE WHEN n <= %d THEN 'pending' WHEN n <= %d THEN NULL WHEN n %% 10 = 0 THEN 'available' ELSE 'sold' END FROM n WHERE n <= %d`,
 		category, 3*categories, 6*categories, count)
 }
 
-// skewedQueries returns queries for lists whose few rows are far behind.
+// skewedQueries returns queries for lists that contain only rare rows.
 func skewedQueries(d *dialect) map[string]pageQuery {
 	queries := map[string]pageQuery{}
 	for _, after := range []*int64{nil, new(int64(35_000))} {
@@ -52,7 +55,7 @@ func skewedQueries(d *dialect) map[string]pageQuery {
 	return queries
 }
 
-// A page of a list reads no more rows than it shows, even if they are rare among the rows of their category or webhook.
+// A page of a list reads hardly more rows than it shows, even if they are rare in their category or webhook.
 func TestRareRowsAreFoundInAnIndexOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t, newDatabase(t))
@@ -69,7 +72,8 @@ func TestRareRowsAreFoundInAnIndexOnPostgres(t *testing.T) {
 	}
 }
 
-// SQLite chooses the same indexes whether or not it has statistics, which only an operator can make.
+// SQLite finds rare rows through an index, even if it has statistics. It has them only if an operator has run
+// ANALYZE.
 func TestRareRowsAreFoundInAnIndexOnSQLite(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

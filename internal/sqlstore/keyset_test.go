@@ -17,8 +17,8 @@ type pageQuery struct {
 
 func newPageQuery(text string, args []any) pageQuery { return pageQuery{text, args} }
 
-// pageQueries returns the queries for one page of each list, with every filter that an index serves. Their
-// names begin with the name of their table.
+// pageQueries returns the queries for one page of each list, with every filter for which there is an index. The keys
+// of the map begin with the name of the table.
 func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 	queries, one := map[string]pageQuery{}, new(int64(1))
 	for name, filter := range map[string]shop.PetFilter{
@@ -84,13 +84,13 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 		for name, query := range queries {
 			table := strings.Fields(name)[0]
 			plan := explain(t, store, query)
-			// The first page of an unfiltered list may be read by a scan. The same is true for a status of
-			// pets, which has its own index. Both scans begin with the page and stop at the limit.
+			// The first page of an unfiltered list may be read by a scan. So may the first page of the pets with a
+			// status that has its own index. Both scans begin with the rows of the page and stop at the limit.
 			scan := after == nil && (strings.HasPrefix(name, table+" by all") ||
 				strings.HasPrefix(plan, "SCAN pets USING COVERING INDEX pets_sold\n") || strings.HasPrefix(plan, "SCAN pets USING INDEX pets_unspecified\n"))
-			seeks := strings.Contains(plan, "id<?") || strings.Contains(plan, "id>?") || strings.Contains(plan, "hold_expires_at>?") // also with "rowid<?"
+			seeks := strings.Contains(plan, "id<?") || strings.Contains(plan, "id>?") || strings.Contains(plan, "hold_expires_at>?") // "id<?" also finds "rowid<?"
 			switch {
-			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects": // which merges a few short pages
+			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects": // they merge a few short pages
 				t.Errorf("%s: the list is sorted:\n%s", name, plan)
 			case !scan && (!strings.Contains(plan, "SEARCH "+table) || strings.Contains(plan, "SCAN "+table)):
 				t.Errorf("%s: the list is not sought in an index:\n%s", name, plan)
@@ -155,12 +155,13 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		for name, query := range pageQueries(postgresDialect(nil), shop.PageRequest{Limit: 21, After: after}) {
 			plan := strings.Join(pgtest.Column[string](db, "EXPLAIN ANALYZE "+query.text, query.args...), "\n")
 			for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
-				merged := bad == "Sort" && (strings.HasPrefix(name, "events by type") || name == "events by subjects") // a short page for each of them
-				// The orders to approve are the placed ones without those whose hold ends today.
+				merged := bad == "Sort" && (strings.HasPrefix(name, "events by type") || name == "events by subjects") // these merge a few short pages
+				// These queries filter the rows that an index finds: the blocks by time and actor, and the placed
+				// orders by the end of their hold.
 				filtered := bad == "Removed by Filter" && (strings.HasPrefix(name, "event_blocks") || name == "orders to approve")
 				// At the end of the list, the planner knows that there are only a few rows to sort.
 				few := bad == "Sort" && strings.HasSuffix(name, "no status and category, oldest first") && after != nil && *after == 29_990
-				// The index has the order of the times; holds that end at the same time are sorted by id.
+				// The index is sorted by time only, so holds that end at the same time are sorted by id.
 				ties := bad == "Sort" && name == "orders by the end of their hold" && strings.Contains(plan, "using orders_hold")
 				if !merged && !filtered && !few && !ties && strings.Contains(plan, bad) {
 					t.Errorf("%s: %s:\n%s\n%s", name, bad, query.text, plan)

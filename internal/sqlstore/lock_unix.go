@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// LockFile creates a file and locks it until unlock is called. The file must not be the database file,
-// because closing any of its descriptors would release the locks that SQLite holds on it. unlock does not
-// remove the file. If it did, two processes could lock two different files with the same name.
+// LockFile locks a file until unlock is called. It creates the file if it does not exist, and returns ErrLocked if
+// another process has locked it. The file must not be the database file, because closing any descriptor of that file
+// would release the locks that SQLite holds on it. unlock does not remove the file. If it did, two processes could
+// lock two different files with the same name.
 func LockFile(path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -24,7 +25,8 @@ func LockFile(path string) (unlock func() error, err error) {
 		return nil, err
 	}
 	return func() error {
-		// Closing alone would leave the lock to a child process that was forked meanwhile, until it calls exec.
+		// Release the lock explicitly. If a child process has just been forked, it has a copy of the descriptor until
+		// it calls exec, and closing the file here would not release the lock.
 		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 	}, nil
 }

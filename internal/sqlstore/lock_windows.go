@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// LockFile opens a file in a way that prevents other processes from opening it until unlock is called.
+// LockFile opens a file in a way that prevents other processes from opening it until unlock is called. It returns
+// ErrLocked if another process has opened the file.
 func LockFile(path string) (unlock func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// ago returns the time that was the given duration ago.
+// ago returns the current time minus the given age.
 func ago(age time.Duration) time.Time { return time.Now().Add(-age) }
 
-// Tidying removes all rows that are due, even if that takes more than one transaction.
+// Maintain removes all rows that are due, even if that takes more than one transaction.
 func TestMaintainLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -34,9 +34,9 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node with a clock that is years behind commits a write. Tidying must not remove this write's row from
-// commits as if it were old. If the node then resolved its commit, the missing row would mean "not
-// committed", and the write would run twice.
+// A node whose clock is years behind commits a write. Maintain must not remove this write's row from commits as if it
+// were old. If the node then looked for the row to find out whether its commit succeeded, the missing row would mean
+// "not committed", and the write would run twice.
 func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -52,7 +52,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 	}
 }
 
-// Tidying finds the rows to remove through an index. Scanning all responses that were stored in a day, or all
+// Maintain finds the rows to remove through an index. Scanning all responses that were stored in a day, or all
 // commits in an hour, would take longer than a write is allowed to take.
 func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()

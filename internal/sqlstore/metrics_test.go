@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// measured returns the value of a metric, or the number of samples in a histogram. If kind is not empty, it
-// selects the metric with this kind of error.
+// measured returns the value of a metric or, for a histogram, the number of samples. If kind is not empty, measured
+// returns the value for this kind of error.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migratePostgres brings the schema up to date, with one transaction for each migration, so that nodes of an earlier
-// version do not wait for all of them. Several nodes may start at the same time. The node that locks the row in
-// schema_version runs the next migration, and the other nodes then find it done. For each migration,
-// migratePostgres waits up to pgStartTimeout for a server that is starting and for locks. The migrations themselves
-// have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
+// migratePostgres brings the schema up to date. Each migration has its own transaction, so that nodes of an earlier
+// version do not have to wait for all of them. Several nodes may start at the same time. The node that locks the row
+// in schema_version runs the next migration, and the other nodes then see that it has been applied. For each
+// migration, migratePostgres waits up to pgStartTimeout for a server that is starting and for locks. The migrations
+// themselves have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
 func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := Migrations(Postgres)
 	if err != nil {
@@ -79,8 +79,9 @@ func isConcurrentMigration(err error) bool {
 	return false
 }
 
-// maxMigrationWait limits how long a migration waits for a lock on a table. All writes that begin meanwhile wait behind
-// it, so it gives up if a long transaction uses the table, such as that of a backup, and tries again later.
+// maxMigrationWait limits how long a migration waits for a lock on a table. While it is waiting, new writes to the
+// table wait behind it. So if a long transaction, such as a backup, is using the table, the migration gives up and is
+// tried again later.
 const maxMigrationWait = "1s"
 
 // migrateNext runs the first missing migration, if any. waitCtx limits only the time spent waiting for the lock on the
@@ -113,7 +114,7 @@ func migrateNext(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 	_, err = tx.Exec(ctx, steps[version], pgx.QueryExecModeSimpleProtocol)
 	switch pgCode(err) {
 	case pgDuplicateTable:
-		// A table that already exists was not created by another node, because this node holds the lock.
+		// Another node cannot have created this table, because this node holds the lock.
 		return fmt.Errorf("it is the database of another program: %v", err)
 	case pgLockTimeout:
 		return fmt.Errorf("a long transaction, such as that of a backup, uses a table that must change; wait until it ends, and start again: %w", err)

@@ -36,7 +36,8 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	must(t, store.Publish(t.Context()))
 }
 
-// migrateBy applies the first migrations to a database and waits for the lock on the schema until ctx ends.
+// migrateBy applies the migrations in steps, which must be the first ones, to a database. It waits for the lock on
+// the schema until ctx ends.
 func migrateBy(t *testing.T, ctx context.Context, database string, steps []string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -47,8 +48,8 @@ func migrateBy(t *testing.T, ctx context.Context, database string, steps []strin
 	return errors.Join(err, conn.Close(context.Background()))
 }
 
-// A migration waits for a transaction that reads a table, such as that of a backup. Nodes of version 1.0 must be able to
-// write meanwhile.
+// While a migration is waiting for a transaction that reads a table, such as a backup, nodes of version 1.0 can still
+// write.
 func TestWritesContinueWhileAMigrationWaits(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
@@ -66,7 +67,7 @@ func TestWritesContinueWhileAMigrationWaits(t *testing.T) {
 	go func() { opened <- createStore(database) }()
 	for range 2 {
 		db.Await("the migration to wait", "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'deliveries'::regclass AND NOT granted)")
-		// The change of deliveries waits behind the migration, so it succeeds only if the migration gives way.
+		// The UPDATE waits behind the migration, so it succeeds only if the migration stops waiting for its lock.
 		db.Do("INSERT INTO pets (name, name_folded, category_id) VALUES ('Rex', 'rex', 1)", "UPDATE deliveries SET attempts = '[]'")
 	}
 	must(t, backup.Commit())

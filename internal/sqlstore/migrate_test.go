@@ -71,7 +71,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			// From the tenth migration on, the rows would need events to be counted.
+			// Insert the rows before the tenth migration. After it, pets are counted only if there are events about
+			// them.
 			filled := min(version, 9)
 			execFile(t, path, strings.Join(steps[:filled], ";\n")+`;
 				INSERT INTO categories (id) VALUES (7), (8);
@@ -87,7 +88,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			wantSearched(t, store, "rex", "Rex")
 			read(t, store, func(tx shop.ReadTx) error {
 				counts, err := tx.LargestCategories(3)
-				// From version 10 on, counts are kept from the events, which the animals of this test do not have.
+				// From version 10 on, the counts come from the events, which the animals in this test do not have.
 				if got := fmt.Sprint(counts); version < 10 && got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
 					t.Errorf("counted %s", got)
 				}

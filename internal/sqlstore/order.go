@@ -23,7 +23,7 @@ func scanOrder(scan Scanner) (shop.Order, error) {
 // orderTypes are the SQL types of orderColumns.
 var orderTypes = []string{"BIGINT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}
 
-// appendOrder appends the order's values for orderColumns to args.
+// appendOrder appends the order's values to args, one for each of orderColumns.
 func appendOrder(args []any, o shop.Order) []any {
 	return append(args, o.ID, o.PetID, string(o.Status), nullable(o.Reference), micros(o.CreatedAt), micros(o.UpdatedAt),
 		nullable(micros(o.HoldExpiresAt)))
@@ -51,7 +51,7 @@ func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 		c.equal("status", list.Status)
 	}
 	if !list.HoldFrom.IsZero() {
-		c.add("+hold_expires_at >= %s", micros(list.HoldFrom)) // the sign keeps the planner from the index on this column, which has another order
+		c.add("+hold_expires_at >= %s", micros(list.HoldFrom)) // the + prevents the use of the index on this column, which has another order
 	}
 	if list.OldestFirst {
 		return c.page("SELECT "+orderColumns+" FROM orders", list.PageRequest, "id > %s", "id")
@@ -96,7 +96,7 @@ func holdsQuery(d *dialect, from, to time.Time, limit int) (query string, args [
 	return c.page("SELECT "+orderColumns+" FROM orders"+d.byHold, shop.PageRequest{Limit: limit}, "", "hold_expires_at, id")
 }
 
-// lockPet locks the pet of an order before the order is written.
+// lockPet locks the pet of an order that is about to be written, if the engine needs this lock.
 func (t *tx) lockPet(id int64) error {
 	t.orders = true
 	if t.dialect.lockPet == "" {

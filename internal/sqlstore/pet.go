@@ -32,17 +32,17 @@ var (
 	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
 	restorePet    = numbered("INSERT INTO pets (id, " + petFields + ") VALUES " + placeholders(1+petFieldCount))
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
-	// updatePets updates the pets in a table, whose query replaces %s.
+	// updatePets updates several pets. %s stands for a query that returns their ids and new values.
 	updatePets = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
 		"FROM (%s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
 	// petTypes are the SQL types of the values that appendPet appends.
 	petTypes = []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "TEXT"}
-	// petRow contains the types, because PostgreSQL cannot infer them from an UPDATE of several rows.
+	// petRow casts each value, because PostgreSQL cannot infer the types in an UPDATE of several rows.
 	petRow = "(CAST($ AS " + strings.Join(petTypes, "), CAST($ AS ") + "))"
 )
 
-// appendPet appends the pet's id and its values for petFields to args. Only nodes of version 1.0 read
-// name_folded, during an upgrade.
+// appendPet appends the pet's id and one value for each of petFields to args. name_folded is written only for nodes
+// of version 1.0, which read it during an upgrade.
 func appendPet(args []any, pet shop.Pet) []any {
 	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
 }

@@ -9,10 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The number of pets in each category is stored as of a position in the feed. The events that follow this
-// position, and those that have not been published yet, say what has changed since: every change of a pet is
-// committed together with its event, whichever version of the program made it. So the stored counts and these
-// events are exactly the counts of a snapshot, and no write has to touch the counts.
+// The table pet_counts stores the number of pets in each category as of a position in the event feed. The events
+// after this position, and those that have not been published yet, contain all changes since then, because every
+// change to a pet is committed together with its event, whichever version of the program made it. So the stored
+// counts and the changes in these events add up to the exact counts of a snapshot, and no write has to update the
+// counts.
 
 const countColumns = "category_id, available, pending, sold, unspecified"
 
@@ -21,8 +22,9 @@ func scanCount(scan Scanner) (count shop.CategoryCount, err error) {
 	return count, err
 }
 
-// LargestCategories reads enough of the largest stored counts that n of them have not become smaller since. All
-// other categories are smaller than these, unless they have changed.
+// LargestCategories reads enough of the largest stored counts to include n that have not become smaller since they
+// were stored. Any other category can be larger than these only if it has changed, so the counts of all changed
+// categories are read, too.
 func (t *tx) LargestCategories(n int) ([]shop.CategoryCount, error) {
 	recent, err := t.recentCounts()
 	if err != nil {

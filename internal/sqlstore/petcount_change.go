@@ -10,10 +10,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petCounts is the number of pets in each category, or a change to it.
+// petCounts maps the id of each category to the number of pets in it, or to a change in this number.
 type petCounts map[int64]shop.Inventory
 
-// addEvent adds the change that an event reports about a pet.
+// addEvent adds the change to a pet that an event reports. data is the event's JSON data.
 func (c petCounts) addEvent(data string) error {
 	var states struct {
 		Current  *shop.Pet `json:"current"`
@@ -45,7 +45,7 @@ func (c petCounts) addPet(pet *shop.Pet, n int64) {
 	c[pet.CategoryID] = count
 }
 
-// add adds counts to those of their categories.
+// add adds each count to the count of the same category.
 func (c petCounts) add(counts []shop.CategoryCount) {
 	for _, count := range counts {
 		sum := c[count.CategoryID]
@@ -68,7 +68,7 @@ func (c petCounts) list() []shop.CategoryCount {
 	return counts
 }
 
-// countPosition returns the position of the last event that the stored counts include, and whether events after it
+// countPosition returns the position of the last event that the stored counts include, and whether any later events
 // have been removed.
 func (t *tx) countPosition() (position int64, lost bool, err error) {
 	position, found, err := one(t, scanValue[int64], "SELECT position FROM pet_count_progress WHERE one = 1")
@@ -82,9 +82,9 @@ func (t *tx) countPosition() (position int64, lost bool, err error) {
 	return position, horizon > position, err
 }
 
-// addEvents adds the changes of the events that a query selects. The query must begin with petEvents. addEvents
-// returns the number of events and the id of the last one. It fails with ErrUncounted if the data of an event is not
-// valid JSON.
+// addEvents adds to counts the changes reported by the events that a query selects. The query must begin with
+// petEvents. addEvents returns the number of events and the id of the last one. It fails with ErrUncounted if the
+// data of an event is not valid JSON.
 func (t *tx) addEvents(counts petCounts, query string, args ...any) (n, last int64, err error) {
 	_, err = all(t, func(scan Scanner) (none struct{}, err error) {
 		var data string
@@ -103,11 +103,12 @@ func (t *tx) addEvents(counts petCounts, query string, args ...any) (n, last int
 	return n, last, err
 }
 
-// petEvents is the beginning of a query for the ids of events and the data of those that are about pets.
+// petEvents is the beginning of a query for the ids and the data of events. The data is empty if an event is not
+// about a pet.
 const petEvents = "SELECT id, CASE WHEN type LIKE 'pet.%' THEN data ELSE '' END FROM "
 
-// recentCounts returns the changes since the stored counts. It fails with shop.ErrRecounting if some of the events
-// that report these changes have been removed.
+// recentCounts returns how the counts have changed since they were stored. It fails with shop.ErrRecounting if an
+// event that reports a change has been removed.
 func (t *tx) recentCounts() (petCounts, error) {
 	position, lost, err := t.countPosition()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// countPets counts the pets of each category. That is the first column of an index on category and status, so
-// only this index is read.
+// countPets counts the pets in each category by status. %s stands for further columns. An index on category and
+// status contains all of these columns, so the database reads only this index.
 const countPets = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
 	"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END)%s FROM pets GROUP BY category_id"
 
-// CountPets are the statements that fill pet_counts and pet_count_progress, which must be empty, in a store
-// whose events have all been published.
+// CountPets are the statements that count the pets in a store and fill pet_counts and pet_count_progress. Both tables
+// must be empty, and all events must have been published.
 var CountPets = []string{
 	"INSERT INTO pet_counts (" + countColumns + ", total) " + fmt.Sprintf(countPets, ", count(*)"),
 	"INSERT INTO pet_count_progress (one, position) SELECT 1, coalesce(max(id), 0) FROM events",
@@ -24,8 +24,9 @@ var CountPets = []string{
 // ErrUncounted means that the number of pets in a category is not known, because the store has been damaged.
 var ErrUncounted = errors.New("the number of pets in each category is not known")
 
-// CheckCounts calls differ for every category in which the number of pets is not what it should be. It fails with
-// ErrUncounted if it cannot tell.
+// CheckCounts compares the counts of each category with the pets in it, and calls differ if they are not equal.
+// counted is what the counts say, and found is the number of pets that exist. CheckCounts fails with ErrUncounted if
+// the counts are not known.
 func (c *Conn) CheckCounts(ctx context.Context, differ func(category int64, counted, found shop.Inventory)) error {
 	dialect := sqliteDialect(nil)
 	if c.Engine == Postgres {

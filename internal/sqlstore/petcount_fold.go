@@ -8,7 +8,7 @@ func (t *tx) CountChanges(minimum, maximum int64) (shop.CountChanges, error) {
 		return shop.CountChanges{Lost: lost}, err
 	}
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
-	if err != nil || last-position < minimum { // as nearly always
+	if err != nil || last-position < minimum { // the usual case
 		return shop.CountChanges{}, err
 	}
 	return t.countChanges(position, "id > $1 ORDER BY id LIMIT $2", position, maximum)
@@ -23,8 +23,8 @@ func (t *tx) countChanges(position int64, condition string, args ...any) (shop.C
 	return shop.CountChanges{From: position, To: last, Changes: counts.list()}, nil
 }
 
-// FoldCounts moves the position and adds the changes in one transaction. The condition on the position makes
-// sure that each event is added once.
+// FoldCounts adds changes to the stored counts and moves the position past their events, in one transaction. It does
+// nothing if the position is no longer changes.From, so that no event is added twice.
 func (t *tx) FoldCounts(changes shop.CountChanges) error {
 	_, moved, err := one(t, scanValue[int64], "UPDATE pet_count_progress SET position = $1 WHERE one = 1 AND position = $2 RETURNING one",
 		changes.To, changes.From)
@@ -48,7 +48,8 @@ func (t *tx) FoldCounts(changes shop.CountChanges) error {
 }
 
 // foldCountsUpTo adds the changes of all events up to a position to the stored counts, before these events are
-// removed. If earlier events are missing, it leaves the position where it is, so that RecountPets notices.
+// removed. If some of these events are already missing, it leaves the position unchanged, so that the pets are
+// counted again.
 func (t *tx) foldCountsUpTo(last int64) error {
 	position, lost, err := t.countPosition()
 	if err != nil || lost || position >= last {

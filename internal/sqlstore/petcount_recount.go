@@ -6,11 +6,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// RecountPets stores the counts as of the last event. The events in the inbox come after it, so their changes, which
-// the pets already have, are taken off again.
+// RecountPets counts all pets and stores the counts as of the last event in the feed. The events in the inbox will be
+// added to these counts later. So their changes, which the pets already include, are subtracted here.
 func (t *tx) RecountPets() error {
 	position, lost, err := t.countPosition()
-	if err != nil || !lost { // another node has counted
+	if err != nil || !lost { // another node has already counted
 		return err
 	}
 	last, err := t.LastEvent()

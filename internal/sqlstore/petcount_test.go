@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A store of an earlier version is counted by the migration, while nodes of that version write to it. The change
-// of an event that has not been published is counted once: with the animals, or with the event.
+// The migration counts the animals in a store of an earlier version, while nodes of that version are writing to it.
+// The change in an event that has not been published yet is counted exactly once.
 func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
@@ -49,13 +49,13 @@ func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
 	want("after the migration", seven, eight)
 	must(t, store.Publish(t.Context()))
 	want("after the events were published", seven, eight)
-	direct.Do("DELETE FROM pets WHERE id = 3") // by a node of the earlier version
+	direct.Do("DELETE FROM pets WHERE id = 3") // as a node of the earlier version does it
 	insert("event_inbox", "pet.deleted", `{"current":null,"previous":`+three+`}`)
 	want("after a write of an old node", seven)
 }
 
-// Nodes of version 1.0 remove events without counting them. If no later version has run meanwhile, the animals are
-// counted again. Until then, no wrong numbers are shown.
+// Nodes of version 1.0 remove events without adding their changes to the counts. If no newer node has added these
+// changes first, the animals are counted again. Until then, no counts are shown, because they would be wrong.
 func TestAnimalsAreRecountedAfterUncountedEventsWereRemoved(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -109,7 +109,7 @@ func TestAnimalsAreRecountedAfterUncountedEventsWereRemoved(t *testing.T) {
 			return err
 		})
 	}
-	for range 2 { // the second node finds nothing to do
+	for range 2 { // the second call finds nothing to do
 		must(t, service.FoldCounts(t.Context()))
 		want("after the animals were counted")
 	}

@@ -27,9 +27,9 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 }
 
 // inPaddedChunks splits a list into parts and calls fn for each part. places contains placeholders for all values in
-// the part. It is made from row, a template for one element such as ($, $). The last element fills the places that
-// are left over, so only three different statements have to be prepared, and a list of any length needs one
-// statement for every rowsAtOnce elements. The statement must have the same effect if an element is repeated.
+// the part. It is made from row, a template for one element such as ($, $). The last element is repeated until the
+// part has one of three sizes. So only three different statements have to be prepared, and a list of any length needs
+// one statement for every rowsAtOnce elements. The statement must have the same effect if an element is repeated.
 func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for len(list) > 0 {
 		size := 1
@@ -49,9 +49,8 @@ func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string
 	return nil
 }
 
-// allIn returns the rows of a query for a list of ids. The placeholders of the ids replace %s in the query. Each dollar
-// sign in the query stands for the next argument, and args are the arguments before the ids. The rows are in no
-// particular order.
+// allIn executes a query for a list of ids and returns its rows in no particular order. %s in the query stands for
+// the placeholders of the ids. Each $ before it stands for one of args.
 func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string, args ...any) (found []T, err error) {
 	err = inPaddedChunks(ids, "$", func(part []int64, places string) error {
 		some, err := all(t, scan, numbered(fmt.Sprintf(query, places)), append(slices.Clone(args), anys(part)...)...)
@@ -61,7 +60,7 @@ func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query strin
 	return found, err
 }
 
-// execIn executes a statement for a list of ids. Its arguments are those of allIn.
+// execIn executes a statement for a list of ids. Its arguments have the same meaning as those of allIn.
 func execIn(t *tx, ids []int64, statement string, args ...any) error {
 	return inPaddedChunks(ids, "$", func(part []int64, places string) error {
 		return t.exec(numbered(fmt.Sprintf(statement, places)), append(slices.Clone(args), anys(part)...)...)

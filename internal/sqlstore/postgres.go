@@ -57,11 +57,12 @@ const (
 	maxConstraintViolations = 10
 	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
 	pgConnectTimeout = 2 * time.Second
-	// pgIdleTime is how long a connection may be idle until its server may be lost.
+	// pgIdleTime is the idle time after which a connection is checked before it is used, because its server may be
+	// lost.
 	pgIdleTime = time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
-	// pgCancelTimeout is the value of cancelTimeout.
+	// pgCancelTimeout is the default of postgresEngine.cancelTimeout.
 	pgCancelTimeout = time.Second
 	// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
 	pgStartTimeout = 30 * time.Second
@@ -120,8 +121,8 @@ func (p *postgresEngine) close() error {
 	return nil
 }
 
-// write runs fn in a group if its context declares the rows that it needs. If it does not, or the group cannot
-// run it, write runs fn in a transaction of its own, in what is left of the retry budget.
+// write runs fn in a group if the context declares the rows that fn needs. Otherwise, or if the group cannot run fn,
+// write runs fn in a transaction of its own, within the rest of the retry budget.
 func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
@@ -140,10 +141,10 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	return p.writeAlone(ctx, left, fn)
 }
 
-// writeAlone runs fn in a SERIALIZABLE transaction until ctx ends. The end of caller does not interrupt an
-// attempt, because the transaction may be nearly committed. It does prevent further attempts, because the
-// client may already have sent its request to another node. A delayed attempt here could overwrite what that
-// node has written since.
+// writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If the context caller ends, the
+// current attempt goes on, because its transaction may be nearly committed. But there are no further attempts,
+// because the client may already have sent its request to another node. A delayed attempt here could overwrite what
+// that node has written since.
 func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
 	err := p.retry(caller, ctx, func(ctx context.Context) error {

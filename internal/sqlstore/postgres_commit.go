@@ -21,8 +21,8 @@ var (
 // insertCommit inserts the id of a write into the table commits, in the transaction of the write.
 const insertCommit = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", TRUE)"
 
-// How long the outcomes of commits are kept. An outcome is looked up within seconds. That a write will never be
-// done is remembered longer, because its COMMIT may still be on its way in a network that was interrupted.
+// How long the outcomes of commits are kept. A node looks up an outcome within seconds. The record that a write must
+// not be committed is kept longer, because the write's COMMIT may still arrive after the network was interrupted.
 const (
 	doneRetention   = 10 * time.Minute
 	undoneRetention = time.Hour

@@ -60,7 +60,7 @@ func discard(conn *pgxpool.Conn) {
 	conn.Hijack().Close(ctx)
 }
 
-// startEpoch ends the given epoch, unless another request has already ended it.
+// startEpoch starts the epoch that follows the given one, unless another request has already started it.
 func (p *postgresEngine) startEpoch(ctx context.Context, ended int64) {
 	if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled request says nothing about the server
 		p.epoch.CompareAndSwap(ended, ended+1)

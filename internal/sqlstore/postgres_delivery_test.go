@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A node that is frozen while it fans out loses its turn, so that other nodes can continue.
+// A node that freezes during its fan-out loses its turn, so that other nodes can continue.
 func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -22,7 +22,7 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	go func() {
 		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
 			if ok, err := tx.TakeFanOutTurn(); !ok {
-				return err // a later attempt, while the other node has its turn
+				return err // a later attempt, during the turn of the other node
 			}
 			taken <- struct{}{}
 			<-thawed
@@ -47,8 +47,8 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	must(t, <-done)
 }
 
-// Nodes of version 1.0 go on sending messages after a migration, with the bodies that newer nodes store only once.
-// These are their statements.
+// After a migration, nodes of version 1.0 can still send messages, although newer nodes store each body only once.
+// The test executes the statements of version 1.0.
 func TestVersion1NodesSeeDeliveries(t *testing.T) {
 	t.Parallel()
 	const columns = "id, webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body, claimed_until"
@@ -97,8 +97,9 @@ func TestVersion1NodesSeeDeliveries(t *testing.T) {
 	want("what is left", row("SELECT "+columns+" FROM deliveries"), `2 evt_8 pending [] t {"id":"8"}`)
 }
 
-// While a backup holds a snapshot, the server keeps the index entries of deliveries that are done. A look for due
-// deliveries that begins at a later time does not read them, and neither does a claim.
+// While a backup holds a snapshot, the server keeps the index entries of finished deliveries. A query for due
+// webhooks that starts at a later time does not read these entries, and neither does the query that claims
+// deliveries.
 func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -120,7 +121,7 @@ func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
 	insert(second(-1), webhooks)
 	insert(second(-300), 1) // to a webhook that is behind
 	db.SetMaxOpenConns(1)
-	db.Do("VACUUM ANALYZE webhook_deliveries", strings.ReplaceAll(useDueIndex, "TRUE", "FALSE")) // autovacuum removes nothing either
+	db.Do("VACUUM ANALYZE webhook_deliveries", strings.ReplaceAll(useDueIndex, "TRUE", "FALSE")) // like autovacuum, it removes nothing
 	from := &shop.DueFrom{Time: now.Add(-10 * time.Second), Webhooks: map[int64]time.Time{2: now.Add(-300 * time.Second)}}
 	var args []any
 	for id := range webhooks {

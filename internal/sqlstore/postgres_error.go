@@ -38,8 +38,8 @@ func isConflict(err error) bool {
 	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isConstraintViolation(err)
 }
 
-// isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's
-// rules prevent such violations. But if two concurrent transactions do what only one of them may do,
+// isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's rules
+// prevent such violations. But if two concurrent transactions make a change that only one of them may make,
 // PostgreSQL often checks the constraint before it detects the conflict.
 func isConstraintViolation(err error) bool {
 	code := pgCode(err)
@@ -69,9 +69,9 @@ func isFatal(err error) bool {
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isServerLost reports whether other connections to the same server are probably broken as well. A statement
-// that the server has cancelled and a statement that was never sent, because its context had already ended, do
-// not show that.
+// isServerLost reports whether other connections to the same server are probably broken as well. It returns false for
+// a statement that the server has cancelled, and for a statement that was never sent because its context had already
+// ended.
 func isServerLost(err error) bool {
 	code := pgCode(err)
 	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err) && !isUnsent(err)
@@ -82,8 +82,8 @@ func isUnsent(err error) bool {
 	return pgconn.SafeToRetry(err) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
 }
 
-// interruptedError adds the context's error to the server's report that it has cancelled a statement, if the
-// statement was cancelled because the context has ended.
+// interruptedError adds the context's error to err if the context has ended and err is the server's report that it
+// has cancelled a statement.
 func interruptedError(ctx context.Context, err error) error {
 	if ctx.Err() == nil || pgCode(err) != pgQueryCanceled {
 		return err

@@ -28,8 +28,9 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 	checkOutcomes(t, pgtest.Connect(t, server.URL()), w.stop())
 }
 
-// After a failover, all pooled connections lead to a server that has become read-only. Whether a write or
-// readiness notices this, the store discards all of them, and no write fails after the new primary is there.
+// After a failover, all pooled connections lead to a server that has become read-only. Whether a write or a readiness
+// check notices this first, the store discards all of these connections. No write fails once the new primary is
+// available.
 func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	for _, noticedBy := range []string{"a write", "readiness"} {
@@ -78,14 +79,14 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// awaitReadOnly checks that the store says that its server is read-only.
+// awaitReadOnly checks that the store is not ready because its server is read-only.
 func awaitReadOnly(t *testing.T, store *Store) {
 	t.Helper()
 	awaitNotReady(t, store, "but not written")
 }
 
-// awaitNotReady checks that the store is not ready and says so with the given words. If the server has not responded
-// within the budget, which may happen on a busy machine, the store gets a larger budget.
+// awaitNotReady checks that the store is not ready and that its message contains the given words. On a busy machine,
+// the server may not respond within the retry budget, so the check is repeated with larger budgets.
 func awaitNotReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	var err error
@@ -146,7 +147,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
-	h.alone = true // a group sends its rows with its COMMIT, so that resolveCommit could overtake them
+	h.alone = true // a group sends its rows with its COMMIT, and resolveCommit could overtake both
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()

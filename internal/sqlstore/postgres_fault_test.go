@@ -27,12 +27,13 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin, end func(*faultHarness)
 		budget     time.Duration // shortBudget if zero
-		requests   int           // the number of reads and of writes, 4 if zero
-		ready      string        // a part of what readiness says
+		requests   int           // how many reads and how many writes are made; 4 if zero
+		ready      string        // a part of the readiness message
 	}{
 		"cut":      {begin: func(h *faultHarness) { h.proxy.Cut() }, ready: "cannot be reached"},
 		"too slow": {begin: func(h *faultHarness) { h.proxy.Delay(2 * time.Second) }},
-		// If every connection is in use, the pool does not wait for pgx, which takes 15 seconds to close each one.
+		// All connections are in use, and pgx would take 15 seconds to close each of them. The pool must not wait for
+		// that.
 		"silent": {requests: pgMaxConns, begin: func(h *faultHarness) {
 			fillPool(h.T, h.store)
 			h.proxy.Delay(time.Hour)
@@ -57,7 +58,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range cmp.Or(c.requests, 4) {
 				name := fmt.Sprint("meanwhile ", i)
-				outcomes[name] = shop.UnavailableError(errUnknown) // a write that is refused may still be done
+				outcomes[name] = shop.UnavailableError(errUnknown) // a write that fails may still be done
 				wg.Go(func() { wantUnavailable(t, name, h.write(name)) })
 				wg.Go(func() {
 					_, err := h.read("before")
@@ -65,7 +66,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			// A group may end after the writes that have waited for it.
+			// A group may end later than the writes that were waiting for it.
 			pgtest.Await(t, "all connections to be released", func() bool { return postgresOf(h.store).pool.Stat().AcquiredConns() == 0 })
 			awaitNotReady(t, h.store, cmp.Or(c.ready, "The database"))
 			if c.end != nil {
@@ -98,8 +99,8 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"ended": nil})
 }
 
-// A session that is lost between a list and the state of the catalogue is a lost session like any other: the read is
-// retried.
+// If a session is lost after ReadCatalog has called its function but before it has read the state of the catalogue,
+// the whole read is retried.
 func TestSessionLostBeforeTheStateIsRetried(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -118,9 +119,8 @@ func TestSessionLostBeforeTheStateIsRetried(t *testing.T) {
 	}
 }
 
-// The connections of many writers break during COMMIT, one after another, before or after the server has
-// received it. The client cannot tell these cases apart, but it can ask the server. Each write is done exactly
-// once.
+// The connections of many writers break one after another during a COMMIT, either before or after the server has
+// received it. The client cannot tell these cases apart, but it can ask the server. Each write is done exactly once.
 func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t, newDatabase(t))

@@ -21,10 +21,10 @@ import (
 //  3. save writes what has changed and commits.
 //
 // Locks replace the conflict detection of SERIALIZABLE. Every write that changes a pet or the status of an
-// order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction
-// has locked it, the member that needs it runs in a transaction of its own, and so does every member of a
-// group that fails. So two groups cannot deadlock, and a node that has stopped holds up only the members that
-// need its pets.
+// order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction has
+// locked it, the member that needs the pet runs in a transaction of its own. So does every member of a group that
+// fails. Therefore two groups cannot deadlock, and a node that has stopped holds up only the members that need the pets
+// that it has locked.
 type postgresGroups struct {
 	*writeQueue
 	engine  *postgresEngine
@@ -32,8 +32,8 @@ type postgresGroups struct {
 }
 
 const (
-	// groupWorkers is the number of groups that a node runs at the same time. One group can run while another
-	// one waits for the disk.
+	// groupWorkers is the number of groups that a node runs at the same time. One group can run while another one is
+	// waiting for the disk.
 	groupWorkers = 2
 	// groupTimeouts is a statement that limits how long a group waits for a lock and, if this node stops, how
 	// long the server keeps the group's locks. The limits apply until the transaction ends.
@@ -71,8 +71,8 @@ func (g *postgresGroups) loop() {
 	}
 }
 
-// commitGroup runs members in one transaction and commits it. An error applies to all members, which have not
-// been committed, or may have been if it wraps errUnknown.
+// commitGroup runs members in one transaction and commits it. An error applies to all members: none of them has been
+// committed or, if the error wraps errUnknown, all of them may have been.
 func (p *postgresEngine) commitGroup(members []*member) (changes effects, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.retryBudget)
 	defer cancel()
@@ -141,8 +141,8 @@ func (g *postgresGroup) run(m *member) {
 	}
 }
 
-// ungroupedRunner is the runner of members of a group. It executes no statements, so that a member that needs
-// more than it has declared runs in a transaction of its own.
+// ungroupedRunner is the runner of members of a group. It refuses every statement, so that a member that needs more
+// than it has declared runs again in a transaction of its own.
 type ungroupedRunner struct{}
 
 func (ungroupedRunner) exec(context.Context, string, []any) error { return errUngrouped }

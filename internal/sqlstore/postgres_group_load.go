@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// postgresGroup contains the rows that the members of a group have declared, as the members have left them.
-// Rows that are missing from its maps cannot be used by the group.
+// postgresGroup contains the rows that the members of a group have declared, including the changes by the members
+// that have already run. The group cannot use rows that are missing from its maps.
 type postgresGroup struct {
 	engine     *postgresEngine
 	now        time.Time
@@ -20,13 +20,14 @@ type postgresGroup struct {
 	open       map[int64]int64       // the open order of each pet that has one
 	categories map[int64]*shop.Category
 	records    map[idempotencyKey]*shop.IdempotencyRecord
-	// Unused ids for new rows. Writes that cannot succeed get none, so that they leave no gaps.
+	// petIDs and orderIDs are unused ids for new rows. Writes that cannot succeed get no ids, so that they leave no
+	// gaps.
 	petIDs, orderIDs []int64
 
 	added       batch
 	newOrders   []int64 // all of them are in orders, too
 	changedPets map[int64]bool
-	previous    map[int64]*shop.Order // the orders that have changed, as they were loaded
+	previous    map[int64]*shop.Order // the original state of each order that has changed
 	changes     effects
 }
 
@@ -34,12 +35,12 @@ type postgresGroup struct {
 type declared struct {
 	shop.WriteSet
 	records idempotencyKeys
-	// For each category and each pet, the idempotency key of the member that has declared it. The key is empty if
-	// the member has none.
+	// categoryKeys and petKeys contain, for each declared category and pet, the idempotency key of the member that
+	// has declared it. The key is empty if the member has none.
 	categoryKeys, petKeys idempotencyKeys
 }
 
-// idempotencyKeys is a list of idempotency keys, as parameters of a query.
+// idempotencyKeys is a list of idempotency keys as two arrays, which are parameters of a query.
 type idempotencyKeys struct {
 	principals []int64
 	keys       []string
@@ -124,13 +125,13 @@ func queue[T any](b *pgx.Batch, scan func(Scanner) (T, error), found func(T), qu
 	})
 }
 
-// withoutRecord is a subquery for the declared ids whose idempotency keys have no record. A retry adds no rows, so it
-// gets no id for one.
+// withoutRecord is a subquery for the declared ids whose idempotency keys have no record. A key with a record belongs
+// to a repeated write, which adds no rows and so needs no new ids.
 const withoutRecord = `(SELECT id FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[]), CAST($3 AS TEXT[])) AS declared (id, principal, key)
 	WHERE NOT EXISTS (SELECT FROM kept_answers WHERE kept_answers.principal = declared.principal AND kept_answers.key = declared.key))`
 
-// declaredPets is an SQL expression for the ids of the declared pets and of the pets of the declared orders. As
-// an array, it is computed once, and the rows are then found by an index.
+// declaredPets is an SQL expression for the ids of the declared pets and of the pets of the declared orders. It is an
+// array, so that PostgreSQL computes it once and then finds the rows through an index.
 const declaredPets = "ANY (ARRAY(SELECT unnest(CAST($1 AS BIGINT[])) UNION ALL SELECT pet_id FROM orders WHERE id = ANY ($2)))"
 
 // loadPets locks the declared pets and reads them and their open orders. It also reads the declared orders.
@@ -169,7 +170,7 @@ func (g *postgresGroup) loadPets(b *pgx.Batch, rows declared) {
 		rows.Pets, rows.petKeys.principals, rows.petKeys.keys)
 }
 
-// loadRecords reads the idempotency records with these keys.
+// loadRecords reads the idempotency records with the wanted keys.
 func (g *postgresGroup) loadRecords(b *pgx.Batch, wanted idempotencyKeys) {
 	type keyed struct {
 		idempotencyKey

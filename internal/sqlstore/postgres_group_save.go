@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderUpdate is an order that a group has changed, and the order as the group has read it.
+// orderUpdate is an order before and after a group has changed it.
 type orderUpdate struct{ before, after shop.Order }
 
 // The statements of postgresGroup.save.
@@ -28,8 +28,8 @@ var (
 	recordTypes = []string{"BIGINT", "TEXT", "BYTEA", "BIGINT", "TEXT", "BYTEA", "BIGINT"}
 	countTypes  = []string{"BIGINT", "TEXT"}
 	updateTypes = append(slices.Clone(orderTypes), "TEXT", "BIGINT")
-	// updateGroupOrders fails with a division by zero unless every order is as the group has read it. Nodes of
-	// version 1.0 change orders without a lock on the pet.
+	// updateGroupOrders fails with a division by zero if an order has changed since the group read it. This can
+	// happen, because nodes of version 1.0 change orders without locking the pet.
 	updateGroupOrders = `
 		WITH updated AS (
 			UPDATE orders SET status = new.status, reference = new.reference, updated_at = new.updated_at, hold_expires_at = new.hold_expires_at
@@ -39,9 +39,9 @@ var (
 		) SELECT 1 / CAST(count(*) = cardinality(CAST($1 AS BIGINT[])) AS INTEGER) FROM updated`
 )
 
-// save writes the changes of all members and commits the transaction, in one round trip. If it fails because
-// of one of the statements, the server does not execute the COMMIT. The statements are in the same order for
-// all groups, and their rows are sorted, so that groups wait for each other but do not deadlock.
+// save writes the changes of all members and commits the transaction, in one round trip. If one of the statements
+// fails, the server does not execute the COMMIT. The statements are in the same order for all groups, and their rows
+// are sorted, so that groups wait for each other but do not deadlock.
 func (g *postgresGroup) save(ctx context.Context, conn *pgx.Conn, commitID []byte) error {
 	b := &pgx.Batch{}
 	queueRows(b, insertGroupPets, petTypes, g.added.pets, appendPet)
@@ -71,7 +71,7 @@ func (g *postgresGroup) save(ctx context.Context, conn *pgx.Conn, commitID []byt
 	})
 	queueRows(b, insertGroupRecords, recordTypes, g.added.records, appendQueuedRecord)
 	queueRows(b, insertGroupEvents, eventTypes, g.added.events, appendQueuedEvent)
-	if b.Len() > 0 { // otherwise nothing depends on whether the group was committed
+	if b.Len() > 0 { // otherwise it does not matter whether the group is committed
 		b.Queue(insertCommit, commitID)
 	}
 	b.Queue("COMMIT")

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// groupHarness runs groups with chosen members. Its functions run between the round trips of a group, so they
-// can let other transactions happen at that time.
+// groupHarness runs groups with the members that a test chooses. The functions of the members run between the two
+// round trips of a group, so a test can make other transactions happen at that time.
 type groupHarness struct {
 	*testing.T
 	store    *Store
@@ -39,12 +39,13 @@ func newGroupHarness(t *testing.T, pets int) *groupHarness {
 	return h
 }
 
-// groupMember returns a member that declares its rows.
+// groupMember returns a member that runs fn and declares the rows in set.
 func groupMember(set shop.WriteSet, fn func(shop.WriteTx) error) *member {
 	return &member{ctx: shop.WithWriteSet(context.Background(), set), fn: fn, done: make(chan struct{})}
 }
 
-// ordering returns a member that orders a pet if the pet is available. Then it calls during.
+// ordering returns a member that orders a pet if the pet is available. Unless during is nil, the member calls it
+// before it has finished.
 func (h *groupHarness) ordering(pet shop.Pet, during func()) *member {
 	return groupMember(shop.WriteSet{Pets: []int64{pet.ID}}, func(tx shop.WriteTx) error { return placeOrder(tx, pet.ID, during) })
 }
@@ -76,7 +77,7 @@ func placeOrder(tx shop.WriteTx, petID int64, during func()) error {
 	return errors.Join(tx.UpdatePets(shop.PetUpdate{Before: before, After: after}), telling("pets/1")(tx))
 }
 
-// moving returns a member that gives an order another status. Then it calls during.
+// moving returns a member that changes the status of an order and then calls during, unless during is nil.
 func (h *groupHarness) moving(id int64, to shop.OrderStatus, during func()) *member {
 	return groupMember(shop.WriteSet{Orders: []int64{id}}, func(tx shop.WriteTx) error {
 		err := moveOrder(tx, id, to)
@@ -124,8 +125,8 @@ func (h *groupHarness) wantUngrouped(what string, err error) {
 	}
 }
 
-// The members of a group see each other's changes. A member that is refused, that fails at its end, panics or
-// needs undeclared rows drops its own changes only.
+// The members of a group see each other's changes. If a member is refused, fails at its end, panics or needs
+// undeclared rows, only its own changes are dropped.
 func TestGroupMembersAreIndependent(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 4)
@@ -162,8 +163,8 @@ func TestGroupMembersAreIndependent(t *testing.T) {
 	h.want(1, "SELECT count(*) FROM commits WHERE id NOT IN (SELECT id FROM commits ORDER BY at LIMIT 1)")
 }
 
-// While another transaction has locked a pet, only the members that need the pet cannot run in the group. They
-// wait in transactions of their own.
+// If another transaction has locked a pet, the members that need this pet cannot run in the group. They wait in
+// transactions of their own. All other members run in the group.
 func TestGroupSkipsLockedPets(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 2)
@@ -185,8 +186,8 @@ func TestGroupSkipsLockedPets(t *testing.T) {
 	}
 }
 
-// If something that the group depends on changes between its round trips, nothing of the group is stored. Its
-// members then run in transactions of their own, which see the change.
+// If rows that a group depends on change between its round trips, none of the group's changes is stored. Its members
+// then run in transactions of their own, which see the new rows.
 func TestGroupNoticesConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	request := &shop.IdempotentRequest{Key: "k"}
@@ -214,7 +215,7 @@ func TestGroupNoticesConcurrentChanges(t *testing.T) {
 				m.ctx = shop.WithWriteSet(keyed, shop.WriteSet{Categories: []int64{1}})
 				return m
 			}, "INSERT INTO kept_answers VALUES (0, 'k', '', 201, '{}', '', 0)"},
-		// A node of version 1.0 does not lock the pet.
+		// A node of version 1.0 approves an order without locking the pet.
 		"an order is approved": {
 			func(h *groupHarness, during func()) *member {
 				return h.moving(h.order(h.pets[0]), shop.Cancelled, during)
@@ -239,8 +240,8 @@ func TestGroupNoticesConcurrentChanges(t *testing.T) {
 	}
 }
 
-// A write outside of groups locks the pet before it changes the pet's order. So it does not hold up a group that
-// has locked the pet.
+// A write outside of groups locks the pet before it changes the pet's order. So it waits for a group that has locked
+// the pet, and the group never waits for the order.
 func TestPetIsLockedBeforeItsOrder(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 1)
@@ -288,8 +289,8 @@ func TestLostCommitOfAGroupIsDoneOnce(t *testing.T) {
 	}
 }
 
-// If a node stops in the middle of a group, the server releases the group's locks after some time, and the group
-// is not committed.
+// If a node stops in the middle of a group, the server releases the group's locks after a timeout, and the group is
+// not committed.
 func TestStoppedNodeLosesItsLocks(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 1)
@@ -301,8 +302,8 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 	h.want(1, "SELECT count(*) FROM orders")
 }
 
-// A write that waits for a group fails when its retry budget is spent, even while the groups before it are stuck.
-// A write that a group could not run gets no second budget. Neither runs later.
+// A write that is waiting for a group fails when its retry budget is spent, even if the groups before it are stuck. A
+// write that a group could not run gets no second budget. Neither of these writes is done later.
 func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 2)
@@ -318,7 +319,7 @@ func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		<-begun // so that the next one needs another group
+		<-begun // so that the next write needs another group
 	}
 	p := postgresOf(h.store)
 	p.retryBudget = shortBudget

@@ -7,9 +7,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// groupTx is the write transaction of one member of a postgresGroup. It works on the rows in memory. Whatever
-// the member has not declared fails with errUngrouped: the methods here check this, and all other methods
-// would have to execute a statement, which ungroupedRunner refuses.
+// groupTx is the write transaction of one member of a postgresGroup. It works on the rows in memory. The use of a row
+// that the member has not declared fails with errUngrouped. The methods here check this. All other methods are those
+// of tx and execute statements, which ungroupedRunner refuses.
 type groupTx struct {
 	*tx
 	group     *postgresGroup
@@ -67,13 +67,14 @@ func (t *groupTx) OpenOrder(petID int64) (shop.Order, bool, error) {
 
 func (t *groupTx) Category(id int64) (shop.Category, bool, error) {
 	category, found := t.group.categories[id]
-	if !found { // it may have been created since
+	if !found { // another node may have created it since
 		return shop.Category{}, false, t.fail(errUngrouped)
 	}
 	return *category, true, t.failed
 }
 
-// EnsureCategories does not create categories. Members of different groups that did so could deadlock.
+// EnsureCategories fails with errUngrouped if a category is missing. If groups created categories, two of them could
+// deadlock.
 func (t *groupTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	for _, id := range ids {
 		if _, _, err := t.Category(id); err != nil {
@@ -126,7 +127,7 @@ func (t *groupTx) InsertOrder(order shop.Order) (shop.Order, error) {
 	return order, t.failed
 }
 
-// UpdateOrder requires the order's pet, too, because only the lock on the pet prevents concurrent changes.
+// UpdateOrder fails unless the group has locked the order's pet, because only this lock prevents concurrent changes.
 func (t *groupTx) UpdateOrder(_, after shop.Order) error {
 	if _, found, err := t.Pet(after.PetID); err != nil || !found {
 		return t.fail(errUngrouped)

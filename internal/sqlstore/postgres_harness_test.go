@@ -36,7 +36,7 @@ func postgresOf(store *Store) *postgresEngine { return store.engine.(*postgresEn
 
 func (h *faultHarness) setBudget(d time.Duration) { postgresOf(h.store).retryBudget = d }
 
-// setOption changes an option of the database and makes the store open new connections, which have it.
+// setOption changes an option of the database and makes the store open new connections, to which the option applies.
 func (h *faultHarness) setOption(option string) {
 	h.Helper()
 	h.direct.Do("ALTER DATABASE " + h.direct.Name() + " " + option)
@@ -44,7 +44,7 @@ func (h *faultHarness) setOption(option string) {
 	h.proxy.Heal()
 }
 
-// write adds an animal in a group, or in a transaction of its own if the category does not exist yet.
+// write adds an animal to category 1. It uses a group, unless h.alone is set or the category does not exist yet.
 func (h *faultHarness) write(name string) error {
 	if h.alone {
 		return h.store.Write(context.Background(), adding(name))
@@ -88,7 +88,7 @@ func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct
 		case <-refused:
 		}
 		select {
-		case <-sent: // perhaps before the write was refused
+		case <-sent: // the COMMIT may have been sent before the write was refused
 			return outcome
 		default:
 		}
@@ -119,9 +119,9 @@ func (h *faultHarness) works(name string) {
 	}
 }
 
-// checkOutcomes waits until the store has no open transaction. Then it checks that every animal whose write
-// succeeded is stored once and that every stored animal was written by the test. Failed writes must be
-// unavailable. It returns the names that are stored.
+// checkOutcomes waits until the store has no open transaction. Then it checks that every animal whose write succeeded
+// is stored once and that every stored animal was written by the test. Failed writes must have failed with
+// unavailable. checkOutcomes returns the names that are stored.
 func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (found map[string]bool) {
 	t.Helper()
 	direct.AwaitNoTransaction()
@@ -140,7 +140,8 @@ func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (
 			wantUnavailable(t, name, err)
 		}
 	}
-	// The inventory differs from the number of animals if a write was applied partially, or partially twice.
+	// The inventory differs from the number of animals if only a part of a write was applied, or if a part was
+	// applied twice.
 	const inventory = "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)"
 	if counted := pgtest.Value[int](direct, inventory); counted != len(found) {
 		t.Errorf("there are %d animals, and the inventory has %d", len(found), counted)

@@ -20,8 +20,8 @@ var foldInventory = `
 	), ` + moveMark("inventory_changes", "(SELECT count(*) FROM waiting) BETWEEN 1 AND "+strconv.Itoa(maintainAtOnce-1)) + `
 	SELECT count(*) FROM waiting`
 
-// maintainPostgres adds the changes recorded in inventory_changes to the inventory and deletes these records. It
-// also deletes records of commits that are too old to be looked up.
+// maintainPostgres adds the changes recorded in inventory_changes to the inventory and deletes these rows. It also
+// deletes records of commits that are so old that no node will look them up.
 func maintainPostgres(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], foldInventory)
 	if err != nil {

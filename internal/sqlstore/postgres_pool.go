@@ -163,10 +163,10 @@ func (p *postgresEngine) hosts() string {
 	return strings.Join(slices.Compact(hosts), ", ")
 }
 
-// release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly
-// broken, release discards it instead. err is the error returned by the last operation, or nil. If err means
-// that the server is lost, a new epoch starts. Otherwise, every other connection to that server would cost
-// some later request an attempt, or its whole budget if the server is silent.
+// release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly broken,
+// release discards it instead. err is the error returned by the last operation, or nil. If err means that the server
+// is lost, a new epoch starts, so that no other connection to that server is used. Each of them would cost a later
+// request an attempt, or its whole budget if the server is silent.
 func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {

@@ -20,8 +20,8 @@ import (
 //
 // All statements are sent in one message, so a node that crashes or is disconnected cannot keep the lock.
 //
-// A batch has the lowest ids that are waiting, because successive changes of one resource have ascending ids.
-// Transaction ids do not say which change came first.
+// A batch contains the events with the lowest ids in the inbox, because successive changes of one resource have
+// ascending ids. Transaction ids do not show which change came first.
 var publishSQL = `
 	BEGIN ISOLATION LEVEL READ COMMITTED;
 	` + useIndexes + `;
@@ -38,9 +38,9 @@ var publishSQL = `
 // lookSQL selects an event that is waiting to be published.
 var lookSQL = "BEGIN READ ONLY; " + useIndexes + "; SELECT id FROM event_inbox WHERE " + fromMark("event_inbox") + " LIMIT 1; COMMIT"
 
-// useIndexes keeps the planner from scanning the inbox. It takes the inbox for empty, because it nearly always
-// is, but deleted events may fill thousands of pages. To the planner, a scan that cannot be avoided then seems so
-// expensive that the server would compile the statement, which takes half a second.
+// useIndexes keeps the planner from scanning the inbox. The planner assumes that the inbox is empty, as it nearly
+// always is, but deleted events may fill thousands of pages. If a scan cannot be avoided, it then seems so expensive
+// that the server would compile the statement, which takes half a second. So jit is off as well.
 const useIndexes = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
 
 // publish moves the events of all committed transactions to the feed, in as many batches as necessary.
@@ -82,9 +82,9 @@ func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	})
 }
 
-// listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection
-// and reconnects after an error. Notifications only shorten the wait for the next poll, because a connection
-// pooler may suppress them.
+// listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection and
+// reconnects after an error. A connection pooler may suppress notifications, so nodes poll as well, and a
+// notification only shortens the wait for the next poll.
 func (p *postgresEngine) listen(ctx context.Context, heard func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {

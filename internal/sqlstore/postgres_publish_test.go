@@ -96,10 +96,10 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// A position in the feed is never assigned twice, because nobody can read it before the synchronous replica has it.
-// Here the primary is lost while a publication waits for the replica: its positions are assigned again, but nobody
-// has read them. Positions that were read are not assigned again, although PostgreSQL logs sequences only now and
-// then.
+// Positions in the feed that have been read are not assigned again after a failover, because nobody can read an event
+// before the synchronous replica has it. Here the primary is lost while a publication is waiting for the replica. The
+// positions of this publication are assigned again, but nobody has read them. The positions that were read are safe,
+// although PostgreSQL does not log every step of a sequence.
 func TestReadPositionsAreNotAssignedAgainAfterFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)

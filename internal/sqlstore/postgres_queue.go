@@ -6,33 +6,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A queue is a table on a PostgreSQL server whose rows are deleted soon after they were inserted, because they
-// have been moved to another table: event_inbox, inventory_changes and the tables of changes for the search
-// index. While any transaction holds a snapshot, such as a backup that takes hours, the server keeps the deleted
-// rows, and a query that looks for new rows from the beginning would read all of them.
+// A queue is a PostgreSQL table whose rows are deleted soon after they are inserted, because they are moved to
+// another table. The queues are event_inbox, inventory_changes and the tables of changes for the search index. While
+// any transaction holds a snapshot, such as a backup that takes hours, the server keeps the deleted rows. A query
+// that looks for new rows from the beginning would read all of them.
 //
-// So every row contains the id of the transaction that inserted it, and the mark of the queue is a transaction
-// id from which on the queue can contain rows. When a transaction has moved all rows that it can see, the
-// oldest transaction that was running when its snapshot was taken (xmin) becomes the mark. Every transaction
-// with a lower id had ended, so its rows were visible and have been moved, and it will insert no others. A
-// transaction that only reads, such as a backup, has no id and does not hold up the mark.
+// So every row contains the id of the transaction that inserted it, and each queue has a mark. The mark is a
+// transaction id: only rows with this id or a higher one can be waiting. When a transaction has moved all rows that
+// it can see, the mark becomes the id of the oldest transaction that was running when its snapshot was taken (xmin).
+// Every transaction with a lower id had ended by then. Its rows were visible and have been moved, and it will insert
+// no others. A transaction that only reads, such as a backup, has no id and does not hold back the mark.
 //
-// A mark survives a crash. The server may assign the ids of transactions that it has forgotten again, but only
-// ids above that of the transaction that stored the mark, which is not lower than the mark.
+// A mark remains valid after a crash. The server may then assign some transaction ids a second time, but only ids
+// above that of the transaction that stored the mark, and this id is not lower than the mark.
 
-// waitingRows is a table expression for the rows in a queue, and maybe for some rows that were moved. OFFSET makes
-// PostgreSQL plan it by itself, so that it uses the index on xid, whatever order the whole query needs.
+// waitingRows returns a table expression for the rows in a queue. OFFSET 0 makes PostgreSQL plan this expression
+// separately, so that it uses the index on xid, whatever order the whole query needs.
 func waitingRows(queue string) string {
 	return "(SELECT * FROM " + queue + " WHERE " + fromMark(queue) + " OFFSET 0) AS " + queue
 }
 
-// fromMark is the condition for the rows in a queue.
+// fromMark returns the condition that a row is not before the mark of its queue.
 func fromMark(queue string) string {
 	return "xid >= coalesce((SELECT xid FROM queue_marks WHERE queue = '" + queue + "' ORDER BY id DESC LIMIT 1), '0')"
 }
 
-// LostRows are the queries for the number of rows in each queue that are before its mark, if there are any. The
-// service would never read such rows.
+// LostRows returns one query for each queue. The query finds rows before the queue's mark, which the service would
+// never read. It returns the name of the queue and the number of these rows, or nothing if there are none.
 func LostRows() (queries []string) {
 	for _, queue := range []string{"event_inbox", "inventory_changes", petNames.changes, orderReferences.changes} {
 		queries = append(queries, "SELECT '"+queue+"', count(*) FROM "+queue+" WHERE NOT "+fromMark(queue)+" HAVING count(*) > 0")
@@ -40,9 +40,9 @@ func LostRows() (queries []string) {
 	return queries
 }
 
-// moveMark is a list of common table expressions that store a new mark if the condition holds, which must imply
-// that the statement has moved all rows that it can see. The new mark gets a row of its own, because the
-// old versions of a row that is updated again and again would have to be read as well.
+// moveMark returns common table expressions that store a new mark if the condition is true. The condition must imply
+// that the statement has moved all rows that it can see. The new mark is a new row. If one row were updated again and
+// again, every query would have to read its old versions as well.
 func moveMark(queue, condition string) string {
 	return `unmarked AS (
 		DELETE FROM queue_marks WHERE queue = '` + queue + `' AND ` + condition + `
@@ -52,8 +52,8 @@ func moveMark(queue, condition string) string {
 	)`
 }
 
-// checkMarks deletes marks that are not from this server. Such marks come with a dump that was restored on another
-// server, where transaction ids may be lower.
+// checkMarks deletes marks that another server has set. They come with a dump that was restored on this server, where
+// transaction ids may be lower.
 func (p *postgresEngine) checkMarks(ctx context.Context) error {
 	return p.withConn(ctx, func(conn *pgx.Conn) error {
 		const foreign = " FROM queue_marks WHERE xid > pg_snapshot_xmin(pg_current_snapshot())"

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// buffers returns the number of pages that a statement reads.
+// buffers returns the number of pages that a statement reads, and the plan of the statement.
 func buffers(t *testing.T, db *pgtest.DB, statement string, args ...any) (pages int, plan string) {
 	t.Helper()
 	plan = pgtest.Value[string](db, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+statement, args...)
@@ -25,8 +25,8 @@ func buffers(t *testing.T, db *pgtest.DB, statement string, args ...any) (pages 
 	return explained[0].Plan.Hit + explained[0].Plan.Read, plan
 }
 
-// While a backup holds a snapshot, the server keeps all rows that were deleted since. The service does not read
-// them again and again: not when it looks for events, adds up counts or searches, and not when it deletes old rows.
+// While a backup holds a snapshot, the server keeps all rows that have been deleted since then. The service does not
+// read these rows every time it looks for events, adds up counts, searches or deletes old rows.
 func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -50,7 +50,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		must(t, service.IndexSearch(t.Context()))
 		must(t, store.Publish(t.Context()))
 		must(t, service.RemoveEvents(t.Context()))
-		write(t, store, func(tx shop.WriteTx) error { // all rows are old
+		write(t, store, func(tx shop.WriteTx) error { // with this cutoff, all rows are old
 			_, err := tx.Maintain(func(time.Duration) time.Time { return time.Now() })
 			return err
 		})
@@ -93,7 +93,8 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	}
 }
 
-// A large import queues names faster than they are indexed. A batch reads only its own changes, not all that are waiting.
+// A large import queues names faster than they are indexed. A batch of the index reads only the oldest changes, not
+// all that are waiting.
 func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -112,7 +113,7 @@ func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
 	}
 }
 
-// A dump was restored on another server, where transaction ids are lower. Events are published there, too.
+// After a dump has been restored on another server, where transaction ids are lower, events are published as before.
 func TestMarksOfAnotherServerAreDropped(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// read runs fn in a snapshot. If the context says that fn probably executes one query, the query is a
-// transaction of its own, which takes one round trip instead of three.
+// read runs fn in a snapshot. If the context says that fn probably executes one query, read executes it without BEGIN
+// and COMMIT, in one round trip instead of three.
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		if shop.IsSingleQuery(ctx) {
@@ -56,12 +56,13 @@ func (p *postgresEngine) snapshot(ctx context.Context, fn func(*tx) error) error
 	})
 }
 
-// readSingle runs fn, which may execute at most one query, without a transaction. Unless query is
-// empty, it also reads the state of the catalogue, in the same statement and therefore in the same snapshot. It fails with
+// readSingle runs fn, which may execute at most one query, without a transaction. Unless query is empty, it also
+// reads the state of the catalogue, in the same statement and therefore in the same snapshot. It fails with
 // errSecondQuery if fn needs a transaction.
 //
-// A connection that was idle is not pinged: the query itself shows whether the server is lost. It has as long as
-// a ping would have. If the server then confirms that it has cancelled the query, it was only slow.
+// readSingle does not ping a connection that was idle, because the query itself shows whether the server is lost. The
+// query first gets as much time as a ping would. If the server confirms that it has cancelled the query, the query
+// was only slow, and it is executed again with the whole budget.
 func (p *postgresEngine) readSingle(ctx context.Context, query stateQuery, fn func(*tx) error) (state shop.CatalogState, err error) {
 	conn, idle, err := p.acquireUnpinged(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A connection that was idle is not pinged before a read of one query, because that would be a round trip. A
-// query that takes longer than a ping may take is executed again.
+// A connection that was idle is not pinged before a read of one query, because that would take another round trip. If
+// the query takes longer than a ping may take, it is executed again.
 func TestSingleQueryDoesNotPing(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, newDatabase(t))
@@ -35,7 +35,7 @@ func TestSingleQueryDoesNotPing(t *testing.T) {
 	}
 }
 
-// A read that announces one query and executes two runs in one snapshot.
+// A read that announces one query but executes two still sees only one snapshot.
 func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{})

@@ -30,8 +30,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	}
 }
 
-// Conflicts, also with the lock of another transaction, are retried. So are constraint violations. A write that violates
-// a constraint in every attempt is eventually not retried any more.
+// Conflicts, including those with the locks of other transactions, are retried, and so are constraint violations. But
+// a write that violates a constraint in every attempt is given up eventually.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
@@ -101,7 +101,7 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	}
 }
 
-// renaming is a write that renames the only pet. It calls between after it has read the pet.
+// renaming returns a write that renames the only pet. The write calls between after it has read the pet.
 func renaming(name string, between func()) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})

@@ -25,8 +25,8 @@ func isUnsuitable(err error) bool {
 	return ok
 }
 
-// openError explains why a server could not be opened. If the server was refused, openError leaves out what
-// pgx adds about each connection attempt, so that the error is one clear line.
+// openError explains why a server could not be opened. If the server was refused, openError leaves out the details
+// that pgx adds for each connection attempt, so that the error is one clear line.
 func openError(err error) error {
 	if e, ok := errors.AsType[*unsuitableError](err); ok {
 		err = e
@@ -37,8 +37,8 @@ func openError(err error) error {
 	return fmt.Errorf("cannot open the database: %w", err)
 }
 
-// checkServer returns an error if the server is too old or if the database does not store text as UTF-8. The
-// server has sent both when the connection was opened, so this costs no round trip.
+// checkServer returns an error if the server is too old or if the database does not store text as UTF-8. The server
+// sent both facts when the connection was opened, so the check takes no round trip.
 func checkServer(conn *pgconn.PgConn) error {
 	version, encoding := conn.ParameterStatus("server_version"), conn.ParameterStatus("server_encoding")
 	if major, ok := majorVersion(version); ok && major < oldestPostgres {
@@ -68,8 +68,8 @@ func majorVersion(version string) (major int, ok bool) {
 // of the server's configuration.
 //
 // %d is the process id that the server sent when the connection was opened. If another process executes the
-// statement, a pooler is in between and may use a different session for every transaction. Then nothing is
-// set.
+// statement, there is a pooler, which may use a different session for every transaction. The statement then sets
+// nothing.
 const commitSQL = `
 	SELECT CASE WHEN value IS NULL OR pg_backend_pid() <> %d THEN value
 		ELSE set_config('synchronous_commit', CASE value WHEN 'remote_apply' THEN value ELSE 'on' END, false) END

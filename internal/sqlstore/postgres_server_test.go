@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// A database with another encoding would store bytes that are not text, or refuse most letters. It is refused
-// with one line that says how to fix it, and nothing is written to it.
+// A database with another encoding would store bytes that are not text, or refuse most letters. So it is refused with
+// a one-line error that says how to fix it, and nothing is written to it.
 func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"SQL_ASCII", "LATIN1"} {
@@ -34,7 +34,8 @@ func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 	}
 }
 
-// The versions that the service accepts. pgversions.TestProgramLivesOnPostgres tries real servers.
+// majorVersion understands the version texts of PostgreSQL and related servers. pgversions.TestProgramLivesOnPostgres
+// checks which versions of real servers the service accepts.
 func TestMajorVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]int{
@@ -51,7 +52,7 @@ func TestMajorVersion(t *testing.T) {
 	}
 }
 
-// commitSettings returns the value of synchronous_commit in every session of a full pool.
+// commitSettings counts the sessions in a full pool by their value of synchronous_commit.
 func commitSettings(t *testing.T, store *Store) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -66,8 +67,8 @@ func commitSettings(t *testing.T, store *Store) map[string]int {
 	return found
 }
 
-// Whatever the role, the database, the server or the URL says, a COMMIT is on disk, and on that of the
-// synchronous standby, before it is confirmed. A safer setting than on is kept.
+// Whatever the database or the URL sets, the server confirms a COMMIT only after it is on disk and, if there is a
+// synchronous standby, on the standby's disk. A setting that is safer than "on" is kept.
 func TestCommitsAreDurableWhateverTheSettings(t *testing.T) {
 	t.Parallel()
 	for weak, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "remote_apply": "remote_apply"} {
@@ -91,7 +92,7 @@ func TestCommitsAreDurableWhateverTheSettings(t *testing.T) {
 	}
 }
 
-// An operator turns synchronous_commit off while the service runs. Its sessions keep their own setting.
+// If an operator turns synchronous_commit off while the service is running, its sessions keep their own setting.
 func TestCommitsStayDurableWhenTheServerIsReconfigured(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -113,8 +114,8 @@ func TestCommitsStayDurableWhenTheServerIsReconfigured(t *testing.T) {
 	}
 }
 
-// While the service runs, its database is replaced with one that is unsuitable. The service is unavailable and
-// says why.
+// If the database is replaced with an unsuitable one while the service is running, the service becomes unavailable
+// and says why.
 func TestUnsuitableServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)

@@ -13,8 +13,8 @@ import (
 // stateQuery is the part of a statement that reads the state of the catalogue.
 type stateQuery struct {
 	columns string // SQL expressions for the columns of a stateRow
-	// session is the session of the witness that was open before the statement was sent. If it is nil, the version
-	// is not needed or could not be checked later.
+	// session is the session of the witness that was open before the statement was sent. It is nil if the version is
+	// not needed, or if no session could check the version later.
 	session *witnessSession
 }
 
@@ -41,9 +41,9 @@ func scanState(scan Scanner) (r stateRow, err error) {
 	return r, err
 }
 
-// versionColumns returns SQL expressions for all columns of a stateRow but the last one. Only if versioned is set
-// do they contain functions that relatives of PostgreSQL may lack. A standby has no version, because its snapshots do
-// not list the transactions that are running.
+// versionColumns returns SQL expressions for all columns of a stateRow except hold. Unless versioned is set, it
+// avoids functions that databases related to PostgreSQL may lack, and the version is empty. A standby has no version,
+// because its snapshots do not list the transactions that are running.
 func (p *postgresEngine) versionColumns(versioned bool) string {
 	version, now := "'' AS version, 0 AS pid", p.dialect.time
 	if versioned {
@@ -56,11 +56,11 @@ func (p *postgresEngine) versionColumns(versioned bool) string {
 	return version + ", " + now + " AS now"
 }
 
-// catalogState returns the state that a statement on the connection has read. The session must have been open
-// before the statement was sent.
+// catalogState returns the state that a statement on the connection has read. The session must have been open before
+// the statement was sent.
 //
-// The version contains the timeline, which the server said when the connection was opened. It belongs to the
-// statement only if the same server process executed both.
+// The version contains the timeline that the server reported when the connection was opened. This timeline applies to
+// the statement only if the same server process executed it. If another process did, the state has no version.
 func (p *postgresEngine) catalogState(r stateRow, conn *pgx.Conn, session *witnessSession) shop.CatalogState {
 	state := shop.CatalogState{Time: fromMicros(r.now.V), NextHold: fromMicros(r.hold.V)}
 	if !r.now.Valid {
@@ -73,7 +73,8 @@ func (p *postgresEngine) catalogState(r stateRow, conn *pgx.Conn, session *witne
 	return state
 }
 
-// currentVersion asks the witness, unless it is already known that the catalogue has changed.
+// currentVersion asks the witness for the current version. It returns no version if this node already knows that the
+// catalogue has changed since seen was read.
 func (p *postgresEngine) currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	session, latest := p.witness.session.Load(), p.witness.latest.Load()
 	if session == nil || session.generation != seen.Changes || latest == nil || *latest != seen.Snapshot {

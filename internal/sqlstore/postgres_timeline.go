@@ -13,14 +13,14 @@ import (
 // written since the promotion, and would assign the same ids and event positions again.
 type timeline struct {
 	System string // the identifier of the cluster
-	Number int64  // 0 if the server does not say
+	Number int64  // 0 if the server does not report it
 }
 
 // String returns the timeline in the format of timelineSetting.
 func (t timeline) String() string { return fmt.Sprintf("%s/%d", t.System, t.Number) }
 
-// parseTimeline parses a text that was returned by timeline.String. It returns no timeline if the text is
-// something else.
+// parseTimeline parses a text that was returned by timeline.String. It returns an empty timeline if the text is
+// invalid.
 func parseTimeline(text string) timeline {
 	system, number, _ := strings.Cut(text, "/")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -30,8 +30,8 @@ func parseTimeline(text string) timeline {
 	return timeline{system, n}
 }
 
-// newTimeline returns the timeline that timelineSQL has selected. The number is in the first 8 hexadecimal
-// digits of the name of a WAL file.
+// newTimeline returns the timeline that timelineSQL has selected. number is hexadecimal, because it comes from the
+// name of a WAL file.
 func newTimeline(number, system string) timeline {
 	n, err := strconv.ParseInt(number, 16, 64)
 	if err != nil {
@@ -79,7 +79,7 @@ func (g *timelineGuard) observe(server, recorded timeline) error {
 	if g.seen.Number == 0 {
 		g.seen = server
 	}
-	// A record from another cluster came with a copy or a dump.
+	// A record from another cluster is ignored, because it came with a copy or a dump.
 	if recorded.System == g.seen.System && recorded.Number > g.seen.Number {
 		g.seen = recorded
 	}
@@ -97,12 +97,12 @@ func (g *timelineGuard) highest() timeline {
 	return g.seen
 }
 
-// isOutdated reports whether this node has seen a higher timeline since a connection was opened.
+// isOutdated reports whether this node has seen a higher timeline than that of a server.
 func (g *timelineGuard) isOutdated(server timeline) bool {
 	return server.Number != 0 && server.Number < g.highest().Number
 }
 
-// replace sets *last, which is a field of g, and reports whether it was different before.
+// replace stores e in *last, which must be a field of g, and reports whether *last was different before.
 func (g *timelineGuard) replace(last *timelineError, e timelineError) (changed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

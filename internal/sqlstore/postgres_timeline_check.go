@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// timelineSetting is the name of the setting in which a node records the highest timeline that it has seen. A
-// node sets it on a server that it refuses, so that other nodes refuse this server as well. On any other
-// server, the setting would say nothing that the server does not say itself.
+// timelineSetting is the name of the setting in which a node records the highest timeline that it has seen. A node
+// sets it on a server that it refuses, so that other nodes refuse this server as well. Other servers do not need the
+// record, because they report this timeline themselves.
 const timelineSetting = "postgres_timeline"
 
 // timelineSQL selects the server's timeline and the identifier of its cluster. It needs no special rights. A
@@ -22,8 +22,8 @@ const timelineSQL = `SELECT coalesce(CASE WHEN NOT pg_is_in_recovery() THEN left
 // timelineKey is the key under which a connection's custom data contains the timeline of its server.
 const timelineKey = "timeline"
 
-// checkTimeline refuses a new connection if its server is on a lower timeline than one that this node has
-// seen. It does nothing if the server does not say its timeline.
+// checkTimeline refuses a new connection if its server is on a lower timeline than one that this node has seen. It
+// does nothing if the server does not report its timeline.
 func (p *postgresEngine) checkTimeline(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, timelineSQL).ReadAll()
 	if isUnsupported(err) {
@@ -58,7 +58,7 @@ func (p *postgresEngine) recordTimeline(ctx context.Context, conn *pgconn.PgConn
 	if refusal.server.System != refusal.seen.System || !p.timelines.replace(&p.timelines.recorded, refusal) {
 		return
 	}
-	// The values contain only digits and a slash.
+	// The values contain only digits and a slash, so they need no escaping.
 	_, err := conn.Exec(ctx, fmt.Sprintf(`BEGIN; SET LOCAL synchronous_commit = local;
 		INSERT INTO settings (name, value) VALUES ('%s', '%s') ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT`,
 		timelineSetting, refusal.seen)).ReadAll()
@@ -71,7 +71,7 @@ func (p *postgresEngine) recordTimeline(ctx context.Context, conn *pgconn.PgConn
 // lost a timeline. The store must exist.
 func (p *postgresEngine) checkRecordedTimeline(ctx context.Context, r runner) error {
 	if p.timelines.highest().Number == 0 {
-		return nil // the server does not say its timeline
+		return nil // the server does not report its timeline
 	}
 	server, recorded, err := readTimelines(ctx, r)
 	if err != nil {

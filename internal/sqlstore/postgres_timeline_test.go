@@ -33,21 +33,21 @@ func newTimelineHarness(t *testing.T) *timelineHarness {
 	return h
 }
 
-// promote waits until the replica has everything that the primary has, and promotes it. The primary goes on.
+// promote waits until the replica has everything that the primary has, and promotes it. The primary keeps running.
 func (h *timelineHarness) promote() {
 	h.Helper()
 	h.direct.Await("the replica to catch up", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
 	h.replica.Promote(h.T)
 }
 
-// moveTo lets the store's address lead to another server and closes all connections.
+// moveTo makes the store's address lead to another server and closes all connections.
 func (h *timelineHarness) moveTo(server *pgtest.Server) {
 	h.proxy.Redirect(server)
 	h.proxy.Cut()
 	h.proxy.Heal()
 }
 
-// refuses checks that a store refuses its server in every way.
+// refuses checks that a store refuses its server for writes, reads and publications, and that it is not ready.
 func refuses(t *testing.T, store *Store) {
 	t.Helper()
 	for what, err := range map[string]error{
@@ -63,10 +63,10 @@ func refuses(t *testing.T, store *Store) {
 	wantReady(t, store, "lost a part of its history")
 }
 
-// A failover is undone: after the nodes have worked with the new primary, their address leads to the old one
-// again. Everything that was written since the failover is missing there, and its ids would be assigned again.
-// The server is refused by nodes that know the new primary and, because they record it there, by every node that
-// starts later. As soon as the address leads to the new primary again, the nodes work.
+// A failover is undone: after the nodes have worked with the new primary, their address leads to the old one again.
+// Everything that was written since the failover is missing there, and its ids would be assigned again. The nodes
+// that know the new primary refuse the old one. They also record this on the old primary, so that every node that
+// starts later refuses it, too. As soon as the address leads to the new primary again, the nodes work.
 func TestServerOnLostTimelineIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newTimelineHarness(t)
@@ -103,8 +103,8 @@ func TestServerOnLostTimelineIsRefused(t *testing.T) {
 	checkOutcomes(t, pgtest.Connect(t, h.replica.URL()), map[string]error{"before": nil, "on timeline 2": nil, "after": nil})
 }
 
-// A node that was started on the old primary cannot know what was lost. It learns that from the record of
-// another node, and stops.
+// A node that was started on the old primary cannot know that writes are missing there. It learns this from the
+// record of another node, and then refuses the server as well.
 func TestNodeLearnsOfALostTimelineFromOtherNodes(t *testing.T) {
 	t.Parallel()
 	h := newTimelineHarness(t)
@@ -120,8 +120,8 @@ func TestNodeLearnsOfALostTimelineFromOtherNodes(t *testing.T) {
 	refuses(t, late)
 }
 
-// A server that is not yet fenced keeps its connections after a failover. As soon as a node has seen the new
-// timeline, it uses none of them any more, because what is written there will be lost.
+// Until the old primary is fenced, it keeps its connections after a failover. As soon as a node has seen the new
+// timeline, it stops using these connections, because writes to the old primary will be lost.
 func TestConnectionsToAnEarlierTimelineAreDropped(t *testing.T) {
 	t.Parallel()
 	h := newTimelineHarness(t)
@@ -140,8 +140,8 @@ func TestConnectionsToAnEarlierTimelineAreDropped(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"before": nil})
 }
 
-// The address of the server leads to another cluster, which knows nothing of the ids that were assigned. A running
-// node refuses it. A restarted node uses it, because an operator may want that.
+// If the address of the server leads to another cluster, which does not know the ids that were assigned, a running
+// node refuses that cluster. A restarted node uses it, because the operator may have intended the change.
 func TestServerOfAnotherClusterIsRefusedUntilRestart(t *testing.T) {
 	t.Parallel()
 	other := pgtest.StartAnotherCluster(t)
@@ -183,7 +183,7 @@ func TestServerWithoutTimelinesWorks(t *testing.T) {
 	}
 }
 
-// A record that came with a dump or a copy from another cluster means nothing.
+// A recorded timeline that came with a dump or a copy from another cluster is ignored.
 func TestRecordOfAnotherClusterIsIgnored(t *testing.T) {
 	t.Parallel()
 	guard := timelineGuard{}

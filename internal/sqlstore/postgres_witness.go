@@ -12,23 +12,23 @@ import (
 	"animalstore/internal/shop"
 )
 
-// witness tells whether the catalogue has changed since it was read, with one short query that all requests
-// share. It compares the server's snapshots, which name the transactions that have ended: as long as a server
-// runs, equal snapshots show equal contents. After a crash, however, the server gives the same transaction ids
-// to other transactions. The witness therefore keeps a session open. A crash ends every session, so a session
-// that still exists shows that the server has not crashed since the session was opened.
+// witness finds out whether the catalogue has changed since it was read, with one short query that all requests
+// share. It compares the server's snapshots, which name the transactions that have ended: as long as a server keeps
+// running, equal snapshots have equal contents. After a crash, however, the server gives the same transaction ids to
+// other transactions. The witness therefore keeps a session open. A crash ends every session, so a session that still
+// exists shows that the server has not crashed since the session was opened.
 // docs/decisions/026-postgresql-response-cache.md has the proof.
 type witness struct {
 	engine *postgresEngine
-	// session is nil if there is no session that could prove anything.
+	// session is nil while there is no open session. No version can be confirmed during that time.
 	session atomic.Pointer[witnessSession]
-	// latest is the newest snapshot that this node has seen. What was read in another one is outdated.
+	// latest is the newest snapshot that this node has seen. Anything that was read in another snapshot is outdated.
 	latest      atomic.Pointer[string]
 	generations atomic.Int64
 	begun       atomic.Int64 // the number of checks that have begun
 
 	turn chan struct{} // a check holds the turn while it runs; the capacity is 1
-	// The fields of the last check that has ended are used only while holding the turn.
+	// The next three fields belong to the last check that has ended. Only the holder of the turn uses them.
 	last    int64 // the value of begun when the check began
 	version shop.CatalogVersion
 	time    time.Time
@@ -55,13 +55,13 @@ type witnessSession struct {
 const (
 	// witnessTimeout is how long a check may take.
 	witnessTimeout = time.Second
-	// witnessPause is the time between two attempts to open a session, and unfitPause after a server was found
-	// unfit.
+	// witnessPause is the time between two attempts to open a session. If the last attempt has shown that the server
+	// is unfit, the time is unfitPause instead.
 	witnessPause = time.Second
 	unfitPause   = time.Minute
 )
 
-// errUnfit marks a session that proves nothing.
+// errUnfit marks a session that cannot prove that the catalogue is unchanged.
 var errUnfit = errors.New("the session cannot prove that the catalogue is unchanged")
 
 func newWitness(p *postgresEngine) *witness {
@@ -79,7 +79,7 @@ func (w *witness) current() *witnessSession {
 	return s
 }
 
-// open opens a session in the background, unless that is in progress or was tried a moment ago.
+// open opens a session in the background, unless there is one, one is being opened, or an attempt has just failed.
 func (w *witness) open() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *witness) open() {
 	})
 }
 
-// close ends the session. Later checks prove nothing.
+// close ends the session. Later checks return no version.
 func (w *witness) close() {
 	w.mu.Lock()
 	w.closed = true
@@ -119,10 +119,11 @@ func (w *witness) close() {
 	w.running.Wait()
 }
 
-// drop ends a session that proves nothing any more. What was read while it was open is outdated from now on.
+// drop ends a session that can no longer prove that the catalogue is unchanged. Everything that was read during this
+// session is then outdated.
 func (w *witness) drop(s *witnessSession) {
 	if w.session.CompareAndSwap(s, nil) {
-		w.running.Go(func() { closeConn(s.conn) }) // a silent server would hold up the requests
+		w.running.Go(func() { closeConn(s.conn) }) // in the background, as a silent server would delay requests
 	}
 }
 
@@ -133,8 +134,8 @@ func closeConn(conn *pgx.Conn) {
 }
 
 // check returns the version that the catalogue has at some time during the call, and the server's time shortly
-// after it. The version is zero if it is in doubt. All calls that wait for a check share the next one that
-// begins.
+// afterwards. The version is zero if it is not certain. All calls that are waiting for a running check to end share
+// the next check.
 func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	before := w.begun.Load()
 	select {
@@ -150,7 +151,8 @@ func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	return w.version, w.time
 }
 
-// ask asks the server for its snapshot. If the session does not answer as it must, it is dropped.
+// ask asks the server for the version and the time. If the session fails or can prove nothing, ask drops it and
+// returns no version.
 func (w *witness) ask(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	s := w.session.Load()
 	if s == nil {
@@ -164,8 +166,8 @@ func (w *witness) ask(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	return state.Version, state.Time
 }
 
-// askSession returns the version and the time. It fails if the session has ended, or if the session leads to a
-// server that the engine no longer uses.
+// askSession returns the version of the catalogue and the server's time. It fails if the session has ended, or if the
+// session leads to a server that the engine no longer uses.
 func (w *witness) askSession(ctx context.Context, s *witnessSession) (state shop.CatalogState, err error) {
 	if !w.engine.isCurrent(s.conn) {
 		return state, errUnfit

@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fitSQL sets the token of a session and selects whether the server is a genuine PostgreSQL and stores the tables
-// of cached responses itself. Some relatives have snapshots that mean something else, or sessions that survive a
-// crash. The snapshot says nothing about foreign tables, nor about storage engines that number their transactions
-// in their own way. A standby is unfit because it has no timeline.
+// fitSQL sets the token of a session. It selects whether the server is a genuine PostgreSQL and itself stores the
+// tables that cached responses are built from. Some databases related to PostgreSQL have snapshots that mean
+// something else, or sessions that survive a crash. A snapshot says nothing about foreign tables, nor about storage
+// engines that number their transactions in their own way. A standby is unfit, because it has no timeline.
 const fitSQL = `
 	SELECT set_config('animalstore.witness', $1, FALSE) = $1
 		AND version() ~ '^PostgreSQL [0-9.]+(beta[0-9]+|rc[0-9]+|devel)? '
@@ -21,7 +21,8 @@ const fitSQL = `
 				JOIN pg_class AS stored ON stored.oid = CAST(name AS regclass) LEFT JOIN pg_am ON pg_am.oid = stored.relam
 			WHERE stored.relkind <> 'r' OR pg_am.amname IS DISTINCT FROM 'heap')`
 
-// connect opens a session and tests whether it proves what it must prove.
+// connect opens a session and tests it. It fails with errUnfit if the session cannot prove that the catalogue is
+// unchanged.
 func (w *witness) connect() (*witnessSession, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, defaultTimeout)
 	defer cancel()
@@ -41,8 +42,9 @@ func (w *witness) connect() (*witnessSession, error) {
 	return s, nil
 }
 
-// test fails unless the server is fit, and its snapshots show that another session writes and that this write has
-// ended. The other session really writes a row, because some relatives do that without a transaction id.
+// test fails unless the server is fit and its snapshots show both that another session is writing and, later, that
+// this write has ended. The other session really writes a row, because some databases related to PostgreSQL assign no
+// transaction id when they write.
 func (w *witness) test(ctx context.Context, s *witnessSession) error {
 	var fit bool
 	if err := s.conn.QueryRow(ctx, fitSQL, s.token).Scan(&fit); err != nil {
@@ -89,7 +91,7 @@ func (w *witness) test(ctx context.Context, s *witnessSession) error {
 	})
 }
 
-// hasEnded reports whether a transaction has ended in the current snapshot of a session.
+// hasEnded reports whether the transaction with the given id has ended in the current snapshot of a session.
 func hasEnded(ctx context.Context, conn *pgx.Conn, id string) (ended bool, err error) {
 	err = conn.QueryRow(ctx, "SELECT pg_visible_in_snapshot(CAST(CAST($1 AS TEXT) AS xid8), pg_current_snapshot())", id).Scan(&ended)
 	return ended, err

@@ -16,7 +16,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// witnessHarness has a store on a server on which only the test assigns transaction ids.
+// witnessHarness has a store on a server of its own. Autovacuum is off, so that transaction ids are assigned only to
+// the transactions of the test.
 type witnessHarness struct {
 	*testing.T
 	server *pgtest.Server
@@ -45,7 +46,7 @@ func awaitWitness(t *testing.T, store *Store) {
 	pgtest.Await(t, "the session of the witness", func() bool { return versionOf(t, store) != shop.CatalogVersion{} })
 }
 
-// versionOf returns the version of the catalogue in a read of one query.
+// versionOf reads the catalogue with one query and returns its version.
 func versionOf(t *testing.T, store *Store) shop.CatalogVersion {
 	t.Helper()
 	ctx, _ := shop.WithValidity(shop.WithSingleQuery(t.Context()))
@@ -60,7 +61,7 @@ func isCurrent(t *testing.T, store *Store, version shop.CatalogVersion) bool {
 	return now == version
 }
 
-// burn ends a transaction without effects, which only uses up its id.
+// burn uses up a transaction id by rolling back a transaction that changes nothing.
 func (h *witnessHarness) burn() {
 	h.Helper()
 	tx, err := h.direct.BeginTx(h.Context(), nil)
@@ -114,9 +115,9 @@ func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
 	}
 }
 
-// After a crash, the server gives the ids of transactions that it has forgotten to other transactions, so that an
-// earlier snapshot appears again with other contents. If only the checkpointer was killed, even the time at which
-// the server was started is the same.
+// A version from before a crash is never current after it. The crashed server has forgotten the ids of some
+// transactions and gives them to others, so that an earlier snapshot appears again with other contents. If only the
+// checkpointer was killed, even the time at which the server was started stays the same.
 func TestCrashMakesVersionsOutdated(t *testing.T) {
 	t.Parallel()
 	for name, crash := range map[string]func(*witnessHarness){
@@ -125,7 +126,7 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 			h.server.Restart(h.T)
 		},
 		"of the checkpointer": func(h *witnessHarness) { h.server.KillCheckpointer(h.T) },
-		// The frozen process cannot end by itself. The server must not recover before it is gone.
+		// The frozen process cannot exit by itself. The server must not recover before this process is gone.
 		"of the checkpointer, with a frozen session": func(h *witnessHarness) {
 			h.server.SignalProcess(h.T, int(postgresOf(h.store).witness.session.Load().conn.PgConn().PID()), "STOP")
 			h.server.KillCheckpointer(h.T)
@@ -134,7 +135,7 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newWitnessHarness(t)
-			h.server.Signal(t, "walwriter", "STOP") // otherwise it would save the ids of the transactions
+			h.server.Signal(t, "walwriter", "STOP") // otherwise it would write the ids of the transactions to disk
 			for range 50 {
 				h.burn()
 			}
@@ -165,8 +166,8 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 	}
 }
 
-// A read gets the version of its snapshot, even if a transaction commits during the read, and the generation of
-// the session that was open before the read.
+// A read gets the version of its snapshot, even if another transaction commits during the read. The version contains
+// the generation of the session that was open before the read.
 func TestVersionBelongsToTheSnapshot(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
@@ -205,8 +206,8 @@ func TestVersionNamesTheServer(t *testing.T) {
 	}
 }
 
-// Two servers are copies of one cluster, and the store's address leads to both. What was read on one of them is
-// not confirmed by the other one, even if both have the same snapshot.
+// Two servers are copies of one cluster, and the store's address leads to both. A version that was read on one of
+// them is not confirmed by the other one, even if both have the same snapshot.
 func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	t.Parallel()
 	other := &witnessHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
@@ -242,8 +243,8 @@ func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	}
 }
 
-// A session proves nothing any more if another process of the server answers, as behind a pooler, if a connection
-// to the server was lost, or if a new primary has been seen.
+// The witness drops its session if another process of the server answers, as behind a pooler, if a connection to the
+// server was lost, or if this node has seen a new primary.
 func TestSessionOfTheWitnessIsDropped(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
@@ -298,7 +299,7 @@ func TestCheckBeginsAfterTheCall(t *testing.T) {
 	}
 }
 
-// A server whose snapshots mean something else, as those of some relatives of PostgreSQL, cannot prove anything.
+// A server whose snapshots have another meaning, as in some databases related to PostgreSQL, gives no version.
 func TestUnfitServersHaveNoVersion(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
@@ -333,8 +334,8 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 	}
 }
 
-// A statement that a standby executed gives no version, even if a pooler has sent it there on a connection to the
-// primary.
+// A statement that a standby has executed gives no version, even if it was sent over a connection to the primary and
+// a pooler has passed it on.
 func TestStandbyHasNoVersion(t *testing.T) {
 	t.Parallel()
 	primary, standby := pgtest.StartWithReplica(t, true)
@@ -353,7 +354,7 @@ func TestStandbyHasNoVersion(t *testing.T) {
 	}
 }
 
-// A statement that another process of the server executed, or a server without a timeline, gives no version.
+// There is no version if another process of the server executed the statement, or if the server has no timeline.
 func TestVersionNeedsTheProcessOfTheConnection(t *testing.T) {
 	t.Parallel()
 	p := postgresOf(open(t, newDatabase(t), Options{}))

@@ -9,11 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Ready returns an unavailable error if the store cannot be read or written. The error has a message for
-// operators.
+// Ready returns an unavailable error if the store cannot be read or written. The error has a message for operators.
 //
-// If the last write failed, Ready tries to write as well, because only a write can show that the disk has
-// space again. Ready returns when ctx ends, although a write that has begun goes on.
+// If the last write failed, Ready tries to write as well, because only a write can show that the disk has space
+// again. Ready returns when ctx ends, even if its write is still running.
 func (s *Store) Ready(ctx context.Context) error {
 	checked := make(chan error, 1)
 	s.checks.Go(func() { checked <- s.check(ctx) })

@@ -7,10 +7,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that are needed whenever pets are added, in the transaction of a single write. It
-// also reads those of them that the same write may already have queued.
-// For a PostgreSQL server, directWriter executes each statement immediately. For a SQLite file, memberWriter
-// queues the rows, so that many writes share one statement.
+// rowWriter writes the rows that are needed to add pets, such as events and idempotency records. It serves a single
+// write, and can also read rows that are still queued. For a PostgreSQL server, directWriter executes each statement
+// immediately. For a SQLite file, memberWriter queues the rows, so that many writes share one statement.
 type rowWriter interface {
 	// insertPets gives each pet the next id and adds the pets to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
@@ -20,8 +19,8 @@ type rowWriter interface {
 	addInventory(status shop.Status, change int) error
 	// ensureCategories creates all categories that do not exist yet and returns the ids of the new ones.
 	ensureCategories(ids []int64) (created []int64, err error)
-	// requireCategory returns an error if the category does not exist and the engine would not notice this
-	// before the commit.
+	// requireCategory returns an error if the category does not exist, unless the engine itself notices this before
+	// the commit.
 	requireCategory(id int64) error
 	// deleteCategory returns an error if any pets belong to the category.
 	deleteCategory(id int64) error

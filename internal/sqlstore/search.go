@@ -61,12 +61,12 @@ func (t *tx) SearchOrders(list shop.OrderList) (shop.Page[shop.Order], error) {
 	return s.run(list.Query, list.PageRequest)
 }
 
-// search finds the rows of a list that contain all words of a text, newest first. The search index only
-// narrows down the rows. Every text that may match is folded and compared here, so both engines return the
-// same rows, even if the index has more ids than it should.
+// search finds the rows of a list that contain all words of a text, newest first. The search index only narrows down
+// the rows. Every text that may match is folded and compared here, so both engines return the same rows, even if the
+// index has more ids than it should.
 //
-// The search goes down from the highest id. Each step handles all ids from top down to some lower id, so a
-// search that stops can go on from there.
+// The search proceeds from the highest id to the lowest. Each step handles all ids from top down to some lower id, so
+// a search that stops early can be continued from there.
 type search[T any] struct {
 	tx       *tx
 	of       *searchable
@@ -147,7 +147,8 @@ func (s *search[T]) steps() error {
 	return nil
 }
 
-// add compares rows, which are sorted by descending id. It stops when the page is full.
+// add compares rows with the filters and words of the search, and adds the rows that match to found. The rows must be
+// sorted by descending id. add stops when the page is full.
 func (s *search[T]) add(rows []T) {
 	for _, row := range rows {
 		if len(s.found) > s.limit {
@@ -160,7 +161,7 @@ func (s *search[T]) add(rows []T) {
 	}
 }
 
-// scanList compares at most n rows of the list with its filters, without the index.
+// scanList compares at most n rows, which it reads from the filtered list without using the index.
 func (s *search[T]) scanList(n int) error {
 	for n > 0 && !s.done() {
 		page := shop.PageRequest{Limit: min(n, scanBatch)}
@@ -178,7 +179,7 @@ func (s *search[T]) scanList(n int) error {
 	return nil
 }
 
-// scanUnindexed compares some of the rows after a position, which are not in the index yet.
+// scanUnindexed compares one batch of the rows after a position. These rows are not in the index yet.
 func (s *search[T]) scanUnindexed(position int64) error {
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.columns, s.of.table, scanBatch)
 	rows, err := allUpTo(s.tx, 0, s.scan, query, position, s.top)

@@ -6,17 +6,16 @@ import (
 	"math"
 )
 
-// DerivedTables are the summaries of events, the counts of pets, and the tables of the search index, except for
-// the one with its progress. They can be made again from the events, the pets and the texts, so they are not
-// copied with a store.
+// DerivedTables are the tables for the summaries of events, the counts of pets, and the search index without its
+// progress. Their contents can be derived from other tables, so they are not copied with a store.
 var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks",
 	"pet_counts", "pet_count_progress"}
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
 const SearchProgressTable = "search_progress"
 
-// CheckSearch calls missing for every row that should be in the search index, but is not there under all
-// grams of its text. A search might not find such a row.
+// CheckSearch calls missing for every row that should have been indexed, but is missing from the search index for
+// some gram of its text. A search might not find such a row.
 func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id int64)) error {
 	dialect := sqliteDialect(nil)
 	if c.Engine == Postgres {
@@ -38,8 +37,8 @@ func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id in
 	return nil
 }
 
-// checkSearched checks some of the rows after an id. It returns the last of them, or the largest number if
-// there are no more.
+// checkSearched checks one batch of the rows whose ids are greater than after. It returns the id of the last row in
+// the batch, or math.MaxInt64 if there are no more rows.
 func (t *tx) checkSearched(of *searchable, p searchProgress, after int64, missing func(id int64)) (last int64, err error) {
 	const batch = 2000
 	rows, err := all(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 ORDER BY id LIMIT %d", of.text, of.table, batch), after)

@@ -10,16 +10,16 @@ import (
 // searchEngine contains the statements for the search index that differ between the engines. For a server,
 // each statement handles many rows, because every statement costs a round trip.
 type searchEngine interface {
-	// newest returns, for each gram, the n postings with the highest blocks up to the given one, highest block
-	// first.
+	// newest returns, for each gram, the n postings with the highest blocks that are not above the given block,
+	// highest block first.
 	newest(t *tx, of *searchable, grams []int64, block int64, n int) ([][]posting, error)
 	// load returns the ids of the postings with the given keys.
 	load(t *tx, of *searchable, keys []postingKey) (map[postingKey][]byte, error)
-	// store replaces the postings with the given keys. It deletes those that have no ids.
+	// store replaces the postings with the given keys. It deletes the postings for which ids contains an empty set.
 	store(t *tx, of *searchable, keys []postingKey, ids [][]byte) error
 	// changes returns at most n changes that have not been indexed, in any order.
 	changes(t *tx, of *searchable, n int) ([]textChange, error)
-	// forget deletes changes that have been indexed. all says whether the transaction sees no others.
+	// forget deletes changes that have been indexed. all is true if the transaction sees no other changes.
 	forget(t *tx, of *searchable, changes []textChange, all bool) error
 	// byID returns a condition that selects the given ids, and its arguments.
 	byID(ids []int64) (condition string, args []any)
@@ -36,7 +36,7 @@ func scanPosting(scan Scanner) (p posting, err error) {
 	return p, err
 }
 
-// sqliteSearch executes a statement for each row, because that is cheap.
+// sqliteSearch executes a statement for each row, because a statement costs little in SQLite.
 type sqliteSearch struct{}
 
 func (sqliteSearch) newest(t *tx, of *searchable, grams []int64, block int64, n int) ([][]posting, error) {
@@ -108,7 +108,7 @@ func (sqliteSearch) byID(ids []int64) (condition string, args []any) {
 	return "id IN " + numbered(placeholders(size)), args
 }
 
-// postgresSearch passes lists as arrays.
+// postgresSearch passes lists as arrays, so that one statement handles many rows.
 type postgresSearch struct{}
 
 func (postgresSearch) newest(t *tx, of *searchable, grams []int64, block int64, n int) ([][]posting, error) {
@@ -140,7 +140,7 @@ func columnsOf(keys []postingKey) (grams, blocks []int64) {
 	return grams, blocks
 }
 
-// keysIn joins the index with the keys in the arguments $1 and $2.
+// keysIn is a table expression for posting keys. $1 is the array of their grams, and $2 is the array of their blocks.
 const keysIn = "unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[])) AS k (gram, block)"
 
 func (postgresSearch) load(t *tx, of *searchable, keys []postingKey) (map[postingKey][]byte, error) {
@@ -182,14 +182,14 @@ func (postgresSearch) changes(t *tx, of *searchable, n int) ([]textChange, error
 	return all(t, scanChange, oldestChanges(of), n)
 }
 
-// oldestChanges is a query for changes in the order of their transactions. It reads only these changes, however many
-// are waiting, because the index on xid has this order.
+// oldestChanges returns a query for changes in the order of their transactions. The index on xid has this order, so
+// the query reads only the changes that it returns, however many are waiting.
 func oldestChanges(of *searchable) string {
 	return selectChanges + of.changes + " WHERE " + fromMark(of.changes) + " ORDER BY xid LIMIT $1"
 }
 
 func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bool) error {
-	keys := make([]postingKey, len(changes)) // pairs of numbers as well
+	keys := make([]postingKey, len(changes)) // here, a key is a pair of id and seq
 	for i, c := range changes {
 		keys[i] = postingKey{c.id, c.seq}
 	}

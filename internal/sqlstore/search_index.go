@@ -15,8 +15,8 @@ const (
 	indexPostings = 8000 // after this number of postings, the batch ends with the current row
 )
 
-// searchPosition returns the id up to which the rows of a list have been indexed. It is complete if all rows
-// after it are in the index, too, or among the changes.
+// searchPosition returns the id up to which the rows of a list have been indexed. complete is true if all later rows
+// are in the index, too, or among the changes.
 func (t *tx) searchPosition(of *searchable) (position int64, complete bool, err error) {
 	p, _, err := t.searchProgress(of, "")
 	return p.position, p.position >= p.last, err
@@ -24,8 +24,8 @@ func (t *tx) searchPosition(of *searchable) (position int64, complete bool, err 
 
 type searchProgress struct{ position, last int64 }
 
-// searchProgress returns how far a list has been indexed. locking is appended to the query. With the dialect's
-// skipLocked, found is false if another transaction has locked the row.
+// searchProgress returns how far a list has been indexed. locking is appended to the query. If it is
+// dialect.skipLocked and another transaction has locked the row, found is false.
 func (t *tx) searchProgress(of *searchable, locking string) (progress searchProgress, found bool, err error) {
 	return one(t, func(scan Scanner) (p searchProgress, err error) {
 		err = scan(&p.position, &p.last)
@@ -33,8 +33,8 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 	}, "SELECT position, last FROM search_progress WHERE list = $1"+locking, of.table)
 }
 
-// IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only
-// one node at a time does so.
+// IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
+// at a time indexes a list.
 func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
 	for _, of := range searchables {
 		progress, found, err := t.searchProgress(of, t.dialect.skipLocked)
@@ -45,7 +45,7 @@ func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
 			continue // another node is indexing this list
 		}
 		b := &indexBatch{tx: t, of: of, deltas: map[postingKey]*delta{}}
-		changes, moreChanges, err := b.addChanges() // first, so that they do not wait for a store from an earlier version
+		changes, moreChanges, err := b.addChanges() // first, because indexing a store from an earlier version takes long
 		if err != nil {
 			return 0, false, err
 		}
@@ -104,7 +104,7 @@ type indexBatch struct {
 	deltas map[postingKey]*delta
 }
 
-// delta is a change to one posting.
+// delta contains the ids that are added to one posting and those that are removed from it.
 type delta struct{ add, remove []int64 }
 
 func (b *indexBatch) isFull() bool { return len(b.deltas) >= indexPostings }
@@ -130,7 +130,7 @@ func scanText(scan Scanner) (row textRow, err error) {
 	return row, err
 }
 
-// addRows adds rows after the position up to which the list has been indexed, and moves the position.
+// addRows adds the next rows that were never indexed to the batch, and moves the indexed position past them.
 func (b *indexBatch) addRows(p searchProgress) (n int64, more bool, err error) {
 	if p.position >= p.last || b.isFull() {
 		return 0, p.position < p.last, nil
@@ -154,13 +154,14 @@ func (b *indexBatch) addRows(p searchProgress) (n int64, more bool, err error) {
 	return n, more, b.tx.exec("UPDATE search_progress SET position = $1 WHERE list = $2", p.position, b.of.table)
 }
 
-// textChange is a row of the table of changes: a text that has been added, changed or removed.
+// textChange is a row of the table searchable.changes. It records that the text of a row has been added, changed or
+// removed.
 type textChange struct {
 	id, seq  int64
 	previous string
 }
 
-// selectChanges is the beginning of a query for changes.
+// selectChanges is the beginning of a query for changes. The name of the table follows it.
 const selectChanges = "SELECT id, seq, previous FROM "
 
 func scanChange(scan Scanner) (c textChange, err error) {
@@ -170,8 +171,9 @@ func scanChange(scan Scanner) (c textChange, err error) {
 	return c, err
 }
 
-// addChanges adds rows that have changed. Their previous texts are removed from the index. The order of the changes
-// to a row does not matter, because each of them adds the text that the row has now.
+// addChanges adds rows that have changed to the batch. Their previous texts are removed from the index, and their
+// current texts are added. The order of the changes to a row does not matter, because each of them adds the current
+// text.
 func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 	changes, err := b.tx.dialect.search.changes(b.tx, b.of, indexChanges)
 	if err != nil || len(changes) == 0 {
@@ -210,8 +212,8 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 	return n, more, b.tx.dialect.search.forget(b.tx, b.of, changes[:n], !more)
 }
 
-// write applies the collected changes to the postings. Ids are removed before ids are added, because the text
-// of a row may have kept some of its grams.
+// write applies the collected changes to the postings. It removes ids before it adds ids, because a changed text may
+// have kept some of its grams.
 func (b *indexBatch) write() error {
 	if len(b.deltas) == 0 {
 		return nil

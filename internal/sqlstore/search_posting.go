@@ -28,7 +28,7 @@ func grams(text string) []int64 {
 	n := 0
 	for _, r := range text {
 		gram = (gram<<21 | int64(r)) & all
-		// A text has at most some hundred grams, so a search in the list takes less time than a map.
+		// A text has at most a few hundred grams, so searching the list takes less time than using a map.
 		if n++; n >= 3 && !slices.Contains(list, gram) {
 			list = append(list, gram)
 		}
@@ -60,7 +60,7 @@ func (s *idSet) count() (n int) {
 	return n
 }
 
-// descending iterates over the ids in the set of a block, highest first.
+// descending iterates over the ids in the set, highest first. block is the block that the set belongs to.
 func (s *idSet) descending(block int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for i := len(s) - 1; i >= 0; i-- {
@@ -122,7 +122,7 @@ type postingKey struct{ gram, block int64 }
 
 // searchable describes a list whose texts can be searched.
 type searchable struct {
-	table   string // the table of the list
+	table   string // the table that contains the list
 	text    string // the column that is searched; it may be NULL
 	index   string // the table with the search index
 	changes string // the table with the rows that have changed since they were indexed
@@ -134,5 +134,5 @@ var (
 	searchables     = []*searchable{petNames, orderReferences}
 )
 
-// gramsOf returns the grams of a text as it is stored in a row.
+// gramsOf folds a text from a row and returns its grams.
 func gramsOf(text string) []int64 { return grams(shop.FoldSearch(text)) }

@@ -8,21 +8,23 @@ import (
 )
 
 const (
-	// maxGrams is the maximum number of grams of a search that are looked up.
+	// maxGrams is the maximum number of grams that one search looks up.
 	maxGrams = 8
-	// firstGrams is the number of grams that the first step looks up. A rare word has no common grams, or few.
+	// firstGrams is the number of grams that the first step looks up. This is enough for a rare word, because hardly
+	// any of its grams are common.
 	firstGrams = 3
-	// bestGrams is the number of grams that are looked up after the second step, which has found the rarest
-	// ones of each word.
+	// bestGrams is the number of grams that are looked up after the second step, which has found the rarest grams of
+	// each word.
 	bestGrams = 4
-	// firstPostings is the number of rows that the first step reads for each gram. A rare word has fewer.
+	// firstPostings is the number of rows that the first step reads for each gram. The grams of a rare word have
+	// fewer rows.
 	firstPostings = 4
 	// mostPostings is the maximum number of rows that a step reads for each gram.
 	mostPostings = 256
 )
 
-// searchGrams returns grams that every text with these words contains. If the words have more than maxGrams,
-// it selects some from all over the words. Words of fewer than three letters have none.
+// searchGrams returns grams that every text with these words contains. If there are more than maxGrams, it selects
+// that many, spread evenly over the words. Words of fewer than three letters have no grams.
 func searchGrams(words []string) []int64 {
 	var all []int64
 	for _, word := range words {
@@ -35,7 +37,7 @@ func searchGrams(words []string) []int64 {
 	return spread(all, maxGrams)
 }
 
-// spread returns n elements from all over a list, or the list itself if it is shorter.
+// spread returns n elements that are spread evenly over a list, or the whole list if it is not longer than n.
 func spread(list []int64, n int) []int64 {
 	if len(list) <= n {
 		return list
@@ -53,7 +55,7 @@ type postingList struct {
 	gram     int64
 	postings []posting
 	floor    int64 // math.MinInt64 if there are no further postings
-	size     int   // the total size of the sets
+	size     int   // the total size of the sets in bytes
 }
 
 func newPostingList(gram int64, postings []posting, limit int) postingList {
@@ -67,8 +69,8 @@ func newPostingList(gram int64, postings []posting, limit int) postingList {
 	return list
 }
 
-// restrict removes the ids from a block's set that the list does not contain. It changes nothing if the list
-// does not cover the block.
+// restrict removes from a block's set all ids that the list does not contain. It changes nothing if the list does not
+// cover the block.
 func (l *postingList) restrict(block int64, set *idSet) {
 	if block < l.floor {
 		return
@@ -83,11 +85,11 @@ func (l *postingList) restrict(block int64, set *idSet) {
 	set.intersect(&other)
 }
 
-// scanIndex reads n postings for each gram and compares the rows that have all grams, and the rows that have
-// changed since they were indexed. It returns the grams for the next step.
+// scanIndex reads n postings for each gram. It compares the rows that have all grams, and the rows that have changed
+// since they were indexed. It returns the grams for the next step.
 //
-// The rarest gram decides how far down the step goes. For the other grams, the same number of postings may
-// cover fewer blocks. They rule out no ids in the blocks below.
+// The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover
+// fewer blocks, and then these grams rule out no ids in the remaining blocks.
 func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 	n = min(n, max(1, (maxPostings-s.postings)/len(grams)))
 	found, err := s.tx.dialect.search.newest(s.tx, s.of, grams, blockOf(s.top), n)
@@ -103,8 +105,8 @@ func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 	return s.rarest(lists), s.compareLists(lists)
 }
 
-// rarest returns the grams of at most bestGrams lists, which must be sorted by rarity. It prefers the rarest
-// gram of each word, because words that are common may hardly ever stand together.
+// rarest returns the grams of at most bestGrams lists, which must be sorted by rarity. It prefers the rarest gram of
+// each word, because two common words may hardly ever occur together.
 func (s *search[T]) rarest(lists []postingList) []int64 {
 	var first, others []int64
 	missing := slices.Clone(s.words)
@@ -120,7 +122,8 @@ func (s *search[T]) rarest(lists []postingList) []int64 {
 	return all[:min(len(all), bestGrams)]
 }
 
-// compareLists compares the rows that the lists have in common, down to the floor of the first list.
+// compareLists compares the rows whose ids are in all lists, down to the floor of the first list. It also compares
+// the rows that have changed.
 func (s *search[T]) compareLists(lists []postingList) error {
 	lowest := int64(1)
 	if lists[0].floor > math.MinInt64 {

@@ -41,8 +41,8 @@ func indexAll(t *testing.T, store *Store) {
 	}
 }
 
-// A server may have pets from before the index, nodes of an earlier version that know nothing about it, and
-// transactions that commit long after their ids were assigned.
+// A search finds pets that were stored before there was an index, pets that nodes of an earlier version write without
+// knowing the index, and pets that a transaction commits long after their ids were assigned.
 func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
@@ -70,7 +70,7 @@ func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
 	}
 }
 
-// The ids of removed and renamed pets do not stay in the index, where everybody would compare them for ever.
+// The ids of removed and renamed pets do not stay in the index, where every search would have to compare them.
 func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -89,13 +89,13 @@ func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 		}
 		return nil
 	})
-	// A pet that comes back under its id is found again.
+	// A pet that is inserted again with the same id is found again.
 	write(t, store, executing("INSERT INTO pets (id, name, name_folded, category_id) VALUES (2, 'Rex', 'REX', 1)"))
 	wantSearched(t, store, "rex", "Rex")
 }
 
-// The order in which the changes to a name are indexed is not the order in which they were made if the later one is in
-// a transaction that began earlier.
+// Changes to a name may be indexed in a different order from the one in which they were made, if the later change is
+// in a transaction that began earlier. The resulting index is the same.
 func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -121,7 +121,7 @@ func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 	wantSearched(t, store, "luna", "Luna")
 }
 
-// What is stored is what was added, as a list or as a bitmap.
+// A set that was encoded and decoded again contains the same ids, whether it is stored as a list or as a bitmap.
 func TestStoredIDSets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

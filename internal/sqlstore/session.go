@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// selectSessions selects sessions with the keys that their secrets belong to.
+// selectSessions is the beginning of a query for sessions and the keys to which their secrets belong.
 const selectSessions = `
 	SELECT s.hash, s.secret_hash, s.ends_at, s.created_at, s.last_seen_at, s.device, k.id, k.name
 	FROM sessions s LEFT JOIN key_secrets c ON c.hash = s.secret_hash LEFT JOIN keys k ON k.id = c.key_id `

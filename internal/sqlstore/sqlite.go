@@ -183,8 +183,8 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) e
 	return s.writer.write(ctx, fn)
 }
 
-// readLimits reserves half of the readers for reads that are not heavy. The other half is as many as there are
-// processors, because SQLite runs in this process, and one API key gets half of that. A single key therefore
+// readLimits reserves half of the readers for reads that are not heavy. Heavy reads get the other half, about one
+// reader for each processor, because SQLite runs in this process. One API key gets half of that, so a single key
 // cannot keep all processors busy.
 func (s *sqliteEngine) readLimits() shop.ReadLimits {
 	return shop.ReadLimits{Heavy: cap(s.readers) / 2, Timeout: s.readTimeout}

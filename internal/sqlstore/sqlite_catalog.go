@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// localCatalog counts the changes of a SQLite file that this process alone writes, so that the version of the
-// catalogue is known without a query.
+// localCatalog counts the changes to a SQLite file. If only this process writes to the file, the version of the
+// catalogue is therefore known without a query.
 type localCatalog struct {
 	exclusive bool         // whether no other process may change the catalogue
 	changes   atomic.Int64 // the number of changes to the catalogue or to orders
@@ -17,7 +17,7 @@ type localCatalog struct {
 	hold      atomic.Pointer[cachedHold]
 }
 
-// cachedHold is the time when the next hold expires, as long as no order changes.
+// cachedHold is the time when the next hold expires. It is valid as long as no order changes.
 type cachedHold struct {
 	next   time.Time
 	orders int64
@@ -45,7 +45,7 @@ func (c *localCatalog) version() shop.CatalogVersion {
 	return shop.CatalogVersion{Changes: c.changes.Load() + 1}
 }
 
-// nextHold returns the time when the next hold expires. orders must have been loaded before the transaction
+// nextHold returns the time when the next hold expires. orders is the value that c.orders had before the transaction
 // began.
 func (c *localCatalog) nextHold(t *tx, orders int64) (time.Time, error) {
 	cached := c.hold.Load()
@@ -60,8 +60,8 @@ func (c *localCatalog) nextHold(t *tx, orders int64) (time.Time, error) {
 	return next, err
 }
 
-// readCatalog takes the version before the snapshot. A change in between then makes the version outdated, but
-// never wrong.
+// readCatalog loads the version before it takes the snapshot. A change in between then makes the version outdated,
+// but never wrong.
 func (s *sqliteEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
 	orders := s.catalog.orders.Load()
 	state.Version = s.catalog.version()

@@ -2,11 +2,11 @@ package sqlstore
 
 import "context"
 
-// checkpointFrames is the number of frames in the WAL that makes the writer run a checkpoint. A page that many commits
-// change is written to the database file once for each checkpoint, so fewer checkpoints make creates faster: with
-// idempotency keys, whose index changes everywhere, by a quarter compared with SQLite's default of 1000. With the group
-// that exceeds this number, the WAL still fits in the first hash table of the WAL index, which has 4062 entries. So a
-// read needs one lookup for each page, as before.
+// checkpointFrames is the number of frames in the WAL at which the writer runs a checkpoint. A checkpoint writes each
+// changed page to the database file once, even if many commits have changed it, so fewer checkpoints make creates
+// faster. Creates with idempotency keys, which change pages all over an index, are a quarter faster than with
+// SQLite's default of 1000 frames. The last group may exceed this number, but the WAL still fits in the first hash
+// table of the WAL index, which has 4062 entries. So a read still needs only one lookup for each page.
 const checkpointFrames = 3500
 
 // checkpoint moves the frames in a long WAL to the database file. If readers still need older pages, it moves

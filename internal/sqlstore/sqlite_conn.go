@@ -95,7 +95,8 @@ func (c *sqliteConn) interruptOn(ctx context.Context) (stop func()) {
 	}
 }
 
-// interrupted returns the context's error instead of SQLITE_INTERRUPT.
+// interrupted returns the context's error if the context has ended and err is SQLITE_INTERRUPT. Otherwise it returns
+// err.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil && primaryCode(err) == sqlite.ResultInterrupt {
 		return ctx.Err()

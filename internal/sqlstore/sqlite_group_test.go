@@ -42,7 +42,8 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	return errs
 }
 
-// wantDone checks which of the writes have succeeded, and the names of all pets.
+// wantDone checks that exactly the writes for which done is true have succeeded. It also checks the names of all
+// pets.
 func wantDone(t *testing.T, store *Store, errs []error, pets string, done ...bool) {
 	t.Helper()
 	for i, err := range errs {
@@ -92,8 +93,8 @@ func flood(tx shop.WriteTx) error {
 	return nil
 }
 
-// A failed member undoes only itself. Its neighbours are committed, even if the failure makes SQLite roll back
-// the whole transaction.
+// If a member fails, only its own changes are undone. Its neighbours are committed, even if the failure makes SQLite
+// roll back the whole transaction.
 func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 	t.Parallel()
 	onPurpose := errors.New("on purpose")

@@ -11,10 +11,10 @@ import (
 
 // memberWriter is the rowWriter for one member of a group. It queues new rows in the group.
 //
-// memberWriter looks up categories and the last pet id without flushing the queue, because these rows are
-// never queued, and idempotency records, because it searches the queue for them first. So a write that only
-// adds rows executes no statements except these lookups. All members of a group share the results of the
-// lookups of categories and of the last pet id.
+// memberWriter looks up three kinds of rows without flushing the queue: categories and the last pet id, which are
+// never queued, and idempotency records, for which it searches the queue first. So a write that only adds rows
+// executes no statements except these lookups. All members of a group share the results for categories and for the
+// last pet id.
 type memberWriter struct {
 	tx    *tx
 	group *group

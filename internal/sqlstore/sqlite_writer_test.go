@@ -86,7 +86,7 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
 	store := open(t, path, Options{Exclusive: true})
-	const tenth = checkpointFrames * 4096 / 10 // of the bytes that make the writer run a checkpoint
+	const tenth = checkpointFrames * 4096 / 10 // a tenth of the bytes at which the writer runs a checkpoint
 	large, n := strings.Repeat("x", tenth), 0
 	commit := func(commits int) {
 		t.Helper()

@@ -28,7 +28,7 @@ type Store struct {
 	wakeups chan struct{}
 	failing atomic.Bool // whether the last write failed because of the database
 	listen  sync.Once
-	checks  sync.WaitGroup  // calls of check
+	checks  sync.WaitGroup  // running calls of check
 	closed  context.Context // cancelled by Close
 	close   context.CancelFunc
 }
@@ -37,10 +37,10 @@ type Store struct {
 // returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
-	// readCatalog is like read, and describes the snapshot that fn has read.
+	// readCatalog is like read, and returns the state of the catalogue in the snapshot that fn has read.
 	readCatalog(ctx context.Context, fn func(*tx) error) (shop.CatalogState, error)
-	// currentVersion returns the version that the catalogue has now, or the zero version if it is unlikely to be
-	// the version seen, or not known.
+	// currentVersion returns the current version of the catalogue, and the time. The version is zero if it is not
+	// known, or if it probably differs from seen.
 	currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time)
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
 	// publish gives committed events their positions in the feed, which makes the events readable.
@@ -49,8 +49,8 @@ type engine interface {
 	listen(ctx context.Context, heard func())
 	// ready returns an error if the database cannot be read or would refuse a write.
 	ready(ctx context.Context) error
-	// readLimits returns the number of heavy reads that leave connections for all other reads, and how long a
-	// read may take.
+	// readLimits returns how many heavy reads may run at the same time, so that connections are left for all other
+	// reads, and how long a read may take.
 	readLimits() shop.ReadLimits
 	collectors() []prometheus.Collector
 	close() error
@@ -75,7 +75,7 @@ type Options struct {
 	// OnRefusedServer is called when the store refuses a PostgreSQL server that has lost a part of the store's
 	// history. It is called once for each such server and must not block.
 	OnRefusedServer func(error)
-	// Tracer starts spans for the transactions of traced requests. If it is nil, there are none.
+	// Tracer starts spans for the transactions of traced requests. If it is nil, there are no spans.
 	Tracer trace.Tracer
 }
 
@@ -121,7 +121,7 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) (err error
 	return err
 }
 
-// ReadCatalog is like Read, and describes the snapshot that fn has read.
+// ReadCatalog is like Read, and returns the state of the catalogue in the snapshot that fn has read.
 func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (state shop.CatalogState, err error) {
 	ctx, span := s.spans.start(ctx, "store.read")
 	defer func() { endSpan(span, err) }()
@@ -130,8 +130,8 @@ func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (st
 	return state, err
 }
 
-// CurrentVersion returns the version that the catalogue has now, and the time of the store's clock. The version
-// is zero if it is not the version seen, or not known.
+// CurrentVersion returns the current version of the catalogue, and the time of the store's clock. The version is zero
+// if it is not known, or if it probably differs from seen.
 func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	return s.engine.currentVersion(ctx, seen)
 }

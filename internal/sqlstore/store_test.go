@@ -111,8 +111,8 @@ func wantRefused(t *testing.T, database string, words ...string) {
 	}
 }
 
-// A file that is damaged, in use or not a store of this version is refused by name. It stays unchanged, so
-// that it can still be repaired.
+// A file that is damaged, in use or not a store of this version is refused with an error that names the file. The
+// file stays unchanged, so that it can still be repaired.
 func TestOpenRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	const page = 4096
@@ -202,7 +202,8 @@ func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	}
 }
 
-// If one table is damaged, only its own reads and writes fail. The error names the cause for the log.
+// If one table is damaged, only the reads and writes that use it fail. Their errors contain the cause, which is
+// logged.
 func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
@@ -224,8 +225,8 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	read(t, store, func(tx shop.ReadTx) error { _, err := tx.Categories(shop.PageRequest{Limit: 10}); return err })
 }
 
-// Every write that changes pets or orders increments their own version before the write returns, even if it
-// fails. No other write increments a version.
+// Every write that changes pets or orders changes the version of the catalogue before the write returns, even if it
+// fails. No other write changes the version.
 func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	t.Parallel()
 	store, onPurpose, now := openNew(t), errors.New("on purpose"), time.Now()
@@ -306,7 +307,7 @@ func TestVersionIsNotNewerThanTheSnapshot(t *testing.T) {
 	}
 }
 
-// readState returns the state of the catalogue in a read.
+// readState reads the catalogue and returns its state.
 func readState(t *testing.T, store *Store) shop.CatalogState {
 	t.Helper()
 	state, err := store.ReadCatalog(shop.WithSingleQuery(t.Context()), listing)

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// sweep remembers up to which time old rows have been deleted from a table, so that the next batch does not
-// begin with the oldest row. While a backup on a PostgreSQL server holds a snapshot, the server keeps deleted
-// rows, and every batch would read all of them again.
+// sweep remembers the time up to which old rows have been deleted from a table, so that the next batch begins at that
+// time. While a backup on a PostgreSQL server holds a snapshot, the server keeps deleted rows. If every batch began
+// with the oldest row, it would read all of them again.
 //
-// A batch may be rolled back. So its rows count as deleted only when a later batch has found none of them. Once
-// an hour a batch begins with the oldest row nevertheless, for rows that were committed late or whose time is
+// A batch may be rolled back, so its rows count as deleted only when a later batch has found none of them. Once an
+// hour, a batch begins with the oldest row nevertheless, to find rows that were committed late or whose time is
 // wrong. A nil sweep remembers nothing.
 type sweep struct {
 	mu      sync.Mutex
@@ -20,7 +20,7 @@ type sweep struct {
 	restart time.Time
 }
 
-// begin returns the time with which the next batch begins.
+// begin returns the time at which the next batch begins.
 func (s *sweep) begin() int64 {
 	if s == nil {
 		return 0
@@ -33,8 +33,8 @@ func (s *sweep) begin() int64 {
 	return s.swept
 }
 
-// found records that the first row of a batch has the given time, and that there will be no rows up to the second
-// time once the batch is committed. If there are no rows, first is any time after upTo.
+// found records that first is the time of the first row in a batch, and that no rows up to the time upTo will remain
+// once the batch is committed. If the batch has no rows, first is any time after upTo.
 func (s *sweep) found(first, upTo int64) {
 	if s == nil {
 		return
@@ -47,9 +47,10 @@ func (s *sweep) found(first, upTo int64) {
 	s.tried = max(s.tried, upTo)
 }
 
-// sweep deletes the oldest rows of a table up to the given time, about as many as limit, and reports
-// whether there may be more. It first reads the time of the last row that it will delete. With this time as the
-// limit of the DELETE, the planner uses the index on the column. name is that of the sweep in the dialect.
+// sweep deletes about limit rows whose time in column is not after before, oldest first. It reports whether there may
+// be more. condition is empty or begins with AND. sweep first reads the time of the last row that it will delete.
+// With this time as the upper bound of the DELETE, the planner uses the index on the column. name is a key of
+// dialect.sweeps.
 func (t *tx) sweep(name, table, column, condition string, before time.Time, limit int) (more bool, err error) {
 	s := t.dialect.sweeps[name]
 	begin := s.begin()

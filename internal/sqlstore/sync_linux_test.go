@@ -34,7 +34,7 @@ func TestAcknowledgedWriteIsSyncedToDisk(t *testing.T) {
 func traceSystemCalls(t *testing.T, pid int) string {
 	t.Helper()
 	var calls strings.Builder
-	running := map[int]string{} // the system call in which each thread is
+	running := map[int]string{} // the system call that each thread is executing
 	for started := false; ; {
 		var status syscall.WaitStatus
 		// WNOTHREAD ignores processes that other tests have started.
@@ -68,7 +68,7 @@ func traceSystemCalls(t *testing.T, pid int) string {
 			}
 			call = ""
 		case status.StopSignal() == syscall.SIGTRAP || status.StopSignal() == syscall.SIGSTOP && !known:
-			// A thread has started another one, or is new.
+			// A thread has started another thread, or has just been started itself.
 		default:
 			signal = int(status.StopSignal()) // deliver the signal
 		}
@@ -84,7 +84,7 @@ func describeCall(pid, thread int) string {
 	var number, file uint64
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, thread)) // the thread may be ending
 	fmt.Sscanf(string(text), "%d 0x%x", &number, &file)
-	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, file)) // not every number is a file
+	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, file)) // not every argument is a file descriptor
 	isWAL := strings.HasSuffix(path, "-wal")
 	isWrite := number == syscall.SYS_PWRITE64 || number == syscall.SYS_WRITE
 	switch {

@@ -28,8 +28,8 @@ func newSpans(o Options, database string) *spans {
 	return &spans{o.Tracer, attribute.String("db.system.name", engine)}
 }
 
-// start starts a span for a transaction of a traced request. For all others, such as those of background jobs, it
-// returns no span.
+// start starts a span for a transaction of a traced request. It returns no span for any other transaction, such as
+// that of a background job.
 func (s *spans) start(ctx context.Context, name string) (context.Context, trace.Span) {
 	if s == nil || !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, nil
@@ -37,7 +37,8 @@ func (s *spans) start(ctx context.Context, name string) (context.Context, trace.
 	return s.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(s.engine))
 }
 
-// now returns the time at which a group begins, if groups have spans.
+// now returns the current time. It returns the zero time if there are no spans, so that the clock is not read
+// needlessly.
 func (s *spans) now() (start time.Time) {
 	if s != nil {
 		start = time.Now()
@@ -70,8 +71,8 @@ func (s *spans) group(start time.Time, members []*member, err error) {
 	endSpan(span, err)
 }
 
-// endSpan ends a span, which may be nil. It names the kind of an error only, because its message may contain what a
-// client has sent.
+// endSpan ends a span, which may be nil. It records only the code of an error, because the message may contain data
+// that a client has sent.
 func endSpan(span trace.Span, err error) {
 	if span == nil {
 		return

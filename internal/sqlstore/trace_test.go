@@ -61,7 +61,7 @@ func TestSpanOfGroupIsLinkedToItsMembers(t *testing.T) {
 	second, secondSpan := tracer.Start(t.Context(), "second")
 	s := newSpans(Options{Tracer: tracer}, "postgres://db.example/shop")
 	s.group(s.now(), []*member{{ctx: t.Context()}, {ctx: first}, {ctx: second}}, errClosed)
-	s.group(s.now(), []*member{{ctx: t.Context()}}, nil) // nobody would find its span
+	s.group(s.now(), []*member{{ctx: t.Context()}}, nil) // has no span, because no member is traced
 	ended := recorder.Ended()
 	if len(ended) != 1 {
 		t.Fatalf("got %d spans, want one", len(ended))

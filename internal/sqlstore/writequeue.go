@@ -30,7 +30,7 @@ type member struct {
 	panic any
 	done  chan struct{} // closed when err and panic have their final values
 	begun bool
-	taken atomic.Bool // whether the member has begun, or write has returned without it
+	taken atomic.Bool // whether the member has begun, or write has returned without running it
 }
 
 func newWriteQueue() *writeQueue { return &writeQueue{members: make(chan *member, maxGroup)} }
