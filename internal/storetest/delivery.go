@@ -21,7 +21,7 @@ func addDelivery(t *testing.T, store shop.Store, d shop.Delivery) (added shop.De
 	return added
 }
 
-// wantDelivery checks a stored delivery, except for its message.
+// wantDelivery checks a stored delivery, except for the body of its message.
 func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
@@ -49,7 +49,8 @@ func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webh
 	return ids
 }
 
-// sinceAnyTime returns the webhooks with the given ids, for DueDeliveries.
+// sinceAnyTime returns the argument of DueDeliveries that selects all due deliveries to the webhooks with the given
+// ids.
 func sinceAnyTime(webhookIDs []int64) (webhooks []shop.DueWebhook) {
 	for _, id := range webhookIDs {
 		webhooks = append(webhooks, shop.DueWebhook{ID: id})
@@ -64,7 +65,7 @@ func dueWebhooks(t *testing.T, store shop.Store, at time.Time) []shop.DueWebhook
 	return slices.DeleteFunc(scheduled, func(hook shop.DueWebhook) bool { return hook.Since.IsZero() })
 }
 
-// messagesOf returns the bodies of the messages that are due, by webhook.
+// messagesOf returns the bodies of all due messages to each webhook, as one text for each webhook.
 func messagesOf(t *testing.T, store shop.Store, at time.Time, webhookIDs ...int64) map[int64]string {
 	t.Helper()
 	bodies := map[int64]string{}
@@ -125,7 +126,7 @@ var deliveryCases = []testCase{
 
 	{name: "several deliveries are updated at once", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		for _, n := range []int{1, 3, 120, 700} { // with every size of statement
+		for _, n := range []int{1, 3, 120, 700} { // so that statements of every size are used
 			var deliveries []shop.Delivery
 			for i := range n {
 				deliveries = append(deliveries, addDelivery(t, store, shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,
@@ -155,8 +156,8 @@ var deliveryCases = []testCase{
 				return tx.InsertDeliveries(shop.Message{ID: message, EventID: "1", EventType: shop.PetCreated, Body: []byte(body)}, webhookIDs, now)
 			})
 		}
-		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last one does not exist
-		enqueue("evt_1", `{"changed":true}`, ids[2])                      // the stored message counts
+		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last webhook does not exist
+		enqueue("evt_1", `{"changed":true}`, ids[2])                      // the body that is already stored is sent
 		enqueue("evt_2", `{}`, ids[0])
 		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
 		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {

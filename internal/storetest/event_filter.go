@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// selects reports whether a filter must select an event.
+// selects reports whether a filter must select an event. The test compares it with the events that the store returns.
 func selects(f shop.EventFilter, e shop.StoredEvent) bool {
 	hidden := strings.HasPrefix(string(e.Type), "key.") || strings.HasPrefix(string(e.Type), "webhook.")
 	switch {
@@ -21,8 +21,8 @@ func selects(f shop.EventFilter, e shop.StoredEvent) bool {
 	return true
 }
 
-// wantWalk reads all pages of the events that match filter and compares them with those among all that match. It
-// returns the number of pages.
+// wantWalk reads all pages of the events that match filter, and checks that they contain exactly the matching events
+// in all. It returns the number of pages.
 func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter shop.EventFilter, limit int) (pages int) {
 	t.Helper()
 	var want, got []int64
@@ -105,7 +105,8 @@ func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.St
 	return publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: each*writes + 1})
 }
 
-// filtersOf returns filters with times at, just before and just after those of some events, and with actors.
+// filtersOf returns filters by time and by actor. Their times are those of some events, or slightly before or after
+// them.
 func filtersOf(all []shop.StoredEvent) (filters []shop.EventFilter) {
 	var times []time.Time
 	for _, i := range []int{0, 60*25 + 3, 120 * 25, len(all) / 2, len(all) - 1} {

@@ -117,7 +117,7 @@ var petCases = []testCase{
 			}
 			return tx.InsertEvents(newEvent(shop.PetDeleted, "pets/1"))
 		})
-		wantNewest(shop.PetDeleted, shop.PetCreated) // before it is published, and afterwards
+		wantNewest(shop.PetDeleted, shop.PetCreated) // before the deletion is published, as well as afterwards
 		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
 		wantNewest(shop.PetDeleted, shop.PetCreated)
 		wantInventory(t, store, shop.Inventory{})

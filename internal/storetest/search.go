@@ -36,7 +36,7 @@ var searchCases = []testCase{
 		}
 	}},
 
-	// Whatever was added, renamed and removed, before or after it was indexed, a search finds the same as a
+	// Whatever was added, renamed or removed, before or after it was indexed, a search finds the same animals as a
 	// comparison of all names.
 	{name: "a search finds what a comparison of all names finds", run: func(t *testing.T, store shop.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -160,12 +160,12 @@ var searchCases = []testCase{
 		}
 		unindexed("quokka", n-2000+1)
 		indexSearch(t, store)
-		unindexed("quokka", 0)       // no animal has its letters in a row
-		unindexed("bella bengal", 0) // no animal has both, although both are common
+		unindexed("quokka", 0)       // no name has three of its letters in a row
+		unindexed("bella bengal", 0) // no name has both words, although both are common
 		for _, query := range []string{"q", "🐶", "ж", "小", "ql x"} {
 			unindexed(query, n-2000+1)
 		}
-		common := queryPets("bella") // every other animal, and none of them was sold
+		common := queryPets("bella") // half of the animals match, but none of them was sold
 		common.Status = shop.Sold
 		items, stopped := search(common)
 		// The first 200 animals that were sold are compared, and then 1,800 that contain the word.

@@ -69,7 +69,7 @@ var staffCases = []testCase{
 				return err
 			})
 		}
-		// The same orders in the order in which they were placed.
+		// With HoldFrom, the same orders are listed in the order in which they were placed.
 		read(t, store, func(tx shop.ReadTx) error {
 			list := shop.OrderList{Status: shop.Placed, HoldFrom: now.Add(2 * time.Hour), PageRequest: shop.PageRequest{Limit: 3}, OldestFirst: true}
 			got, err := tx.Orders(list)

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Run runs the conformance test suite. open must return a new, empty store with the given clock, or its usual one
-// if now is nil, and close it when the test case ends.
+// Run runs the conformance test suite. open must return a new, empty store that uses the clock now, or its usual
+// clock if now is nil. open must also close the store when the test case ends.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store) {
 	for _, group := range []struct {
 		name  string
@@ -53,14 +53,14 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 	}
 }
 
-// testCase has either run or clocked, for a test that sets the store's clock.
+// testCase is a test of a store. It has the function run or, if it sets the store's clock, the function clocked.
 type testCase struct {
 	name    string
 	run     func(t *testing.T, store shop.Store)
 	clocked func(t *testing.T, store shop.Store, clock *testClock)
 }
 
-// testClock is a clock that stands still.
+// testClock is a clock that stands still until it is set.
 type testClock struct{ micros atomic.Int64 }
 
 func (c *testClock) set(at time.Time) { c.micros.Store(at.UnixMicro()) }
@@ -74,7 +74,7 @@ func read(t *testing.T, store shop.Store, fn func(shop.ReadTx) error) {
 	}
 }
 
-// get returns what one method of a read transaction returns.
+// get calls one method of a read transaction and returns its result.
 func get[T any](t *testing.T, store shop.Store, method func(shop.ReadTx) (T, error)) (value T) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) (err error) {
@@ -84,7 +84,8 @@ func get[T any](t *testing.T, store shop.Store, method func(shop.ReadTx) (T, err
 	return value
 }
 
-// wantFound checks what one method of a read transaction finds. If want is nil, it must find nothing.
+// wantFound calls one method of a read transaction and compares its result with want. If want is nil, the method must
+// find nothing.
 func wantFound[T any](
 	t *testing.T, store shop.Store, want *T, find func(shop.ReadTx) (T, bool, error), options ...cmp.Option,
 ) {
@@ -141,7 +142,8 @@ func addPet(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
 	return pet
 }
 
-// listPets returns one page of animals. The page size is 1000 if l has no limit.
+// listPets returns one page of animals or, if l has a query, all animals that the search finds. The page size is 1000
+// if l has no limit.
 func listPets(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
 	t.Helper()
 	if l.Limit == 0 {
