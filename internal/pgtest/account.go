@@ -54,8 +54,8 @@ func (a account) command(ctx context.Context, dir, name string, args ...string) 
 	return cmd
 }
 
-// Sandbox is a temporary directory for tests that start PostgreSQL or related programs in their own way. It
-// belongs to a user that PostgreSQL accepts. The caller removes it.
+// Sandbox is a temporary directory for tests that start PostgreSQL or related programs in their own way. It belongs
+// to a user that PostgreSQL accepts. The caller must remove it.
 type Sandbox struct {
 	Dir      string
 	Programs string // the directory that contains PostgreSQL's programs

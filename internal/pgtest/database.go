@@ -68,7 +68,7 @@ func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string
 func (s *Server) newDatabase(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	// PostgreSQL waits only a few seconds for the last session in the template to end.
+	// Try again if the template is in use, because PostgreSQL waits only a few seconds for its last session to end.
 	for deadline := time.Now().Add(stuckTimeout); ; {
 		err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template)
 		if err == nil {

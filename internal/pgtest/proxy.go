@@ -61,8 +61,8 @@ func (p *Proxy) Address() string { return p.database.Host }
 // URL returns a URL that leads to the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 
-// RoundTrips returns the number of round trips so far: messages, or pipelines, to which the server responds
-// before the client goes on. It does not count how connections are opened and closed.
+// RoundTrips returns the number of round trips so far. A message or a pipeline to which the server responds is one
+// round trip. The messages that open and close a connection are not counted.
 func (p *Proxy) RoundTrips() int { return int(p.requests.Load()) }
 
 func (p *Proxy) accept() {
@@ -96,8 +96,8 @@ func (p *Proxy) connect(client net.Conn) {
 	c.forwardResponses()
 }
 
-// Redirect makes the proxy forward new connections to another server, as a load balancer does after a
-// failover. Cut and Heal close the existing ones.
+// Redirect makes the proxy forward new connections to another server, as a load balancer does after a failover.
+// Existing connections stay open until Cut is called.
 func (p *Proxy) Redirect(to *Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ var commitStatement = fmt.Sprintf("stmtcache_%.24x", sha256.Sum256([]byte("COMMI
 // IsCommit reports whether a message is a COMMIT, or a pipeline that executes a prepared COMMIT.
 func IsCommit(message []byte) bool {
 	if bytes.Contains(message, []byte("\x00"+commitStatement+"\x00")) {
-		return message[0] != 'P' // preparing it executes nothing
+		return message[0] != 'P' // preparing a COMMIT does not execute it
 	}
 	text, isQuery := bytes.CutPrefix(message, []byte("Q"))
 	return isQuery && len(text) > 4 && strings.EqualFold(strings.Trim(string(text[4:]), "\x00; \n"), "commit")

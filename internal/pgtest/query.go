@@ -45,7 +45,7 @@ func (db *DB) check(statement string, err error) {
 	}
 }
 
-// Column returns the values that a query selects.
+// Column returns the values of a query that selects a single column.
 func Column[T any](db *DB, query string, args ...any) (values []T) {
 	db.t.Helper()
 	rows, err := db.QueryContext(db.t.Context(), query, args...)
@@ -89,7 +89,7 @@ func (db *DB) AwaitNoTransaction() {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)`)
 }
 
-// AwaitLockWait waits until a session waits for a lock in the database.
+// AwaitLockWait waits until a session in the database is waiting for a lock.
 func (db *DB) AwaitLockWait() {
 	db.t.Helper()
 	db.Await("somebody to wait for a lock",

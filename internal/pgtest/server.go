@@ -112,7 +112,7 @@ func (s *Server) Kill(t testing.TB) {
 	// A killed server leaves behind a few bytes of shared memory and the file that identifies this memory.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			// A failure here breaks no test.
+			// An error is ignored, because it breaks no test.
 			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id))
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Server) pidFile() []string {
 	return strings.Split(string(text), "\n")
 }
 
-// Log returns what the server has logged.
+// Log returns the content of the server's log.
 func (s *Server) Log(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(s.logPath())

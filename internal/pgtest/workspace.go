@@ -104,7 +104,7 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return w.account.command(ctx, w.dir, name, args...)
 }
 
-// debianPrograms matches the directories in which Debian has the server programs of PostgreSQL.
+// debianPrograms matches the directories in which Debian installs the server programs of PostgreSQL.
 const debianPrograms = "/usr/lib/postgresql/*/bin"
 
 // programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
