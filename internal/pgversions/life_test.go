@@ -36,8 +36,8 @@ func newFile(f *programtest.Folder) string {
 	return "source.db"
 }
 
-// live runs two nodes on an empty database through a short life: a new key, animals, searches, an order for which
-// the nodes compete, events, a restart, a check and a copy.
+// live runs two nodes on an empty database and tries their main functions: a new key, animals, searches, an order for
+// which the nodes compete, events, a restart, a check and a copy.
 func live(t *testing.T, f *programtest.Folder) {
 	t.Helper()
 	key := f.CreateKey("--name", "boss")

@@ -33,7 +33,8 @@ func main() {
 	}
 }
 
-// The tests that use a server of pgtest. lifeTest expects that the program refuses a server that is too old.
+// The tests to run, as regular expressions. They start their servers with pgtest. lifeTest expects that the program
+// refuses a server that is too old.
 const (
 	storeTests = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish|" +
 		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit"

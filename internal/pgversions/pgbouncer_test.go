@@ -17,8 +17,8 @@ import (
 
 var pgBouncer = flag.String("pgbouncer", "", "path of PgBouncer")
 
-// The real program works behind PgBouncer in transaction mode. It refuses a weak synchronous_commit there,
-// because it could not set its own.
+// The real program works behind PgBouncer in transaction mode. If synchronous_commit is too weak there, the program
+// refuses to start, because it cannot change the setting of a pooled session.
 func TestProgramLivesBehindPgBouncer(t *testing.T) {
 	if *pgBouncer == "" {
 		t.Skip("runs by hand: make postgres-versions")
@@ -30,7 +30,7 @@ func TestProgramLivesBehindPgBouncer(t *testing.T) {
 	operator := pgtest.Connect(t, server.URL())
 	operator.Do("ALTER ROLE animalstore SET synchronous_commit = off",
 		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
-	for range 3 { // the second one would succeed if the first one had changed the pooled session
+	for range 3 { // the second run would succeed if the first one had changed the pooled session
 		r := f.Run("serve", "--addr", programtest.TakenAddr(t))
 		programtest.ExpectRefusal(t, r, 1, "synchronous_commit is off", "ALTER ROLE … SET synchronous_commit = on")
 	}
