@@ -10,9 +10,9 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// fill makes the store of a large shop: most of the older animals are sold, the newest ones are available, every
-// animal and order has its event, and a fifth of the animals was created with an idempotency key. The store's
-// own jobs make the search index and the summaries of events.
+// fill fills a store with n animals, as in a large shop: most of the older animals are sold, the newest ones are
+// available, every animal and order has its event, and a fifth of the animals was created with an idempotency key.
+// The store's own jobs build the search index and the summaries of events.
 func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	t.Helper()
 	const triggers = "pets %[1]s TRIGGER pet_search_insert; ALTER TABLE orders %[1]s TRIGGER order_search_insert"
@@ -60,7 +60,7 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 // categories returns the number of categories in a store with n animals.
 func categories(n int) int { return max(20, n/1000) }
 
-// newService opens the service that is explained, with a key that is not stored.
+// newService opens the service whose statements are explained. Its key is configured instead of stored.
 func newService(t *testing.T, store *sqlstore.Store) *shop.Service {
 	t.Helper()
 	return shoptest.Must(shop.Open(t.Context(), store, shop.Options{

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// statement is a statement that the server has executed, with its plan, as the module auto_explain logs it.
+// statement is a statement that the server has executed. Its plan was logged by the module auto_explain.
 type statement struct {
 	Text     string `json:"Query Text"`
 	Plan     node
 	duration float64 // in milliseconds
 }
 
-// node is a part of a plan.
+// node is one node in the tree of a plan.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`
@@ -27,7 +27,7 @@ type node struct {
 	Plans    []node
 }
 
-// pages is the number of pages that the node and the nodes below it have read.
+// pages returns the number of pages that the node and the nodes below it have read.
 func (n node) pages() int { return n.Hit + n.Read }
 
 // all returns the node and all nodes below it that were executed.
@@ -41,7 +41,7 @@ func (n node) all() (nodes []node) {
 	return nodes
 }
 
-// examined is the number of rows that a node has read from a table.
+// examined returns the number of rows that a node has read from a table.
 func (n node) examined() float64 {
 	if n.Relation == "" || !strings.Contains(n.Type, "Scan") {
 		return 0
@@ -49,10 +49,10 @@ func (n node) examined() float64 {
 	return (n.Rows + n.Removed) * n.Loops
 }
 
-// marker begins the message that separates the statements of one request from those of the next.
+// marker begins the log message that separates the statements of one request from those of the next.
 const marker = "plans: "
 
-// parseLog returns the statements that each request has caused.
+// parseLog returns the statements in the server's log by the name of the request or job that has caused them.
 func parseLog(t *testing.T, log string) map[string][]statement {
 	t.Helper()
 	found, request := map[string][]statement{}, ""

@@ -1,6 +1,6 @@
-// Package plans sends every kind of request to a service with a large store on PostgreSQL, and reads the plan of
-// each statement that the request causes from the server's log. The tests do so with a small store and fail if a
-// statement scans a large table. This command prints a table for five million animals:
+// Package plans sends every kind of request to a service on PostgreSQL, and reads the plan of each statement that a
+// request causes from the server's log. The test fails if a statement scans a large table. By default, the store has
+// 20,000 animals. This command prints a table of the costs in a store with five million animals:
 //
 //	go test -count 1 -run '^TestPlans$' -timeout 0 -v ./internal/plans -animals 5000000
 package plans
@@ -31,7 +31,7 @@ import (
 var animals = flag.Int("animals", 20_000, "number of animals in the store")
 
 const (
-	// largeTable is the number of rows from which on a table must not be scanned.
+	// largeTable is the minimum number of rows in a large table, which must not be scanned.
 	largeTable = 2_000
 	// maxExamined is the maximum number of rows that one node of a plan may read from a table. A search
 	// compares at most 2,000 animals, and reads at most 4,096 rows of the search index.
@@ -85,8 +85,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// problems returns what is wrong with the plan of a statement. counts says that it may examine many rows; if these
-// are most rows of a table, they may be scanned.
+// problems describes what is wrong with the plan of a statement. If counts is set, the statement may examine many
+// rows and scan large tables.
 func problems(s statement, large []string, counts bool) (found []string) {
 	for _, n := range s.Plan.all() {
 		switch {
@@ -99,7 +99,7 @@ func problems(s statement, large []string, counts bool) (found []string) {
 	return found
 }
 
-// explained is a service whose statements the server explains.
+// explained is a service on a PostgreSQL server that logs the plan of every statement.
 type explained struct {
 	t       *testing.T
 	db      *pgtest.DB
@@ -138,13 +138,14 @@ func newExplained(t *testing.T, store *sqlstore.Store, db *pgtest.DB) *explained
 	return b
 }
 
-// mark writes a marker to the server's log.
+// mark writes a marker with a name to the server's log. The statements that follow it belong to the request or job
+// with this name.
 func (b *explained) mark(name string) {
 	b.t.Helper()
 	b.db.Do("DO $$BEGIN RAISE LOG '" + marker + "%', '" + strings.ReplaceAll(strings.ReplaceAll(name, "'", "''"), "\n", " ") + "'; END$$")
 }
 
-// send sends a request whose statements are explained.
+// send sends a request between two markers, so that the statements of the request can be found in the log.
 func (b *explained) send(r request) {
 	b.t.Helper()
 	name := strings.ReplaceAll(r.name(), "\n", " ")
@@ -214,8 +215,8 @@ func (b *explained) runJobs() {
 	slices.Sort(b.jobs)
 }
 
-// table returns what the requests cost: the number of statements, their time, the pages they read, and the
-// statement that reads most.
+// table returns a table with the cost of each request: the number of statements, their time, the pages that they
+// read, and the scan that examines the most rows.
 func table(names []string, statements map[string][]statement) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-75s %10s %9s %9s   %s\n", "request", "statements", "ms", "pages", "largest part of the plan that reads most")
@@ -230,7 +231,7 @@ func table(names []string, statements map[string][]statement) string {
 	return text.String()
 }
 
-// largest describes the scan that examines most rows.
+// largest describes the scan that examines the most rows.
 func largest(statements []statement) string {
 	var scans []node
 	for _, s := range statements {

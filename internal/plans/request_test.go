@@ -13,7 +13,7 @@ import (
 // an animal that no other request uses.
 type request struct {
 	method, path, body string
-	// counts says why the request may examine many rows, if it may.
+	// counts is the reason why the request may examine many rows. It is empty if the request must not.
 	counts string
 }
 
@@ -24,8 +24,8 @@ func (r request) name() string {
 	return r.method + " " + r.path
 }
 
-// requests returns requests for every route that reads or writes the store. n is the number of animals. The ids
-// of webhooks and keys are those of the first requests that create them.
+// requests returns requests for every route that reads or writes the store. n is the number of animals. The ids of
+// webhooks and keys in the paths are those that the first of these requests create.
 func requests(n int) []request {
 	half, order := n/2, n/8
 	list := []request{
@@ -136,7 +136,7 @@ func requests(n int) []request {
 	return list
 }
 
-// cursor returns the cursor of the page after an id.
+// cursor returns the cursor for the page that begins after an id.
 func cursor(id int64) string {
 	digits, text := uint64(id)^(1<<63), make([]byte, 13)
 	for i := len(text) - 1; i >= 0; i-- {
@@ -146,10 +146,11 @@ func cursor(id int64) string {
 	return string(text)
 }
 
-// unexplained are the routes without a request, because they do not use the store.
+// unexplained matches the routes that need no request, because they do not use the store.
 var unexplained = regexp.MustCompile(`^GET /(docs|livez|metrics|debug|v1/openapi)`)
 
-// wantEveryRoute fails if a route of the API has no request. The staff pages use the same methods of the service.
+// wantEveryRoute fails if a route of the API has no request. It does not check the routes of the staff pages, because
+// they use the same methods of the service.
 func wantEveryRoute(t *testing.T, sent []request) {
 	t.Helper()
 	source, err := os.ReadFile("../httpapi/routes.go")
