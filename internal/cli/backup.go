@@ -50,7 +50,7 @@ func checkFile(database string) error {
 	return nil
 }
 
-// orInterrupted returns err, or a message about the interruption if that is what caused err.
+// orInterrupted returns err or, if the command was interrupted, an error that says that nothing was changed.
 func orInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: nothing was changed")

@@ -18,10 +18,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// bootstrapKey creates an admin key if the store has no keys yet and prints it to the terminal. If the output
-// is not a terminal, the key would end up in a log, so bootstrapKey only logs how to create a key. Keys that
-// belong to the demo data do not count. They may exist without an admin key if an earlier start was
-// interrupted after filling the store.
+// bootstrapKey creates an admin key and prints it if the store has no keys yet and the output is a terminal. If the
+// output is not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys in the
+// demo data do not count, because nobody can use them. demoAnimals is the number of animals that this start has added
+// for the demo.
 func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
 	ctx = context.WithoutCancel(ctx) // a key that was created must be printed, even if the process is being stopped
 	has, err := service.HasKeys(ctx)
@@ -59,7 +59,7 @@ Or open the staff pages in a browser and sign in with the key.
 	return err
 }
 
-// printAddress prints where the staff pages are and how to create a key for them.
+// printAddress prints the URL of the staff pages and a command that creates a key for them.
 func (s *serveCommand) printAddress(t terminal, url string) error {
 	_, err := fmt.Fprintf(t.out, `
 Staff pages:  %s/
@@ -69,7 +69,7 @@ Create a key: %s keys create --name NAME --role staff --database %s
 	return err
 }
 
-// program returns how a shell runs this program again, given the name by which it was started.
+// program returns the shell command that starts this program again. started is the name under which it was started.
 func program(started string) string {
 	if strings.Contains(started, "go-build") { // the folder in which go run builds a program
 		return "go run ./cmd/animalstore"

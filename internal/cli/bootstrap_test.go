@@ -15,7 +15,8 @@ import (
 
 var shownKey = regexp.MustCompile(`\bask_(?:live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 
-// awaitKey waits for the key and the curl command that the first start prints, and runs the command.
+// awaitKey waits for the key and the curl command that the first start prints. It runs the command and returns the
+// key and the command's output.
 func (b *background) awaitKey(screen *programtest.Transcript) (key, output string) {
 	b.T.Helper()
 	awaitText(b.T, screen, "/v1/pets\r\n")
@@ -63,7 +64,7 @@ func expectAddress(t *testing.T, s *background, screen *programtest.Transcript) 
 	}
 }
 
-// The command that creates a key runs the program in the way in which it was started.
+// The suggested command for creating a key starts the program in the same way as the user did.
 func TestStartShowsHowToRunTheProgram(t *testing.T) {
 	t.Parallel()
 	for started, want := range map[string]string{
@@ -106,7 +107,8 @@ func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	expectAddress(t, s, screen)
 }
 
-// A process that is stopped while it starts still prints the key that it has created, and what a demo is.
+// A process that is stopped while it is starting still prints the key that it has created and the note about the
+// demo.
 func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -122,9 +124,9 @@ func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
 	}
 }
 
-// The demo starts filled, and a restart changes nothing. The keys in the demo data are made up: until somebody has
-// seen a real one, every start shows one on a terminal or says in the log how to create it, even if an earlier start
-// failed after it had filled the store.
+// The first start with --demo fills the store, and a restart changes nothing. Nobody can use the keys in the demo
+// data, so until a real key exists, every start shows a new one on a terminal or logs how to create one. This is also
+// true if an earlier start failed after filling the store.
 func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
 	newFolder(t)
 	if r := animalstore(t, "serve", "--demo", "--addr", programtest.TakenAddr(t)); r.Code != 1 {

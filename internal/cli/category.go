@@ -43,8 +43,8 @@ func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// parseCategory returns the id of a category that is given by its id or its name, ignoring case and diacritics in the name. It fails if
-// no category or more than one has the name.
+// parseCategory returns the id of a category. text is the id or the name of the category. In a name, case and
+// diacritics are ignored. parseCategory fails if no category or more than one has the name.
 func parseCategory(ctx context.Context, c *client.Client, text string) (int64, error) {
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return id, nil
@@ -71,7 +71,7 @@ func parseCategory(ctx context.Context, c *client.Client, text string) (int64, e
 	return 0, usagef("--category: the name %q belongs to the categories %s; use one of these IDs", text, strings.Join(ids, ", "))
 }
 
-// optionalCategory is like parseCategory, but returns nil for nil.
+// optionalCategory is like parseCategory, but returns nil if text is nil.
 func optionalCategory(ctx context.Context, c *client.Client, text *string) (*int64, error) {
 	if text == nil {
 		return nil, nil

@@ -48,7 +48,7 @@ type commandLine struct {
 // terminal holds the output streams for a command. Results are written to out, and everything else to err.
 type terminal struct{ out, err io.Writer }
 
-// usageError is a mistake on the command line. It has its own exit code.
+// usageError is a mistake in the command's arguments. The program then exits with exitUsage.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -62,7 +62,7 @@ func Run(args []string, out, errs io.Writer) int {
 	return run(ctx, args, terminal{out, errs})
 }
 
-// run runs a command until it ends or the context does.
+// run runs a command until it ends or ctx is cancelled. It returns the exit code.
 func run(ctx context.Context, args []string, t terminal) int {
 	unsetEmptyVariables()
 

@@ -49,12 +49,13 @@ type storeFlags struct {
 // waiting.
 const retries = 3
 
-// read calls the API with requests that change nothing.
+// read calls the function calls with a client. The function may only send requests that change nothing.
 func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, false, calls)
 }
 
-// write calls the API with requests that may change something even if they fail.
+// write is like read, but the function may send requests that change something. If such a request fails but the
+// change may have been made anyway, the error message says so.
 func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, true, calls)
 }

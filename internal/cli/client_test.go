@@ -30,7 +30,7 @@ import (
 func TestScripts(t *testing.T) {
 	scripts := shoptest.Must(filepath.Abs("testdata/script"))(t)
 	installProgram(t)
-	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=") // restores these in the end
+	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=") // restored when the test ends
 	testscript.RunT(sequentialT{t}, testscript.Params{
 		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
@@ -59,7 +59,8 @@ func (t sequentialT) Run(name string, f func(testscript.T)) {
 	t.T.Run(name, func(t *testing.T) { f(sequentialT{t}) })
 }
 
-// runInScript implements "animalstore [ARG...]", which must succeed, and "exit-code N animalstore [ARG...]".
+// runInScript implements the script commands "animalstore [ARG...]", which must succeed, and "exit-code N animalstore
+// [ARG...]", which must exit with the code N.
 func runInScript(ts *testscript.TestScript, want string, args []string) {
 	setScriptVariables(ts)
 	if code := run(ts.Value("t").(*testing.T).Context(), args, terminal{ts.Stdout(), ts.Stderr()}); strconv.Itoa(code) != want {
@@ -67,7 +68,7 @@ func runInScript(ts *testscript.TestScript, want string, args []string) {
 	}
 }
 
-// setScriptVariables gives this process the variables of the script.
+// setScriptVariables copies the script's ANIMALSTORE_ variables to the environment of this process.
 func setScriptVariables(ts *testscript.TestScript) {
 	for _, name := range []string{"ANIMALSTORE_API_KEY", "ANIMALSTORE_KEY", "ANIMALSTORE_URL"} {
 		ts.Check(os.Setenv(name, ts.Getenv(name)))
@@ -83,7 +84,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("ANIMALSTORE_URL", s.URL+"/v1")
 }
 
-// scriptStoreHas implements the script command "store-has N", which counts the animals in the store.
+// scriptStoreHas implements the script command "store-has N", which checks that the store has N animals.
 func scriptStoreHas(ts *testscript.TestScript, _ bool, args []string) {
 	setScriptVariables(ts)
 	t := ts.Value("t").(*testing.T)
@@ -92,8 +93,9 @@ func scriptStoreHas(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptSignalAtRequest implements "signal-at-request N SIGNAL animalstore [ARG...]". It signals the program when it waits
-// for the response to its request number N, not counting dry runs. Its exit code becomes the last line on stderr.
+// scriptSignalAtRequest implements "signal-at-request N SIGNAL animalstore [ARG...]". It sends the signal while the
+// program is waiting for the response to its Nth request, not counting dry runs. The last line on stderr is the
+// program's exit code.
 func scriptSignalAtRequest(ts *testscript.TestScript, _ bool, args []string) {
 	last, err := strconv.ParseInt(args[0], 10, 64)
 	ts.Check(err)
@@ -117,7 +119,7 @@ func scriptSignalAtRequest(ts *testscript.TestScript, _ bool, args []string) {
 	command.Env = append(os.Environ(), "ANIMALSTORE_URL="+gateway)
 	ts.Check(command.Start())
 	close(started)
-	command.Wait() // the exit code is what counts
+	command.Wait() // an error can be ignored, because the exit code is printed below
 	if n := requests.Load(); n != last {
 		ts.Fatalf("requests before the signal: got %d, want %d", n, last)
 	}
@@ -126,7 +128,8 @@ func scriptSignalAtRequest(ts *testscript.TestScript, _ bool, args []string) {
 
 const keyHint = ` The key came from ANIMALSTORE_KEY or --key-file; create another with animalstore keys create\.`
 
-// All client commands report a wrong key, URL or service with the same message and exit code.
+// All client commands report the same problem, such as an unknown key or an invalid URL, with the same message and
+// exit code.
 func TestClientCommandsReportConnectionErrors(t *testing.T) {
 	folder, _ := newShop(t)
 	folder.Write("other", "the-key-of-somebody-else")
@@ -161,7 +164,8 @@ func TestClientCommandsReportUnreachableService(t *testing.T) {
 		`.*connection refused; start it with animalstore serve, or set its URL with --url or ANIMALSTORE_URL`)
 }
 
-// expectFromEveryClientCommand runs all client commands with the flags and expects one exit code and message.
+// expectFromEveryClientCommand runs all client commands with the flags. Each must fail with the given exit code and a
+// message that matches want.
 func expectFromEveryClientCommand(t *testing.T, flags string, code int, want string) {
 	t.Helper()
 	file := programtest.NewFolder(t).Write("pets.csv", "name,categoryId\nRex,1\n")
@@ -171,13 +175,13 @@ func expectFromEveryClientCommand(t *testing.T, flags string, code int, want str
 	for command, arguments := range commands {
 		code, want := code, want
 		if command == "mcp" && (strings.HasPrefix(flags, "--output") || strings.Contains(want, "with the scope")) {
-			continue // it has no such flag and needs no certain scope
+			continue // mcp has no flag --output and requires no particular scope
 		}
 		if command == "import" || command == "export" {
 			if strings.HasPrefix(flags, "--output") {
-				continue // they have no such flag
+				continue // import and export have no flag --output
 			}
-			if code != exitUsage { // the hints and the other exit codes belong to the everyday commands
+			if code != exitUsage { // only the everyday commands print hints and use the other exit codes
 				code = exitError
 				want, _, _ = strings.Cut(`(\S*: )?`+strings.TrimSuffix(want, keyHint), "; start it")
 			}
@@ -197,12 +201,13 @@ func expectFromEveryClientCommand(t *testing.T, flags string, code int, want str
 	running.Wait()
 }
 
-// A command that is interrupted while it waits for the response exits with 130.
+// A command that is interrupted while it is waiting for a response exits with 130. If it was changing something, it
+// says that the change may have been made.
 func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 	newFolder(t, "ANIMALSTORE_KEY=x")
 	for command, args := range clientCommands {
 		if command == "import" || command == "export" {
-			continue // they can continue, see the scripts
+			continue // these commands have other messages and another exit code
 		}
 		t.Run(command, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
@@ -212,7 +217,7 @@ func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 				<-r.Context().Done() // the command has given up
 			}))
 			if command == "pets set" || command == "orders set" {
-				args += " --if-match=*" // without it, the first request reads
+				args += " --if-match=*" // without this flag, the first request would only read
 			}
 			want := result{Code: exitInterrupted, Stderr: "animalstore: interrupted\n"}
 			if verb := strings.Fields(command + " show")[1]; verb != "list" && verb != "show" {
@@ -225,7 +230,8 @@ func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 	}
 }
 
-// The text of a server that is not animalstore is escaped before it is printed on a terminal.
+// Commands say that a response does not come from animalstore. Text in the response is escaped before it is printed,
+// because it could control the terminal.
 func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	other := shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -244,7 +250,7 @@ func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	expectRefusal(t, animalstore(t, "orders", "place", "--pet", "1"), exitUnreachable, "the change may have been made anyway: check before you retry")
 }
 
-// pets set does not overwrite a change that somebody else made after it read the animal.
+// pets set does not overwrite a change that somebody else makes after the command has read the animal.
 func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 	_, s := newShop(t)
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
@@ -269,14 +275,15 @@ func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	t.Setenv("ANIMALSTORE_KEY", createKey(t, "--name", "reader", "--scope", "events:read"))
 	follower := start(t, nil, "events", "--follow", "--after", "0")
-	follower.await("pet.created") // it is connected
+	follower.await("pet.created") // the command is connected
 	createKey(t, "--name", "other")
 	succeed(t, "keys", "revoke", "1")
 	follower.exit(exitKey)
 	follower.await("The API key is unknown or has expired")
 }
 
-// The command goes on after a restart of the service. Ctrl-C is no error.
+// events --follow says that events were undone by a restore, and continues after the service has restarted. When it
+// is interrupted, it exits with code 0.
 func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	_, s := newShop(t)
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
@@ -284,7 +291,7 @@ func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	s.Create(programtest.Pet{Name: "Mia", CategoryID: 1})
 	follower := start(t, nil, "events", "--follow", "--after", "0")
 	follower.await("name Mia")
-	undone := strings.Fields(succeed(t, "events", "--limit", "1").Stdout)[6] // the first word below the header
+	undone := strings.Fields(succeed(t, "events", "--limit", "1").Stdout)[6] // the id in the first row below the header
 	s.stop()
 	succeed(t, "restore", "--force", "backup.db")
 	s = serve(t, "--addr", s.addr())
@@ -302,7 +309,7 @@ func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	expectRefusal(t, animalstore(t, "events", "--after", undone), exitRefused, "were undone", "continue after ")
 }
 
-// This test needs a process, because the terminal sends the signal to one.
+// This test starts a process, because Ctrl-C makes a terminal send a signal to a process.
 func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	folder, s := newShop(t)
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
@@ -337,7 +344,7 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// An export to a slow client completes although the service is being stopped.
+// An export to a slow client completes even if the service is being stopped.
 func TestShutdownWaitsForExport(t *testing.T) {
 	folder, s := newShop(t)
 	const animals = 9000

@@ -21,7 +21,8 @@ var statusColors = map[string]string{
 	"placed": yellow, "approved": blue, "delivered": green, "cancelled": dim, "expired": dim,
 }
 
-// wantsColor reports whether output may be colored: only on a terminal, and not if the variable NO_COLOR is set.
+// wantsColor reports whether output may be colored. It must go to a terminal that can show colors, and the
+// environment variable NO_COLOR must not be set.
 func wantsColor(out io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(out)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Only a terminal gets colors, and not if NO_COLOR is set.
+// Output is colored only on a terminal, and never if NO_COLOR is set.
 func TestOnlyATerminalGetsColors(t *testing.T) {
 	newShop(t)
 	succeed(t, "pets", "add", "--name", "Rex", "--category", "1", "--status", "available")

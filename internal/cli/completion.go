@@ -28,10 +28,11 @@ func (completionCommand) Help() string {
 		"The Debian package installs the scripts."
 }
 
-// completeFiles is printed instead of candidates if the shell is to complete the name of a file.
+// completeFiles is printed instead of candidates to make the shell complete file names.
 const completeFiles = ":files"
 
-// Run prints the script for a shell, or the candidates for the last of the words, one per line.
+// Run prints the completion script for the shell. If words are given, it instead prints the candidates for the last
+// word, one per line.
 func (c completionCommand) Run(app *kong.Kong, t terminal) error {
 	if len(c.Words) == 0 {
 		script, err := completionScripts.ReadFile("completion/animalstore." + c.Shell)
@@ -66,7 +67,7 @@ func (c candidate) line(shell string) string {
 	return c.word + "\t" + c.description
 }
 
-// complete returns what the last word may become. The words before it select the command.
+// complete returns the candidates for the last word. The words before it select the command.
 func complete(root *kong.Node, words []string) []candidate {
 	last := len(words) - 1
 	before, current := words[:last], words[last]
@@ -91,8 +92,8 @@ func complete(root *kong.Node, words []string) []candidate {
 	return withPrefix(current, commandCandidates(node))
 }
 
-// followWords returns the command that the words select, how many of its arguments they give, and the flag that
-// still needs a value, if any.
+// followWords returns the command that the words select, the number of positional arguments among the words, and the
+// flag whose value must come next, or nil.
 func followWords(node *kong.Node, words []string) (selected *kong.Node, positional int, pending *kong.Flag) {
 	for _, word := range words {
 		if pending != nil {
@@ -115,7 +116,7 @@ func followWords(node *kong.Node, words []string) (selected *kong.Node, position
 	return node, positional, pending
 }
 
-// flags returns the flags of a command that its help shows.
+// flags returns the flags that a command's help shows.
 func flags(node *kong.Node) (list []*kong.Flag) {
 	for _, group := range node.AllFlags(true) {
 		for _, flag := range group {
@@ -151,7 +152,8 @@ func commandCandidates(node *kong.Node) (list []candidate) {
 	return list
 }
 
-// argumentCandidates returns the candidates for an argument of a command, such as the shell of completion.
+// argumentCandidates returns the candidates for a positional argument, such as the shell after "animalstore
+// completion".
 func argumentCandidates(argument *kong.Value, current string) []candidate {
 	if argument.Name == "file" {
 		return []candidate{{completeFiles, ""}}
@@ -159,8 +161,8 @@ func argumentCandidates(argument *kong.Value, current string) []candidate {
 	return withPrefix(current, wordCandidates("", argument.EnumSlice()))
 }
 
-// valueCandidates returns the candidates for the value of a flag. Each begins with what precedes the value in
-// the same word.
+// valueCandidates returns the candidates for the value of a flag. before is the part of the word that precedes the
+// value, such as "--status=". Every candidate begins with it.
 func valueCandidates(node *kong.Node, flag *kong.Flag, before, current string) []candidate {
 	if slices.Contains([]string{"FILE", "DIR", "DATABASE"}, flag.PlaceHolder) {
 		return []candidate{{completeFiles, ""}}
@@ -174,7 +176,7 @@ func valueCandidates(node *kong.Node, flag *kong.Flag, before, current string) [
 	return withPrefix(before+current, wordCandidates(before, values))
 }
 
-// fixedValues returns the values that a flag accepts, or nothing if they are not fixed.
+// fixedValues returns the values that a flag accepts if they are a fixed set, and nothing otherwise.
 func fixedValues(node *kong.Node, flag *kong.Flag) []string {
 	switch flag.PlaceHolder {
 	case "STATUS":

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The candidates follow from the command tree. The line ends where the cursor is.
+// Completion offers the commands, flags and values that can come next. The cursor is at the end of each line.
 func TestCompletionOffersCommandsFlagsAndFixedValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                   "serve pets categories orders events inventory mcp keys import export copy backup restore check doctor health completion version help",
@@ -57,7 +57,7 @@ func TestCompletionOffersCommandsFlagsAndFixedValues(t *testing.T) {
 	}
 }
 
-// completions has what people type before they press the tab key, and the line after it.
+// completions maps the text that a user types before pressing Tab to the completed line.
 var completions = map[string]string{
 	"animalstore inv":                                  "animalstore inventory ",
 	"animalstore pets li":                              "animalstore pets list ",
@@ -77,12 +77,12 @@ var completions = map[string]string{
 	"animalstore check --database=mond":                "animalstore check --database=monday.db ",
 }
 
-// The scripts work in the shells themselves, which run on a terminal.
+// The completion scripts work in real shells that run on a terminal.
 func TestCompletionInBashAndZsh(t *testing.T) {
 	installProgram(t)
 	for shell, test := range map[string]struct {
 		args  []string
-		setup string // after it, Ctrl-T shows the line in brackets
+		setup string // loads the script and makes Ctrl-T print the line in brackets
 	}{
 		"bash": {[]string{"--norc", "--noprofile", "-i"}, `eval "$(animalstore completion bash)"; bind -x '"\C-t": printf "[%s]\n" "$READLINE_LINE"'`},
 		"zsh": {[]string{"-f", "-i"}, `bindkey -e; autoload -Uz compinit; compinit -u -D; source <(animalstore completion zsh); ` +
@@ -96,7 +96,7 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 			awaitText(t, screen, "ready> ")
 			for typed, want := range completions {
 				send(typed + "\t\x14")
-				// The shell reads keys as usual only after it has shown the prompt again.
+				// Also wait for the next prompt, because only then does the shell handle keys as usual.
 				programtest.Await(t, want, func() bool {
 					_, after, shown := strings.Cut(screen.String(), "["+want+"]")
 					return shown && strings.Contains(after, "ready> ")
@@ -107,7 +107,7 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 	}
 }
 
-// startShell starts a shell on a terminal of its own. It ends with the test.
+// startShell starts a shell on its own pseudoterminal. The shell is killed when the test ends.
 func startShell(t *testing.T, shell string, args ...string) (keyboard io.Writer, screen *programtest.Transcript) {
 	t.Helper()
 	command := exec.Command(shell, args...)
@@ -122,7 +122,7 @@ func startShell(t *testing.T, shell string, args ...string) (keyboard io.Writer,
 	}()
 	t.Cleanup(func() {
 		command.Process.Kill()
-		command.Wait() // reports that it was killed
+		command.Wait() // returns an error, because the shell was killed
 		<-copied
 		control.Close()
 		if t.Failed() {
@@ -132,7 +132,7 @@ func startShell(t *testing.T, shell string, args ...string) (keyboard io.Writer,
 	return control, screen
 }
 
-// fish prints the candidates for a line by itself.
+// fish can print the candidates for a line without a terminal.
 func TestCompletionInFish(t *testing.T) {
 	installProgram(t)
 	newFolder(t).Write("monday.db", "")

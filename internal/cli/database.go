@@ -47,7 +47,8 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 // databaseVariable is the environment variable that sets --database.
 const databaseVariable = "ANIMALSTORE_DATABASE"
 
-// checkDatabase checks a database's address, which comes from a flag or from the environment variable.
+// checkDatabase checks a database's address. variable is the environment variable that can set it instead of the
+// flag.
 func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":

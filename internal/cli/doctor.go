@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/doctor"
 )
 
-// doctorCommand examines the surroundings of a service without changing anything. It has the settings of serve.
+// doctorCommand examines everything that the service depends on, such as its settings, disk and database, without
+// changing anything. It has the flags of serve.
 type doctorCommand struct {
 	JSON    bool         `name:"json" help:"Print each finding as a JSON object on its own line."`
 	Service serveCommand `embed:""`
@@ -43,7 +44,7 @@ func (d *doctorCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// checkSettings reports whether serve would accept the settings, and returns what can be examined.
+// checkSettings reports whether serve would accept the settings, and returns the configuration for the other checks.
 func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config {
 	s := &d.Service
 	config := doctor.Config{Database: s.Database, TLSCert: s.TLSCert, TLSKey: s.TLSKey, APIKeyFile: s.APIKeyFile, MaxConnections: s.MaxConnections}
@@ -51,7 +52,7 @@ func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config
 		config.PublicHost = public.Hostname()
 	}
 	if checkDatabase(s.Database, databaseVariable) != nil {
-		config.Database = "" // it may contain a password, and settings reports it
+		config.Database = "" // it is invalid, which s.settings reports, and may contain a password
 	}
 	settings, err := s.settings()
 	config.BackupFolder, config.BackupInterval = settings.backupFolder, settings.backupInterval
@@ -72,7 +73,8 @@ func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config
 	return config
 }
 
-// checkACME makes doctor examine the certificate that the authority has issued, if there is one.
+// checkACME makes doctor examine the certificate that the authority has issued. If there is none yet, it reports a
+// warning.
 func (d *doctorCommand) checkACME(file string, config *doctor.Config, report func(doctor.Finding)) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		report(doctor.Finding{Check: "certificate", Status: doctor.Warning, Message: "the authority has not issued a certificate yet",
@@ -91,7 +93,7 @@ func isLoopback(host string) bool {
 func (d *doctorCommand) checkService(ctx context.Context, report func(doctor.Finding)) {
 	health := healthCommand{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert, ACMEDomain: d.Service.ACME.Domain}
 	if _, port, err := net.SplitHostPort(health.Addr); err != nil || port == "0" {
-		return // the address is not known
+		return // the service's address is not known
 	}
 	finding := doctor.Finding{Check: "service", Status: doctor.OK, Message: "the service at " + health.url() + " is ready"}
 	if err := health.check(ctx); isNetworkError(err) {

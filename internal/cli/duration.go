@@ -13,11 +13,11 @@ import (
 
 const day = 24 * time.Hour
 
-// leadingDays matches the days and weeks at the beginning of a duration.
+// leadingDays matches a number of days or weeks at the beginning of a duration.
 var leadingDays = regexp.MustCompile(`^([0-9]{1,6})([dw])`)
 
-// parseDuration parses a duration. In addition to the units of Go, it accepts d for days of 24 hours and w for weeks, as in
-// 3d, 2w or 1d12h.
+// parseDuration parses a duration. In addition to Go's units, it accepts d for days of 24 hours and w for weeks, as
+// in 3d, 2w or 1d12h.
 func parseDuration(text string) (time.Duration, error) {
 	invalid := fmt.Errorf("invalid duration %q; expected a number with a unit, such as 90m, 24h or 3d", text)
 	rest, total := text, time.Duration(0)
@@ -30,7 +30,7 @@ func parseDuration(text string) (time.Duration, error) {
 		if match[2] == "w" {
 			days *= 7
 		}
-		if total += time.Duration(days) * day; total < 0 || days > 100_000 { // a duration holds 106,751 days
+		if total += time.Duration(days) * day; total < 0 || days > 100_000 { // time.Duration holds 106,751 days
 			return 0, invalid
 		}
 		if rest = strings.TrimPrefix(rest, match[0]); rest == "" {
@@ -56,7 +56,7 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-// durationMapper makes flags and environment variables accept the durations of parseDuration.
+// durationMapper makes Kong parse durations in flags and environment variables with parseDuration.
 func durationMapper() kong.Option {
 	return kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 		var text string

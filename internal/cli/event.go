@@ -168,7 +168,7 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 	return nil
 }
 
-// row returns the cells of an event.
+// row returns the cells for an event in the table.
 func (e *eventsCommand) row(event client.Event) []string {
 	return []string{event.ID, event.Time.In(e.zone()).Format("2006-01-02 15:04:05 MST"), string(event.Type), event.Subject, event.Actor,
 		describeChange(event.Data.Current, event.Data.Previous, e.timeFlag)}

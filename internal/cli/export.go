@@ -57,8 +57,9 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// open creates a temporary file in the target's directory. The function finish renames it to the target, or
-// removes it if there was an error.
+// open returns the writer for the export, which is usually a temporary file in the target's directory. finish renames
+// this file to the target or, if there was an error, removes it. If the target is standard output, a pipe or a
+// device, open returns a writer for the target itself.
 func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
 	if e.File == "-" {
 		return t.out, func(err error) error { return err }, nil
@@ -67,7 +68,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	if real, err := filepath.EvalSymlinks(target); err == nil {
 		target = real
 	}
-	mode := os.FileMode(0o600) // the file holds the whole catalogue
+	mode := os.FileMode(0o600) // only for its owner, because the file holds the whole catalogue
 	if info, err := os.Stat(target); err == nil {
 		if mode = info.Mode().Perm(); info.IsDir() {
 			return nil, nil, usagef("%s is a directory", e.File)

@@ -58,8 +58,8 @@ func optionalTextProblem(flag, text string) string {
 	return textProblem(flag, text)
 }
 
-// statusProblem checks the value of --status, which may be empty. The function check returns what is wrong
-// with any other value.
+// statusProblem checks the value of --status, which may be empty. check returns what is wrong with any other value,
+// or "" if it is valid.
 func statusProblem(status string, check func(string) string) string {
 	if status == "" {
 		return ""

@@ -20,7 +20,7 @@ import (
 // nextMonth is a day in the future to which a hold can be extended.
 var nextMonth = time.Now().AddDate(0, 1, 0).UTC().Format(time.DateOnly)
 
-// clientCommands has arguments for every command that uses the API of a running service.
+// clientCommands maps every command that uses the API of a running service to valid arguments.
 var clientCommands = map[string]string{
 	"pets list": "", "pets show": "1", "pets add": "--name=Rex --category=1", "pets set": "1 --name=Rex", "pets remove": "6",
 	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
@@ -30,9 +30,10 @@ var clientCommands = map[string]string{
 	"mcp": "",
 }
 
-// flagTests has a row for every flag of every command, except those of serve in serveFlags: a good value, what a request
-// or the output then contains, a bad value, and its error message. An empty value often comes from an unset variable in a
-// script, and without the flag the command would do more than it was asked to. NONE is a missing value.
+// flagTests has a row for every flag of every command, except for the flags of serve that are in serveFlags. effect
+// is a text that the request or the output contains if the flag has the good value. problem is a part of the error
+// message for the bad value. Many bad values are empty, because a script often uses a variable that is not set: if
+// the command ignored the flag, it would do more than it was asked to. NONE stands for a flag without a value.
 var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets list", "status", "available", "status=available", "gone", "--status must be one of available, pending, sold"},
 	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", " ", "--category must have"},
@@ -109,7 +110,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "rehearse", "true", "backup.db can be restored.", "maybe", "--rehearse"},
 	{"restore", "continue-after", "1200 --database=new.db", "New ids continue after 1200", "-1", "--continue-after: -1 is out of range"},
 	{"doctor", "json", "", "", "maybe", "--json"},
-	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // the tests of backups have the good values
+	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // serve_backup_test.go has the good values
 	{"serve", "backup-every", "", "", "59s --backup-dir=.", "--backup-every: "},
 	{"serve", "backup-keep", "", "", "0 --backup-dir=.", "--backup-keep: "},
 	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
@@ -123,11 +124,11 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }
 
-// databaseCommands has arguments for the commands that open the database themselves.
+// databaseCommands maps the other commands to valid arguments.
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
 	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
-	"serve": "--addr=192.0.2.1:1", // where it cannot listen
+	"serve": "--addr=192.0.2.1:1", // it cannot listen on this address
 }
 
 // A new flag needs a row in flagTests or serveFlags.
@@ -141,7 +142,7 @@ func TestEveryFlagIsTested(t *testing.T) {
 		tested["serve --"+row.flag] = true
 	}
 	for flag := range tested {
-		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor parses the flags of serve
+		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor has the flags of serve
 	}
 	for command := range clientCommands {
 		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts
@@ -160,7 +161,8 @@ func TestEveryFlagIsTested(t *testing.T) {
 	}
 }
 
-// A good value of a flag or its variable has its effect. A bad one is refused before a request is sent or a file is written.
+// A good value takes effect, whether it is set by a flag or by an environment variable. A bad value is refused before
+// any request is sent or any file is written.
 func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 	variables := map[string]string{}
 	for _, leaf := range grammar().Model.Leaves(true) {
@@ -179,7 +181,7 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 		name, words := row.command+" --"+row.flag, strings.Fields(row.command+" "+arguments+databaseCommands[row.command])
 		for _, variable := range slices.Compact([]string{"", variables[name]}) {
 			if variable != "" && (row.bad == "NONE" || strings.Contains(row.bad, "secret")) {
-				continue // passwords belong into variables
+				continue // a variable always has a value, and may contain a password
 			}
 			t.Run(name+" "+variable, func(t *testing.T) {
 				with := func(value string) []string {
@@ -225,7 +227,8 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// newBusyShop starts a service with animals and orders for client commands, and records their requests.
+// newBusyShop starts a service that has animals and orders. Client commands then use this service, and their requests
+// are recorded.
 func newBusyShop(t *testing.T) (s *background, folder *programtest.Folder, requests *programtest.Transcript) {
 	t.Helper()
 	folder, s = newShop(t)

@@ -59,7 +59,7 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.api.ServeHTTP(w, r)
 }
 
-// refuse responds to a request if too many are in progress.
+// refuse rejects a request because too many requests are in progress.
 func (h *rootHandler) refuse(w http.ResponseWriter, r *http.Request) {
 	if staff.Serves(r.URL.Path) {
 		h.pages.Refuse(w, r)

@@ -11,7 +11,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A request that is refused because too many are in progress gets an error in the form that its sender expects.
+// If too many requests are in progress, a refused API request gets a JSON error, and a refused request for a staff
+// page gets an HTML page.
 func TestRefusedRequestsGetAnErrorInTheirOwnForm(t *testing.T) {
 	t.Parallel()
 	log := server.NewBufferedLog(io.Discard)

@@ -21,7 +21,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// TestMain runs the tests. Under the name animalstore, the test binary is the program itself.
+// TestMain runs the tests. If the test binary is started under the name animalstore, it runs the program instead.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "animalstore" {
 		os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// installProgram puts the program into the PATH, for the few tests that need a process.
+// installProgram adds the program to the PATH, for the few tests that need a process.
 func installProgram(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,7 +47,8 @@ func installProgram(t *testing.T) {
 // adminKey is the configured API key of newShop.
 const adminKey = programtest.AdminKey
 
-// newFolder changes to an empty folder and sets variables. Commands run in this process, so such tests are not parallel.
+// newFolder changes to a new, empty folder and sets environment variables. Both affect the whole process, so a test
+// that calls newFolder must not be parallel.
 func newFolder(t *testing.T, variables ...string) *programtest.Folder {
 	t.Helper()
 	folder := programtest.NewFolder(t, variables...)
@@ -63,7 +64,7 @@ type result = programtest.Result
 
 var expectRefusal = programtest.ExpectRefusal
 
-// animalstore runs a command.
+// animalstore runs a command in this process.
 func animalstore(t *testing.T, args ...string) result { return animalstoreUntil(t.Context(), args...) }
 
 // animalstoreUntil runs a command and interrupts it when the context ends.
@@ -136,7 +137,7 @@ func (b *background) exit(want int) {
 	}
 }
 
-// stop interrupts the service as SIGTERM does.
+// stop interrupts the service, as SIGTERM does, and checks that it exits with code 0.
 func (b *background) stop() {
 	b.T.Helper()
 	b.interrupt()
@@ -146,7 +147,7 @@ func (b *background) stop() {
 // addr returns the address on which the service listens.
 func (b *background) addr() string { return strings.TrimPrefix(b.URL, "http://") }
 
-// expect sends a request and checks the status of the response, whose body it returns.
+// expect sends a request, checks the status of the response and returns its body.
 func (b *background) expect(status int, method, path, key, body string) string {
 	b.T.Helper()
 	got := b.Send(method, path, key, body)
@@ -154,7 +155,7 @@ func (b *background) expect(status int, method, path, key, body string) string {
 	return got.Body
 }
 
-// newShop starts a service in a new folder and makes it the one that client commands use.
+// newShop starts a service in a new folder. Client commands then use this service.
 func newShop(t *testing.T) (*programtest.Folder, *background) {
 	t.Helper()
 	folder, s := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey), serve(t)
@@ -165,7 +166,7 @@ func newShop(t *testing.T) (*programtest.Folder, *background) {
 // serve starts the service on a free port.
 func serve(t *testing.T, args ...string) *background { return serveTo(t, nil, args...) }
 
-// serveTo is like serve, but the stdout goes to out.
+// serveTo is like serve, but stdout goes to out.
 func serveTo(t *testing.T, out io.Writer, args ...string) *background {
 	t.Helper()
 	b := start(t, out, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
@@ -180,7 +181,7 @@ func serveOnTerminal(t *testing.T, args ...string) (*background, *programtest.Tr
 	return serveTo(t, out, args...), screen
 }
 
-// openTerminal opens a pseudoterminal.
+// openTerminal opens a pseudoterminal. screen collects the text that is written to terminal.
 func openTerminal(t *testing.T) (screen *programtest.Transcript, terminal *os.File) {
 	t.Helper()
 	control, terminal, err := pty.Open()
@@ -208,7 +209,8 @@ func awaitText(t *testing.T, screen *programtest.Transcript, text string) {
 	programtest.Await(t, text, func() bool { return strings.Contains(screen.String(), text) })
 }
 
-// newProxy starts a proxy whose handler can forward requests to the service. It returns its URL for client commands.
+// newProxy starts a proxy for the service and returns the base URL that client commands use to reach the proxy.
+// handle is called for each request and may forward it to the service.
 func newProxy(t *testing.T, service string, handle func(w http.ResponseWriter, r *http.Request, forward http.Handler)) string {
 	t.Helper()
 	forward := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(service))(t))

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// examples has at least one example for the help of every command and group of commands, by its path.
+// examples maps the path of every command and group of commands to the examples in its help.
 var examples = map[string][]string{
 	"": {"animalstore serve --demo --database demo.db", "animalstore help pets list"},
 
@@ -67,7 +67,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	}
 	for _, flag := range ctx.Model.Flags {
 		if flag.Name == "version" {
-			flag.Hidden = node != ctx.Model.Node // every command accepts it, but nobody looks for it there
+			flag.Hidden = node != ctx.Model.Node // every command accepts --version, but only the general help lists it
 		}
 	}
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
@@ -88,7 +88,7 @@ type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"The command; without one, help lists the commands."`
 }
 
-// Run prints what the flag --help of the command prints.
+// Run prints the same text as the command's own flag --help.
 func (h helpCommand) Run(ctx context.Context, t terminal) error {
 	if code := run(ctx, append(h.Command, "--help"), t); code != exitOK {
 		return reportedError{code}

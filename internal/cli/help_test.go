@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Every help text has examples, and a reader who copies one gets no usage error.
+// The help for every command has examples, and every example is a valid command line.
 func TestEveryHelpHasExamplesThatParse(t *testing.T) {
 	t.Parallel()
 	var visit func(node *kong.Node)

@@ -28,10 +28,10 @@ type importRun struct {
 	keyPrefix        string    // the beginning of each chunk's idempotency key
 	chunks           [][sha256.Size]byte
 	animals          int                  // the number of animals in the file
-	lines            map[int64]int        // the line of each animal that the file changes
+	lines            map[int64]int        // the line of each id in the file
 	preview          client.ImportPreview // the sum of the checks of all chunks
 	created, updated int
-	replayed         int // how many of these animals had already been imported from the same file
+	replayed         int // the number of animals that had already been imported from the same file
 }
 
 // forEachChunk calls fn with each chunk of the file.
@@ -58,8 +58,8 @@ func (r *importRun) forEachChunk(fn func(n int, c chunk) error) error {
 	}
 }
 
-// setKeyPrefix derives the idempotency keys from the content of the file, so that a file that is imported twice
-// changes the store once.
+// setKeyPrefix derives the idempotency keys from the content of the file, so that importing the same file twice
+// changes the store only once.
 func (r *importRun) setKeyPrefix() error {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, math.MaxInt64)); err != nil {
@@ -105,8 +105,9 @@ func (r *importRun) checkChunk(n int, c chunk) error {
 	}
 	preview, err := r.client.CheckFile(r.ctx, r.format, c.content, options...)
 	if client.IsCode(err, client.CodeValidationFailed) && r.upsert && r.resume {
-		// If an earlier run has imported this chunk, its animals have changed since they were exported. Then this
-		// request repeats the response from that run. Otherwise the service refuses it for the same reason as the check.
+		// If an earlier run has imported this chunk, the check fails because that run has changed the animals. In
+		// this case, the following request replays the response to the earlier import. In all other cases, the
+		// service refuses it for the same reason as the check.
 		if _, replayErr := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...); replayErr == nil {
 			err = nil
 		}
@@ -120,8 +121,8 @@ func (r *importRun) checkChunk(n int, c chunk) error {
 	if !r.upsert {
 		return nil
 	}
-	// The service finds ids that are repeated in one chunk. The second of two chunks would fail after the first was
-	// imported.
+	// Look for ids repeated in different chunks. The service detects repeats within a chunk, but a repeat in a later
+	// chunk would fail only after the earlier chunk had been imported.
 	for id, line := range c.ids(r.format) {
 		if first := r.lines[id]; first > 0 {
 			return fmt.Errorf("nothing was imported because line %d has the same id as line %d", line, first)

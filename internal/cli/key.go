@@ -54,7 +54,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// scopes returns the scopes that the flags ask for. Without flags, that is admin.
+// scopes returns the scopes that --scope or --role asks for, or the scope admin if neither flag is set.
 func (k *keysCreate) scopes() (scopes []shop.Scope, err error) {
 	if len(k.Scope) > 0 {
 		for _, scope := range k.Scope {

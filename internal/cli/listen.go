@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// windowsAddrInUse is the error of Windows for an address that is in use. Go does not map it to
-// syscall.EADDRINUSE.
+// windowsAddrInUse is the Windows error code for an address that is in use. Go does not map it to syscall.EADDRINUSE.
 const windowsAddrInUse = syscall.Errno(10048)
 
-// listen listens on an address. If it is in use, the error suggests another.
+// listen listens on an address. If the address is in use, the error suggests another one.
 func listen(addr string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", addr)
 	switch {
@@ -24,8 +23,8 @@ func listen(addr string) (net.Listener, error) {
 	return nil, fmt.Errorf("cannot listen: %w", err)
 }
 
-// freeAddr returns an address with the next port that is free. If none of the next ports is, it returns port 0,
-// which picks one.
+// freeAddr returns the address with the next free port. If none of the next 100 ports is free, it returns the address
+// with port 0, which makes the system choose a port.
 func freeAddr(addr string) string {
 	const tries, lastPort = 100, 65535
 	host, text, _ := net.SplitHostPort(addr) // settings has checked the address
@@ -33,7 +32,7 @@ func freeAddr(addr string) string {
 	for next := port + 1; next <= min(port+tries, lastPort); next++ {
 		candidate := net.JoinHostPort(host, strconv.Itoa(next))
 		if listener, err := net.Listen("tcp", candidate); err == nil {
-			listener.Close() // nobody has used it
+			listener.Close() // an error can be ignored, because no client has used the port
 			return candidate
 		}
 	}

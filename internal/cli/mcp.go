@@ -48,7 +48,7 @@ func (m *mcpCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// nopCloser is an io.WriteCloser whose Close does nothing, because the program itself closes its output.
+// nopCloser is an io.WriteCloser whose Close does nothing, because the transport must not close the program's output.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

@@ -6,7 +6,7 @@ import (
 	"animalstore/client"
 )
 
-// nameTable holds the names of resources by their ids, which tables show next to the ids.
+// nameTable maps the ids of resources to their names. Tables show the names next to the ids.
 type nameTable map[int64]string
 
 // label returns an id, followed by the name if it is known.
@@ -17,11 +17,11 @@ func (n nameTable) label(id int64) string {
 	return formatInt(id)
 }
 
-// maxCategoryNames bounds how many categories a command reads to show their names. A shop has fewer.
+// maxCategoryNames is the maximum number of categories whose names a command reads. A typical shop has fewer.
 const maxCategoryNames = 1000
 
-// categoryNames returns the names of the store's first categories. If they cannot be read, the table is incomplete, which only
-// costs the names.
+// categoryNames returns the names of the first maxCategoryNames categories. It ignores errors: if a name is missing,
+// the command shows only the id.
 func categoryNames(ctx context.Context, c *client.Client) nameTable {
 	names := nameTable{}
 	for category, err := range c.Categories(ctx) {
@@ -33,7 +33,8 @@ func categoryNames(ctx context.Context, c *client.Client) nameTable {
 	return names
 }
 
-// addPets adds the names of the animals in the orders, as far as the key may read animals and they still exist.
+// addPets adds the names of the animals in the orders. It ignores animals that no longer exist. It adds nothing if
+// the animals cannot be read, for example because the key lacks the scope.
 func (n nameTable) addPets(ctx context.Context, c *client.Client, orders ...client.Order) {
 	var ids []int64
 	for _, order := range orders {

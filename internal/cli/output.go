@@ -112,8 +112,8 @@ func escapeControls(text string) string {
 	return seen.String()
 }
 
-// isControl reports whether a character must be escaped. Joiners need not be escaped, and Persian text and
-// emoji depend on them.
+// isControl reports whether a character must be escaped. Joiners are not escaped, because Persian text and some emoji
+// depend on them.
 func isControl(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner

@@ -17,7 +17,8 @@ type restoreCommand struct {
 	File          string `arg:"" placeholder:"FILE" help:"Backup to restore."`
 }
 
-// maxContinueAfter is the largest value of --continue-after. JavaScript can represent the ids after it exactly.
+// maxContinueAfter is the largest value of --continue-after. It is half of 2^53, the limit up to which JavaScript
+// represents integers exactly, so there is room for new ids.
 const maxContinueAfter = 1 << 52
 
 // Run restores the backup. It prints where the old store was moved to and which keys are valid again.
@@ -41,7 +42,7 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintf(t.err, "The previous store is kept in %s.\n", done.Kept)
 	}
 	switch {
-	case done.GoOnEvents == 0: // known
+	case done.GoOnEvents == 0: // the ids assigned after the backup are known
 	case r.ContinueAfter != nil:
 		fmt.Fprintf(t.err, "New ids continue after %d. Positions of events continue after %d.\n", done.GoOn, done.GoOnEvents)
 	default:
@@ -54,8 +55,8 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	return nil
 }
 
-// rehearse restores the backup into a temporary folder and prints what it contains. It fails if the backup cannot be
-// restored without --force.
+// rehearse restores the backup into a temporary folder and prints a summary of the result. It fails if the backup
+// cannot be restored without --force.
 func (r *restoreCommand) rehearse(ctx context.Context, t terminal) error {
 	if r.Force {
 		return usagef("--rehearse and --force: set only one of them")

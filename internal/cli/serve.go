@@ -57,8 +57,9 @@ const backgroundErrorInterval = time.Minute
 // take up to a third longer. gcPercent lets the heap grow to three times its live size. heapFloor is the size
 // of an allocation that counts as heap but takes no memory, because nothing is ever written to it.
 //
-// memoryLimit is the amount of memory from which the collector works harder instead. It is about what all limits
-// together allow to be in use; see the memory budget in docs/operating.md. SQLite's memory does not count.
+// memoryLimit is the amount of memory above which the collector runs more often than gcPercent requires. It is about
+// the amount that is in use when all limits of the service are reached; see the memory budget in docs/operating.md.
+// It does not include SQLite's memory.
 const (
 	gcPercent   = 200
 	heapFloor   = 8 << 20
@@ -109,12 +110,12 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Warn: func(w tracing.Warning) {
 			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
 		},
-		// The texts of these errors differ, so they are limited together.
+		// The texts of these errors differ, so the limiter treats them all as the same error.
 		Report: func(err error) {
 			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
 		},
 	})
-	if err != nil { // the service is worth more than its traces
+	if err != nil { // the service must start even if it cannot export traces
 		log.Warn("cannot set up traces; traces are off", "error", err)
 	}
 	defer func() {
@@ -196,7 +197,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer background.Wait()
 	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
 	defer stopWork()
-	// Deliveries, backups and orders for certificates end with ctx, because other nodes or the next start can do what remains.
+	// Deliveries, backups and certificate orders end with ctx, because other nodes or the next start can complete
+	// them.
 	interruptible, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })

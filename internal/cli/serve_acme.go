@@ -80,7 +80,7 @@ func (s *serveCommand) acmeSettings(parsed *settings) error {
 
 var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// checkDomain checks a domain in lower case for which an authority may issue a certificate.
+// checkDomain checks that an authority could issue a certificate for a domain. The domain must be in lower case.
 func checkDomain(domain string) error {
 	const example = "expected a domain such as pets.example.com"
 	labels := strings.Split(domain, ".")
@@ -96,8 +96,8 @@ func checkDomain(domain string) error {
 	return nil
 }
 
-// checkDirectory checks the URL of an authority's directory. Without TLS, others could replace the answers of
-// the authority.
+// checkDirectory checks the URL of an authority's directory. It accepts plain HTTP only on this machine, because
+// without TLS an attacker on the network could replace the authority's responses.
 func checkDirectory(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !isHTTP(u) || u.RawQuery != "" || u.Fragment != "" {

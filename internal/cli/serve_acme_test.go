@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Each bad value gets one clear line, and no file is written.
+// Each invalid value causes a one-line error, and no file is written.
 func TestInvalidACMESettingsAreRefused(t *testing.T) {
 	folder := newFolder(t)
 	folder.Write("file", "")
@@ -47,7 +47,7 @@ func TestInvalidACMESettingsAreRefused(t *testing.T) {
 	}
 }
 
-// Doctor examines the certificate in the cache, and says if there is none yet.
+// doctor examines the certificate in the cache, and warns if there is none yet.
 func TestDoctorExaminesCertificateFromAuthority(t *testing.T) {
 	folder := newFolder(t)
 	succeed(t, "keys", "create", "--name", "n")
@@ -65,7 +65,7 @@ func TestDoctorExaminesCertificateFromAuthority(t *testing.T) {
 	expectAdvice(t, animalstore(t, args...).Stdout, "problem  certificate  tls: failed to find any PEM data", "Restart the service: it orders a new certificate")
 }
 
-// expectAdvice checks that doctor has found something and prints the advice below it.
+// expectAdvice checks that the output of doctor contains the finding, with the advice on the next line.
 func expectAdvice(t *testing.T, output, finding, advice string) {
 	t.Helper()
 	_, after, found := strings.Cut(output, finding)

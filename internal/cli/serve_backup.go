@@ -53,8 +53,8 @@ func (s *serveCommand) backupSettings(parsed *settings) error {
 	return nil
 }
 
-// newScheduler returns the scheduler for backups, or nil if there are none. The folder for the backups is locked
-// until unlock is called.
+// newScheduler returns the scheduler for backups, or nil if no backups are scheduled. The folder for the backups is
+// locked until unlock is called.
 func (s *serveCommand) newScheduler(settings settings, log *server.BufferedLog) (scheduler *backup.Scheduler, unlock func() error, err error) {
 	if settings.backupFolder == nil {
 		return nil, func() error { return nil }, nil

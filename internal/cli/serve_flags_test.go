@@ -15,8 +15,9 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// serveFlags has a row for almost every flag of serve: values that must be refused, two values that must be accepted,
-// a function that looks at a running service, and what it sees with either value, but not with the other.
+// serveFlags has a row for every flag of serve that is not in flagTests. The bad values must be refused, and the two
+// good values must be accepted. look returns a text about a running service. If the flag has the value good[i], this
+// text contains seen[i] but not the other element of seen.
 var serveFlags = []struct {
 	flag       string
 	bad        []string
@@ -81,7 +82,7 @@ var serveFlags = []struct {
 		func(s *background, key string) string { return s.Send("GET", "/v1/pets/99999", key, "").String() }},
 	{"webhook-allow-private", []string{"maybe", "2"},
 		[2]string{"true", "false"}, [2]string{"connection refused", "webhooks may only use public addresses"},
-		func(s *background, key string) (seen string) { // a delivery to a closed port fails for one of two reasons
+		func(s *background, key string) (seen string) { // this delivery always fails, but the flag decides why
 			s.expect(201, "POST", "/v1/webhooks", key, `{"url":"http://127.0.0.1:1/","types":["webhook.deleted"]}`)
 			s.expect(202, "POST", "/v1/webhooks/1/test", key, "")
 			for !strings.Contains(seen, `"error":`) {
@@ -90,12 +91,12 @@ var serveFlags = []struct {
 			return seen
 		}},
 	{"demo", []string{"maybe", "2"}, [2]string{"true", "false"}, [2]string{"20 animals", "2 animals"},
-		func(s *background, key string) string { // the rows above have added two
+		func(s *background, key string) string { // the functions in the rows above have added two animals
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
 	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30days", "1h ", "300000000h"},
 		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
-		func(s *background, _ string) string { // the last row, because it stops the service, which then removes old events
+		func(s *background, _ string) string { // the last row, because it stops the service, which removes old events
 			s.stop()
 			return fmt.Sprintln("expired", firstEventsExpired(s.T))
 		}},
@@ -112,7 +113,7 @@ func databaseFile() string {
 	return strings.Join(names, " ")
 }
 
-// configuredKeys has the content of the files that are values of --api-key-file.
+// configuredKeys maps the files that are values of --api-key-file to the keys in them.
 var configuredKeys = map[string]string{"some.key": "a-key-that-some-use", "others.key": "a-key-that-others-use"}
 
 // firstEventsExpired reports whether the first events were removed from the store of a service that has stopped.
@@ -125,7 +126,8 @@ func firstEventsExpired(t *testing.T) bool {
 	return shop.AsError(err).Code == shop.EventsExpired
 }
 
-// variableOf returns the environment variable of a flag. Keys have no flag, because others can see flags.
+// variableOf returns the environment variable for a flag. For --api-key-file, it is the variable that holds the key
+// itself.
 func variableOf(flag string) string {
 	if flag == "api-key-file" {
 		return "ANIMALSTORE_API_KEY"
@@ -158,7 +160,7 @@ func TestFlagsAndVariablesConfigureService(t *testing.T) {
 				if use.variables != invalid {
 					value = cmp.Or(configuredKeys[row.good[use.variables]], row.good[use.variables])
 				} else if slices.Contains([]string{"max-connections", "order-hold", "webhook-allow-private", "demo"}, row.flag) {
-					continue // kong parses these in any case
+					continue // Kong rejects an invalid variable even if the flag overrides it
 				}
 				t.Setenv(variableOf(row.flag), value)
 			}
@@ -175,7 +177,7 @@ func TestFlagsAndVariablesConfigureService(t *testing.T) {
 	}
 }
 
-// Authors of container files set variables that they do not need to the empty string.
+// Empty variables count as unset, because authors of container files leave variables empty that they do not need.
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	folder := newFolder(t, "ANIMALSTORE_KEY=", "ANIMALSTORE_TLS_CERT=", "ANIMALSTORE_TLS_KEY=",
 		"ANIMALSTORE_ACME_DOMAIN=", "ANIMALSTORE_ACME_EMAIL=", "ANIMALSTORE_ACME_CACHE=", "ANIMALSTORE_ACME_DIRECTORY=")
@@ -190,7 +192,8 @@ func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	}
 }
 
-// The one line about a bad value names the flag or the variable, but no password, and no file is written.
+// An invalid value causes a one-line error that names the flag or the variable and contains no password. No file is
+// written.
 func TestInvalidSettingsAreRefused(t *testing.T) {
 	folder := newFolder(t)
 	taken := programtest.TakenAddr(t) // a value that is accepted by mistake must not start a service
@@ -213,7 +216,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			if row.good[0] != "true" {
 				refuse(flag) // the value is missing
 			}
-			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden has the bad values of its variable
+			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden tests its variable
 				t.Setenv(variable, row.bad[len(row.bad)-1])
 				refuse()
 			}

@@ -21,7 +21,7 @@ type settings struct {
 	today          func() time.Time    // nil to use the current date
 	eventRetention time.Duration       // 0 to keep events forever
 	certificate    *server.Certificate // nil to serve plain HTTP
-	acme           *acme.Manager       // nil if no authority is asked for the certificate
+	acme           *acme.Manager       // nil if the certificate does not come from an ACME authority
 	location       *time.Location      // the shop's time zone
 	backupFolder   *backup.Folder      // nil if there are no scheduled backups
 	backupInterval time.Duration

@@ -39,7 +39,8 @@ func newStore(t *testing.T) *programtest.Folder {
 	return folder
 }
 
-// expectRefusals runs commands that fail with exit code 1 and one line on stderr that contains the words.
+// expectRefusals runs commands and checks that each fails with exit code 1 and one line on stderr that contains its
+// words. An ellipsis separates words that may be apart.
 func expectRefusals(t *testing.T, commands map[string]string) {
 	t.Helper()
 	for command, words := range commands {
@@ -67,7 +68,8 @@ func TestBackupRestoreAndCheckRefuseOtherFiles(t *testing.T) {
 	}
 }
 
-// Every command that opens a server refuses one that it cannot use, with one line and exit code 1.
+// Every command that opens a PostgreSQL database refuses one whose encoding is not UTF-8, with one line and exit code
+// 1.
 func TestCommandsRefuseUnsuitableServer(t *testing.T) {
 	newStore(t)
 	t.Setenv("ANIMALSTORE_DATABASE", pgtest.Shared(t).NewDatabaseInEncoding(t, "SQL_ASCII"))
@@ -115,7 +117,8 @@ func TestInconsistentBackupNeedsForceAndDamagedOneIsNeverRestored(t *testing.T) 
 	}
 }
 
-// The operator learns which keys a restore brings back, where the old store is kept, or that IDs continue after a gap.
+// A restore says which keys it makes valid again and where the old store is kept. If there is no old store, it says
+// that new ids continue after a gap.
 func TestRestoreReportsWhatItUndoes(t *testing.T) {
 	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +147,7 @@ func TestRestoreReportsWhatItUndoes(t *testing.T) {
 	}
 }
 
-// On a terminal, copy shows its progress on one line, which it erases in the end.
+// On a terminal, copy shows its progress on one line, which it erases at the end.
 func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	newStore(t)
 	screen, output := openTerminal(t)
@@ -158,7 +161,7 @@ func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// check finds no problems while clients write.
+// check finds no problems while clients are writing.
 func TestCheckWorksWhileServiceWrites(t *testing.T) {
 	for name, database := range map[string]string{"file": "animalstore.db", "server": pgtest.Shared(t).NewDatabase(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -232,12 +235,14 @@ func TestHealthUsesHTTPSIfServiceHasCertificate(t *testing.T) {
 	succeed(t, "health", "--addr", addr, "--tls-cert", "other.pem")
 }
 
-// Keys that are sent in correct and incorrect places appear in nothing that the service writes.
+// The files, the log and the metrics of the service contain no keys, even if clients send keys in the wrong places,
+// such as URLs.
 func TestSecretsStaySecret(t *testing.T) {
 	folder, s := newShop(t)
 	issued := createKey(t, "--name", "partner")
 	stranger := createKey(t, "--name", "stranger", "--database", t.TempDir()+"/other.db")
-	// post returns the secret in the response. The response to a repeated request must not contain it.
+	// post sends a request twice and returns the secret in the first response. The second response must not contain
+	// the secret.
 	post := func(path, body string) string {
 		first := s.Send("POST", path, adminKey, body, "Idempotency-Key: "+path)
 		again := s.Send("POST", path, adminKey, body, "Idempotency-Key: "+path)
@@ -275,7 +280,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	for _, name := range folder.Names() {
 		written[name] = folder.Read(name)
 	}
-	if written["animalstore.db-wal"] == "" { // the service is still running
+	if written["animalstore.db-wal"] == "" { // this file exists because the service is still running
 		t.Errorf("files: got %q, want animalstore.db-wal among them", folder.Names())
 	}
 	s.stop()

@@ -62,7 +62,7 @@ func (t *table) flush() error {
 	return nil
 }
 
-// paint colors a cell of the next row.
+// paint returns a cell of the next row with its color.
 func (t *table) paint(column int, cell string) string {
 	style := ""
 	switch {
@@ -78,8 +78,9 @@ func (t *table) paint(column int, cell string) string {
 	return style + cell + reset
 }
 
-// displayWidth returns the number of columns that a text takes up on a terminal. What a reader takes for one character,
-// such as a family of joined emoji, a flag, or a Hangul syllable of several letters, takes up two at most.
+// displayWidth returns the number of columns that a text takes up on a terminal. A group of characters that looks
+// like one, such as a family of joined emoji, a flag or a Hangul syllable of several letters, takes up at most two
+// columns.
 func displayWidth(text string) (columns int) {
 	if utf8.RuneCountInString(text) == len(text) {
 		return len(text) // ASCII, which is most of a long list
@@ -94,8 +95,8 @@ func displayWidth(text string) (columns int) {
 	return columns
 }
 
-// runeWidth returns the width of a single rune. A Chinese, Japanese or Korean character and an emoji take up two columns,
-// and a combining mark or a joiner none.
+// runeWidth returns the width of a single rune. Chinese, Japanese and Korean characters and emoji take up two
+// columns. Combining marks and joiners take up none.
 func runeWidth(r rune) int {
 	kind := width.LookupRune(r).Kind()
 	switch {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Columns are aligned, even with rows that are printed later, and with a long value in the last column.
+// The columns of rows that are printed together are aligned. A long value in the last column does not affect the
+// others.
 func TestTableAlignsColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -27,7 +28,8 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
-// A terminal shows wide characters and what is joined from several characters in two columns, and combining marks in none.
+// Columns are aligned although wide characters and joined emoji take up two columns on a terminal, and combining
+// marks take up none.
 func TestTableAlignsWideCharacters(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -10,7 +10,7 @@ type timeFlag struct {
 	UTC bool `name:"utc" help:"Use UTC instead of the local time zone."`
 }
 
-// zone returns the time zone for printed times, and for dates without a time zone.
+// zone returns the time zone in which times are printed and in which dates without a time zone are read.
 func (f timeFlag) zone() *time.Location {
 	if f.UTC {
 		return time.UTC
@@ -26,18 +26,18 @@ func (f timeFlag) format(at time.Time, none string) string {
 	return at.In(f.zone()).Format("2006-01-02 15:04 MST")
 }
 
-// parsePast parses a time in the past, where a duration such as 3d means that long ago. For "", it returns the zero time.
+// parsePast parses a time. A duration such as 3d means that long ago. For "", parsePast returns the zero time.
 func (f timeFlag) parsePast(text string) (time.Time, error) { return f.parse(text, -1) }
 
-// parseFuture parses a time in the future, where a duration such as 3d means that long from now. For "", it returns the
-// zero time.
+// parseFuture parses a time. A duration such as 3d means that long from now. For "", parseFuture returns the zero
+// time.
 func (f timeFlag) parseFuture(text string) (time.Time, error) { return f.parse(text, 1) }
 
-// namedDays maps the words for days to their distance from today.
+// namedDays maps each word for a day to its distance from today in days.
 var namedDays = map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}
 
-// parse parses a time, a date, a day such as yesterday, or a duration, which it multiplies by sign and adds to the
-// current time. A date and a day mean midnight in the time zone.
+// parse parses a time, a date, a word such as yesterday, or a duration. A date or a word stands for midnight in the
+// flag's time zone. A duration is added to the current time if sign is 1, and subtracted from it if sign is -1.
 func (f timeFlag) parse(text string, sign time.Duration) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -59,5 +59,5 @@ func (f timeFlag) parse(text string, sign time.Duration) (time.Time, error) {
 		"a duration such as 3d, or yesterday, today or tomorrow", text)
 }
 
-// maxRelative is the longest duration that can stand for a time.
+// maxRelative is the longest duration that parse accepts.
 const maxRelative = 100 * 365 * day

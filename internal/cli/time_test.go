@@ -35,7 +35,7 @@ func TestTimesAreReadInTheTimeZone(t *testing.T) {
 	}
 }
 
-// Days begin at midnight, and a duration points into the past or into the future.
+// A word such as yesterday stands for midnight, and a duration leads into the past or into the future.
 func TestRelativeTimes(t *testing.T) {
 	for {
 		now := time.Now().UTC()

@@ -23,7 +23,8 @@ func parseTimeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// machineZone returns the machine's time zone, if possible under the name that browsers know it by.
+// machineZone returns the machine's time zone. If possible, the zone has a name that browsers know, such as
+// Europe/Berlin.
 func machineZone() *time.Location {
 	if file, err := os.Readlink("/etc/localtime"); err == nil && time.Local.String() == "Local" {
 		if _, name, ok := strings.Cut(file, "zoneinfo/"); ok {

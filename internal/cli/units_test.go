@@ -28,7 +28,7 @@ import (
 	"animalstore/internal/tracing"
 )
 
-// If a change may have been made despite the error, the message says so.
+// Every error has its exit code. If a change may have been made despite the error, the message says so.
 func TestEveryErrorHasAnExitCode(t *testing.T) {
 	t.Parallel()
 	dial := &url.Error{Op: "Get", URL: "http://a/v1/pets", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
@@ -78,7 +78,8 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 	}
 }
 
-// If a command fails for some of its ids, the highest exit code counts, even if a later error stopped the command.
+// If a command fails for several ids, it exits with the highest of the exit codes, even if a later error with a lower
+// one stops it.
 func TestHighestExitCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}
@@ -111,7 +112,8 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 	}
 }
 
-// The line about a created or deleted object lists all fields, the one about an updated object those that have changed.
+// The line about a created or deleted object lists all fields. The line about an updated object lists only the fields
+// that have changed.
 func TestDescribeChange(t *testing.T) {
 	t.Parallel()
 	const rex = `{"id":1,"name":"Rex","categoryId":1}`
@@ -243,7 +245,7 @@ func readRepoFile(t *testing.T, name string) string {
 	return (&programtest.Folder{T: t, Dir: "../.."}).Read(name)
 }
 
-// find returns what the pattern's group matches in a file of the repository.
+// find returns the text that the first group of the pattern matches in a file of the repository.
 func find(t *testing.T, name, pattern string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + pattern).FindStringSubmatch(readRepoFile(t, name))
@@ -337,7 +339,8 @@ func TestDockerfileNeedsNoShell(t *testing.T) {
 	find(t, "Dockerfile", `^USER ([1-9][0-9]*:[1-9][0-9]*)$`)
 }
 
-// The version in an image comes from git. The image build must therefore see every file that git tracks.
+// The version in an image comes from git, which needs every tracked file. Therefore, Docker may ignore only files
+// that git ignores, too.
 func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(readRepoFile(t, ".dockerignore")) {

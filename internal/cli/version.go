@@ -17,10 +17,10 @@ func (versionCommand) Run(t terminal) error {
 	return err
 }
 
-// versionFlag is the flag --version, which does the same as the command.
+// versionFlag is the flag --version, which does the same as the command version.
 type versionFlag bool
 
-// BeforeReset prints the version before Kong reports a missing command.
+// BeforeReset prints the version and exits, before Kong can report that the command is missing.
 func (versionFlag) BeforeReset(app *kong.Kong, t terminal) error {
 	if err := (versionCommand{}).Run(t); err != nil {
 		return err
