@@ -1,9 +1,10 @@
 package storeadmin
 
-// damage is what statements do to a sound shop. want is a part of the finding that Check must report.
+// damage is one way to damage a sound shop. statements cause the damage, and want is a part of the finding that Check
+// must report.
 type damage struct{ statements, want string }
 
-// damages are possible on both engines.
+// damages lists the damage that is possible on both engines.
 var damages = map[string]damage{
 	"two open orders":                   {"DROP INDEX orders_open; UPDATE orders SET pet_id = 1 WHERE id = 2", "pets 1: 2 open orders hold it"},
 	"an open order without its animal":  {"UPDATE orders SET pet_id = 6 WHERE id = 1", "orders 1: it is placed, but pet 6 does not exist"},

@@ -13,14 +13,15 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// newestEvent returns an SQL expression that selects the data in the newest event about a row.
+// newestEvent returns an SQL expression that selects the data in the newest event about a row of the table. prefix is
+// the part of the event's subject that precedes the row's id.
 func (c *checker) newestEvent(table, prefix string) string {
 	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id" +
 		" ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
-// checkResources checks every row in a resource's table. problem returns what is wrong with the row itself,
-// or "" if nothing is wrong. Each row must also be the same as the current state in its newest event.
+// checkResources checks every row in a resource's table. problem returns what is wrong with the row itself, or "" if
+// nothing is wrong. same must report that the row equals the current state in its newest event.
 func checkResources[T any](
 	ctx context.Context, c *checker, table sqlstore.Table[T], idOf func(T) int64,
 	problem func(T) string, same func(row, event T) bool,
@@ -62,7 +63,7 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with the search text of version 1.0, which is the name without letter case.
+// petRow is a pet with its folded name: the name without letter case, which version 1.0 uses for searches.
 type petRow struct {
 	shop.Pet
 	folded string
@@ -220,8 +221,8 @@ func typeFitsSubject(event shop.StoredEvent) bool {
 	return false
 }
 
-// checkSearch checks that the search index leads to every row that it should lead to. An id too many in the
-// index does no harm, because a search compares the text.
+// checkSearch reports rows that are missing from the search index. Superfluous ids in the index do no harm, because a
+// search also compares the text.
 func (c *checker) checkSearch(ctx context.Context) error {
 	few := limitedFindings{checker: c}
 	return c.CheckSearch(ctx, func(table string, id int64) {

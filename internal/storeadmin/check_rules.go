@@ -16,9 +16,9 @@ import (
 // string for the finding, with one %s for each column that query selects.
 type rowRule struct{ query, says string }
 
-// subjects describes each kind of resource that has events: its table, the prefix of its event subjects, the
-// prefix of its event types, and the types of the events that bring it into being, as an SQL list, and that end it.
-// Orders have no event that ends them.
+// subjects describes each kind of resource that has events: its table, the prefix of its event subjects (begins), the
+// prefix of its event types (kinds), the types of the events that create it, as an SQL list (first), and the type of
+// the event that removes it (last). Orders are never removed.
 var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"pets", "pets/", "pet.", "'pet.created', 'pet.restored'", "pet.deleted"},
 	{"categories", "categories/", "category.", "'category.created'", "category.deleted"},
@@ -30,7 +30,7 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 func rowRules(e *engine) []rowRule {
 	const open = "status IN ('placed', 'approved')"
 	rules := []rowRule{
-		// SQLite's integrity check no longer verifies CHECK constraints. The first rules in this list verify them.
+		// The first rules verify the CHECK constraints, because SQLite's integrity check no longer does.
 		{"SELECT id, status FROM pets WHERE status NOT IN ('available', 'pending', 'sold') ORDER BY id",
 			"pets %s: invalid status %s"},
 		{"SELECT id, status FROM orders WHERE status NOT IN ('placed', 'approved', 'delivered', 'cancelled', 'expired') ORDER BY id",
@@ -185,8 +185,8 @@ func (c *checker) checkInventory(ctx context.Context) error {
 	return nil
 }
 
-// checkCounts compares the counts of pets in each category with the pets. It reads them through an index, so it
-// says nothing about a damaged file.
+// checkCounts compares the stored counts of pets in each category with the actual numbers. It skips a damaged file,
+// because it reads the pets through an index that may be damaged.
 func (c *checker) checkCounts(ctx context.Context) error {
 	if c.found.Damage > 0 {
 		return nil
@@ -196,7 +196,7 @@ func (c *checker) checkCounts(ctx context.Context) error {
 		few.finding("pet_counts %d: counted %v, found %v", category, counted, found)
 	})
 	if errors.Is(err, shop.ErrRecounting) || errors.Is(err, strconv.ErrSyntax) {
-		return nil // the next node counts the pets again; or the horizon of the events is a finding already
+		return nil // a node will count the pets again, or checkSettings has already reported the invalid horizon
 	}
 	if errors.Is(err, sqlstore.ErrUncounted) {
 		c.finding("pet_counts: %v", err)

@@ -21,7 +21,7 @@ func sqliteSchema(ctx context.Context, c *sqlstore.Conn) (map[string]string, err
 	return made, err
 }
 
-// checkSQLiteSchema compares the schema with the schema of a new database after the same migrations.
+// checkSQLiteSchema compares the schema with that of a new database to which the same migrations were applied.
 func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	fresh, err := sqlstore.OpenEmpty(ctx, c.Version)
 	if err != nil {

@@ -28,8 +28,8 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	expectSound(t, file)
 }
 
-// A node has recorded that the server has lost a timeline. Check reports it, and every command that would
-// write refuses the store.
+// If a node has recorded a later timeline than the one that the server is on, Check reports it and Copy refuses the
+// store.
 func TestCheckReportsALostTimeline(t *testing.T) {
 	t.Parallel()
 	database := engines["server"](t)
@@ -106,7 +106,7 @@ func checkDamaged(ctx context.Context, c *sqlstore.Conn, d damage) (found []stri
 	return found, err
 }
 
-// At least one entry in damages or onFile must break each rule in rowRules.
+// Each rule in rowRules is broken by at least one entry in damages or onFile.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rowRules(&sqlite) {
@@ -119,7 +119,7 @@ func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	}
 }
 
-// If thousands of rows break a rule, the check reports only some of them and says that there are more.
+// If more than maxFindings rows break a rule, Check reports only the first of them and says that there are more.
 func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	t.Parallel()
 	database := soundShop(t, "file")

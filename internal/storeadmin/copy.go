@@ -119,12 +119,12 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
-	// The last id is read after the rows. A server in use may have assigned more ids meanwhile, but never
-	// fewer.
+	// The last id is read after the rows, so it cannot be too small even if the server is assigning ids at the same
+	// time.
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	// Unpublished events are copied with ids that the source has not assigned yet.
+	// Unpublished events are copied with ids that the source has not assigned yet, so the last copied id counts, too.
 	if table.hasSequence && copied.Rows > 0 {
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}

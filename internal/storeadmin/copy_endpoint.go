@@ -61,8 +61,8 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	// A new store has a row with a zero count for each status. The search index, the summaries of events and
-	// the counts of pets are made again from what is copied.
+	// A new store has a row with a zero count for each status, which the copied counts replace. The search index, the
+	// summaries of events and the counts of pets are rebuilt from the copied rows.
 	for _, table := range append([]string{"inventory"}, sqlstore.DerivedTables...) {
 		if err := e.Exec(ctx, "DELETE FROM "+table); err != nil {
 			return err

@@ -19,7 +19,7 @@ type rowReader struct {
 	sum      hash.Hash
 	buffer   []byte // the current row, encoded for the hash
 	n        int64
-	last     any // the first column in the row that was read last
+	last     any // the value in the first column of the last row read
 	progress func(rows int64)
 }
 

@@ -67,7 +67,8 @@ func TestCopyRoundTrip(t *testing.T) {
 	}, "file to server", "file to file", "server to server")
 }
 
-// A copy keeps even the largest possible last id, because a sequence that starts over would assign ids again.
+// A copy keeps the last assigned id, even if it is the largest possible id. Otherwise, the sequence would start over
+// and assign ids again.
 func TestCopyKeepsTheLastID(t *testing.T) {
 	t.Parallel()
 	from, to, back := engines["file"](t), engines["server"](t), engines["file"](t)
@@ -216,7 +217,7 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
 			WHERE c.table_schema = current_schema()`
 	)
-	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.DerivedTables...) // made again from what is copied
+	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.DerivedTables...) // rebuilt from the copied rows
 	for name, c := range map[string]struct {
 		query string
 		kinds map[kind]string

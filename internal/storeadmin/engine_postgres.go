@@ -13,7 +13,8 @@ const lastOnServer = "SELECT CASE WHEN is_called THEN last_value ELSE last_value
 // snapshotOnServer begins a read-only transaction in which all queries see the same snapshot.
 const snapshotOnServer = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// lostRows returns the rules that no row of a queue is before the mark of the queue.
+// lostRows returns rules that find rows in a queue before the queue's mark. Such rows would never be read, because
+// the mark says that they have been moved out of the queue.
 func lostRows() (rules []rowRule) {
 	for _, query := range sqlstore.LostRows() {
 		rules = append(rules, rowRule{query, "%s: %s rows were marked as moved and would never be read"})
@@ -21,16 +22,17 @@ func lostRows() (rules []rowRule) {
 	return rules
 }
 
-// postgres is the engine for PostgreSQL. A server may stay in use while its snapshot is read. On the target
-// of a copy, the transaction holds the same lock that every node takes when it starts.
+// postgres is the engine for PostgreSQL. A server may stay in use while its snapshot is read. On the target of a
+// copy, the transaction holds the same lock that every node takes when it starts, so no node can start during the
+// copy.
 var postgres = engine{
 	snapshot:  snapshotOnServer,
 	inventory: sqlstore.PostgresInventory,
 	last:      lastOnServer,
 
 	read: snapshotOnServer,
-	// The triggers would note each row as changed since it was indexed. It is enough to say up to which id the
-	// rows have not been indexed.
+	// The triggers would record each copied row as changed since it was indexed. Instead, the statements in filled
+	// record the last id that must still be indexed.
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
 		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
 	collation: ` COLLATE "C"`,

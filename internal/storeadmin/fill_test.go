@@ -15,7 +15,7 @@ import (
 // soundShop returns the address of a new database with a shop that has every kind of row and event.
 func soundShop(t *testing.T, engine string) string { return filled(t, engine, "sound_shop", fillShop) }
 
-// fillShop calls the shop to create every kind of row and event.
+// fillShop creates every kind of row and event by calling the methods of the shop.
 func fillShop(t *testing.T, database string) {
 	t.Helper()
 	ctx, s := t.Context(), openShop(t, database)
@@ -149,7 +149,7 @@ func storeContents(t *testing.T, database string) (all []string) {
 	defer e.close()
 	for _, table := range copiedTables {
 		if table.name == "inventory" {
-			continue // a server has a part of the counts in another table
+			continue // a server stores some of the counts in another table
 		}
 		row, targets := make([]any, len(table.columns)), []any{}
 		for i := range row {

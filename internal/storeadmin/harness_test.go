@@ -29,7 +29,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// must returns the result of a call and ends the test if the call failed.
+// must returns a function that returns the result of a call, or ends the test if the call failed.
 func must[T any](result T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -38,7 +38,7 @@ func must[T any](result T, err error) func(*testing.T) T {
 	}
 }
 
-// engines has a function for each engine that returns the address of a new, empty database.
+// engines maps each engine to a function that returns the address of a new, empty database.
 var engines = map[string]func(t *testing.T) string{
 	"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
 	"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },

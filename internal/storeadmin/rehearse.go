@@ -26,8 +26,8 @@ type TableCount struct {
 	Rows int64
 }
 
-// Rehearse restores a backup into a temporary folder, runs Check on the result and removes it. It calls report for each
-// finding. It fails if Restore would fail because of the backup, except for findings that --force permits.
+// Rehearse restores a backup into a temporary folder, runs Check on the result and removes it. It calls report for
+// each finding. It fails if the backup cannot be restored even with --force.
 func Rehearse(ctx context.Context, file string, report func(finding string)) (done Rehearsal, err error) {
 	started := time.Now()
 	if done.Schema, done.Current, err = schemaOf(ctx, file); err != nil {

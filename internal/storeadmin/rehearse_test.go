@@ -52,7 +52,7 @@ func TestRehearsalFindsWhatARestoreWouldRefuse(t *testing.T) {
 	}
 }
 
-// A rehearsal migrates its own copy, as a restore does.
+// A rehearsal migrates its copy of a backup that has an older schema, as a restore does.
 func TestRehearsalMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	old := oldStore(t)

@@ -14,8 +14,8 @@ import (
 // RestoreOptions says how to restore a backup.
 type RestoreOptions struct {
 	Force bool
-	// LastID is the largest id of an animal, order, category, key or webhook that was assigned after the backup, if the
-	// operator knows it. It is nil otherwise.
+	// LastID is the largest id of an animal, order, category, key or webhook that was assigned after the backup, or
+	// nil if the operator does not know it.
 	LastID *int64
 }
 
@@ -25,8 +25,8 @@ type Restored struct {
 	// GoOn is the id after which new ids continue if the ids that were assigned after the backup are unknown.
 	// It is 0 if they are known.
 	GoOn int64
-	// GoOnEvents is the same for the positions of events and the ids of webhook deliveries. It is greater than GoOn if
-	// the operator has given the last id.
+	// GoOnEvents is like GoOn, but for the positions of events and the ids of webhook deliveries. The two differ only
+	// if the operator has given the last id, which has no effect on GoOnEvents.
 	GoOnEvents int64
 	// Keys describes the keys that were revoked or rotated after the backup and are now valid again.
 	Keys []string

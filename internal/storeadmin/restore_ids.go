@@ -29,10 +29,10 @@ type highWater struct {
 	secrets  map[int64]string  // the hashes of each key's secrets, joined into one string
 }
 
-// continueIDs makes a restored store assign only ids that the previous store has not assigned. It also
-// determines which keys become valid again. If the previous store is unknown, lastID may be the last id that it has
-// assigned. Positions of events do not depend on lastID, because nobody can know the last one, and readers
-// would miss events that get the same position again.
+// continueIDs makes the restored store at fresh assign only ids that the previous store at path has not assigned. It
+// also determines which keys become valid again. intact is false if the previous store is missing or damaged. In that
+// case, lastID may be the last id that it assigned. lastID has no effect on the positions of events: nobody can know
+// the last position, and readers would miss an event that gets the position of an earlier one.
 func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *int64) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *i
 		}
 		last := max(backup.last[table.name], old.last[table.name], goOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // no event gets this position
+			last++ // no event will get this position
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
 			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err

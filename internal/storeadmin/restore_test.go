@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// place has a store and its backups.
+// place is a folder that contains a store and its backups.
 type place struct {
 	t    *testing.T
 	path string
@@ -57,7 +57,7 @@ func (p *place) expectUndone(want string) {
 	}
 }
 
-// A write that has not been moved from the WAL to the database file yet is in a backup as well.
+// A backup contains writes that are still in the WAL and not yet in the database file.
 func TestBackupContainsTheWAL(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -141,8 +141,8 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	expectSound(t, p.path)
 }
 
-// An operator who knows the last id gets readable ids. Positions of events continue above all that can have been
-// assigned.
+// If the operator gives the last id, new ids continue after it, so they stay short. Positions of events continue
+// above every position that can have been assigned.
 func TestRestoreContinuesAfterTheGivenID(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -213,7 +213,7 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 			t.Errorf("next %s: got the ID %d, want more than %d", what, id, before)
 		}
 	}
-	for after, want := range map[int64]shop.Code{last: "", last + 1: shop.EventsExpired} { // the latter was lost
+	for after, want := range map[int64]shop.Code{last: "", last + 1: shop.EventsExpired} { // event last+1 was lost
 		_, err := s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &after})
 		if err == nil && want != "" || err != nil && shop.AsError(err).Code != want {
 			t.Errorf("events after %d: got %v, want the error code %q", after, err, want)
