@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// reportNoBackups says who makes the backups if the service does not.
+// reportNoBackups warns that the service makes no backups.
 func (x *examiner) reportNoBackups() {
 	if sqlstore.IsURL(x.Database) {
 		x.warn("backups", "Make sure that pg_dump or continuous archiving runs, and that somebody has tried to restore.",
@@ -36,7 +36,7 @@ func (x *examiner) checkBackupDisk() {
 	}
 }
 
-// checkBackups looks for the newest backup.
+// checkBackups checks that the newest backup is recent and that the disk has space for the next one.
 func (x *examiner) checkBackups() {
 	if x.BackupFolder == nil {
 		x.reportNoBackups()

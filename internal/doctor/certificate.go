@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A certificate should have been renewed by then: usually, that happens a month before it expires, or in the last third
-// of its life if that is shorter.
+// The remaining validity below which a certificate is reported. It should have been renewed earlier: usually, that
+// happens a month before it expires, or in the last third of its life if that is shorter.
 const (
-	expiresSoon   = 21 * 24 * time.Hour // or a quarter of its life
-	expiresAtOnce = 7 * 24 * time.Hour  // or a twelfth of its life
+	expiresSoon   = 21 * 24 * time.Hour // for a warning, or a quarter of its life if that is shorter
+	expiresAtOnce = 7 * 24 * time.Hour  // for a problem, or a twelfth of its life if that is shorter
 )
 
 // certificateAdvice says what to do about a certificate.
@@ -34,7 +34,8 @@ func (x *examiner) certificateAdvice() certificateAdvice {
 	}
 }
 
-// checkCertificate reads the certificate and its key and looks at its validity and its names.
+// checkCertificate checks that the certificate and its key match, and that the certificate is valid now, for the near
+// future and for the public host.
 func (x *examiner) checkCertificate() {
 	if x.TLSCert == "" || x.TLSKey == "" {
 		return

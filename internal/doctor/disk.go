@@ -8,7 +8,7 @@ import (
 // minFree is the free space below which writes are about to fail.
 const minFree = 64 << 20
 
-// databaseSize returns the size of the database file and of its WAL, or 0 if the file does not exist.
+// databaseSize returns the sizes of the database file and of its WAL. The size of a missing file is 0.
 func databaseSize(path string) (file, wal int64) {
 	if info, err := os.Stat(path); err == nil {
 		file = info.Size()

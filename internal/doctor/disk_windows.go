@@ -41,7 +41,7 @@ func volume(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mount := make([]uint16, len(folder)+2) // at most as long as the folder, with a backslash and a NUL
+	mount := make([]uint16, len(folder)+2) // at most as long as the folder, plus a backslash and a NUL
 	if err := windows.GetVolumePathName(path, &mount[0], uint32(len(mount))); err != nil {
 		return "", err
 	}

@@ -1,5 +1,5 @@
-// Package doctor examines a service's surroundings: its disk, clock, database, certificate, files, limits and
-// backups. It only reads, so it may run beside the service.
+// Package doctor examines the things that a service depends on: its disk, clock, database, certificate, files, limits
+// and backups. It only reads, so it may run while the service is running.
 package doctor
 
 import (
@@ -18,7 +18,7 @@ type Status string
 // The values of Status.
 const (
 	OK      Status = "ok"
-	Warning Status = "warning" // it works, but may not for long or not in every case
+	Warning Status = "warning" // it works now, but may fail later or in some cases
 	Problem Status = "problem" // it does not work, or data or secrets are in danger
 )
 
@@ -37,7 +37,7 @@ type Config struct {
 	BackupInterval time.Duration
 	TLSCert        string // empty if there is no certificate
 	TLSKey         string
-	ACME           bool // TLSCert is kept by the service, which gets it from an authority
+	ACME           bool // whether the service itself obtains TLSCert from an authority
 	APIKeyFile     string
 	PublicHost     string // the host name that clients use, or empty
 	MaxConnections int
@@ -53,7 +53,7 @@ type examiner struct {
 // Examine runs all checks and calls report for each finding.
 func Examine(ctx context.Context, config Config, report func(Finding)) {
 	oneLine := func(f Finding) {
-		f.Message = strings.Join(strings.Fields(f.Message), " ") // errors of pgx have several lines
+		f.Message = strings.Join(strings.Fields(f.Message), " ") // an error from pgx may have several lines
 		report(f)
 	}
 	x := &examiner{config, oneLine, time.Now()}

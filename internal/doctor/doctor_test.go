@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// newStore creates a store file with one animal and returns the settings to examine it.
+// newStore creates a store file with one animal and returns the configuration for examining it.
 func newStore(t *testing.T) Config {
 	t.Helper()
 	config := Config{Database: filepath.Join(t.TempDir(), "shop.db"), MaxConnections: 10}
@@ -46,7 +46,7 @@ func examine(t *testing.T, config Config) (found []string) {
 	return found
 }
 
-// expect checks that there is exactly one finding for each of the texts, which it contains.
+// expect checks that each of the texts is contained in exactly one finding, and that there are no other findings.
 func expect(t *testing.T, found []string, want ...string) {
 	t.Helper()
 	for _, text := range want {
@@ -93,7 +93,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 		before := snapshot(t, dir)
 		examine(t, config)
 		after := snapshot(t, dir)
-		delete(before, "shop.db-shm") // it holds the locks of readers
+		delete(before, "shop.db-shm") // SQLite stores the locks of readers in this file
 		delete(after, "shop.db-shm")
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("in use %v: the files have changed", inUse)
@@ -176,7 +176,7 @@ func TestDoctorExaminesCertificates(t *testing.T) {
 		"expires soon":    {70 * day, 20 * day, "", []string{"warning certificate: the certificate expires in 480h"}},
 		"expires at once": {88 * day, 2 * day, "", []string{"problem certificate: the certificate expires in 48h"}},
 		"expired":         {90 * day, -time.Minute, "", []string{"problem certificate: the certificate expired on "}},
-		// A life of six days, of which the last two are for renewals.
+		// These certificates are valid for six days and should be renewed during the last two.
 		"short-lived":                 {4 * day, 2 * day, "", nil},
 		"short-lived expires soon":    {5 * day, day, "", []string{"warning certificate: the certificate expires in 24h"}},
 		"short-lived expires at once": {6*day - 20*time.Minute, 20 * time.Minute, "", []string{"problem certificate: the certificate expires in 20m"}},
@@ -202,7 +202,7 @@ func TestDoctorExaminesServers(t *testing.T) {
 	const backups = "warning backups: the service does not back up a PostgreSQL server"
 	database := shoptest.NewPostgresDatabase(t)
 	config := Config{Database: database, MaxConnections: 10}
-	// The server for tests does not wait for its disk.
+	// The test server runs with fsync and full_page_writes off, because this is faster.
 	const fsync, pages = "problem database: fsync is off", "warning database: full_page_writes is off"
 	expect(t, examine(t, config), backups, fsync, pages)
 	direct := pgtest.Connect(t, database)

@@ -16,10 +16,10 @@ func (x *examiner) checkOpenFiles() {
 	x.ok("open files", "the limit of this process allows %d connections", x.MaxConnections)
 }
 
-// neededMemory is what a node may need; see the memory budget in docs/operating.md.
+// neededMemory is the number of bytes that a node may need; see the memory budget in docs/operating.md.
 const neededMemory = 300_000_000
 
-// checkMemory compares the memory that this process may use with what the service needs.
+// checkMemory compares the memory that this process may use with neededMemory.
 func (x *examiner) checkMemory() {
 	limit, found := memoryLimit()
 	if !found {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// memoryLimit returns the lowest limit of the control groups of this process, or the memory of the machine if that is
-// lower.
+// memoryLimit returns the amount of memory that this process may use. It is the lowest of the memory of the machine
+// and the limits of the process's control groups.
 func memoryLimit() (limit uint64, found bool) {
 	lower := func(n uint64) {
 		if !found || n < limit {
@@ -28,14 +28,14 @@ func memoryLimit() (limit uint64, found bool) {
 			continue
 		}
 		root, name := "/sys/fs/cgroup", "memory.max"
-		if parts[1] == "memory" { // version 1
+		if parts[1] == "memory" { // control groups version 1
 			root, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		} else if parts[0] != "0" {
 			continue
 		}
 		for group := parts[2]; ; group = filepath.Dir(group) {
 			if text, err := os.ReadFile(filepath.Join(root, group, name)); err == nil {
-				if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // otherwise, it is "max"
+				if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // "max" means no limit
 					lower(n)
 				}
 			}

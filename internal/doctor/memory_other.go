@@ -2,5 +2,5 @@
 
 package doctor
 
-// memoryLimit finds no limit. Only Linux shows a process the limits of its control groups.
+// memoryLimit never finds a limit, because only Linux has control groups.
 func memoryLimit() (limit uint64, found bool) { return 0, false }

@@ -25,7 +25,7 @@ func (x *examiner) checkPermissions() {
 	check := func(path string, forbidden fs.FileMode) {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm()&forbidden == 0 {
-			return // checks of the database and the settings report missing files
+			return // the checks of the database and the settings report missing files
 		}
 		sound = false
 		x.problem("permissions", "Run chmod go-rwx "+path+", and give it to the service's user.", "%s has the mode %04o, so other users can use it", path, info.Mode().Perm())
@@ -51,7 +51,7 @@ func (x *examiner) checkPermissions() {
 		check(x.APIKeyFile, groupAndOthers)
 	}
 	if x.TLSKey != "" {
-		check(x.TLSKey, others) // a group of its own may read certificates
+		check(x.TLSKey, others) // a group may read it, because some systems have a group for certificates
 	}
 	if sound {
 		x.ok("permissions", "no other user can use the files")

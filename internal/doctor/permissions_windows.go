@@ -1,4 +1,5 @@
 package doctor
 
-// checkPermissions examines nothing: on Windows, access lists and not the mode of a file decide who may use it.
+// checkPermissions does nothing, because on Windows a file's access control list, and not its mode, decides who may
+// use it.
 func (x *examiner) checkPermissions() {}

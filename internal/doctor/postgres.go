@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// connectTimeout limits the attempt to reach a server that does not respond.
+// connectTimeout is how long checkServer waits for a server that does not respond.
 const connectTimeout = 15 * time.Second
 
 // checkServer connects to a PostgreSQL server and examines it.
@@ -24,7 +24,7 @@ func (x *examiner) checkServer(ctx context.Context) {
 	s := postgresServer{x, c}
 	version, encoding := s.text(ctx, "SHOW server_version"), s.text(ctx, "SHOW server_encoding")
 	var bytes int64
-	c.First(ctx, "SELECT pg_database_size(current_database())", &bytes) // 0 if the role may not know
+	c.First(ctx, "SELECT pg_database_size(current_database())", &bytes) // 0 if the role may not read the size
 	x.ok("database", "PostgreSQL %s with the encoding %s; the database has %s", version, encoding, size(bytes))
 	x.checkSchema(c)
 	s.checkDurability(ctx)
@@ -70,7 +70,7 @@ func (s postgresServer) checkDurability(ctx context.Context) {
 	}
 }
 
-// checkRole reports whether the server can be written.
+// checkRole reports a server that has lost a timeline, is a standby, or refuses writes.
 func (s postgresServer) checkRole(ctx context.Context) {
 	if s.LostTimeline != nil {
 		s.problem("database", "See \"A lost timeline\" in operating.md.", "%v", s.LostTimeline)
@@ -87,7 +87,7 @@ func (s postgresServer) checkRole(ctx context.Context) {
 func (s postgresServer) checkLongTransactions(ctx context.Context) {
 	var count int64
 	if _, err := s.First(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND xact_start < now() - interval '1 hour'", &count); err != nil {
-		return // servers that only speak PostgreSQL's protocol may lack the view
+		return // other servers that speak PostgreSQL's protocol may lack this view
 	}
 	if count > 0 {
 		s.warn("database", "SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start shows them; end those that nobody needs.",
@@ -96,11 +96,12 @@ func (s postgresServer) checkLongTransactions(ctx context.Context) {
 }
 
 const (
-	clockWarning = time.Second      // sessions and webhook signatures use the node's clock, holds the server's
+	clockWarning = time.Second      // sessions and webhook signatures use the node's clock, but holds use the server's
 	clockProblem = 30 * time.Second // receivers of webhooks refuse signatures that are minutes off
 )
 
-// checkClock compares the clock with that of the server. The difference is known up to the duration of the query.
+// checkClock compares the clock with that of the server. It ignores a difference that the duration of the query can
+// explain.
 func (s postgresServer) checkClock(ctx context.Context) {
 	before := time.Now()
 	var micros int64

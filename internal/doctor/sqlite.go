@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// largeWAL is the size of a WAL that SQLite cannot have left behind in normal operation.
+// largeWAL is a size that the WAL does not reach in normal operation.
 const largeWAL = 256 << 20
 
 // checkFile opens a SQLite file read-only and examines it.
@@ -19,7 +19,8 @@ func (x *examiner) checkFile(ctx context.Context) {
 			"there is no database at %s", x.Database)
 		return
 	}
-	// Without a WAL, nobody uses the file. Opening it in the usual way would create one.
+	// If there is no WAL, nobody is using the file. It is then opened as immutable, because opening it in the usual
+	// way would create a WAL.
 	open := sqlstore.OpenReadOnly
 	if !hasWAL(x.Database) {
 		open = sqlstore.OpenImmutable
@@ -53,14 +54,16 @@ func hasWAL(database string) bool {
 	return err == nil
 }
 
-// checkStillUnused reports whether a service was started while the file was examined as if nobody used it.
+// checkStillUnused warns if a service was started during the examination, which assumed that nobody was using the
+// file.
 func (x *examiner) checkStillUnused() {
 	if hasWAL(x.Database) {
 		x.warn("database", "Run the command again.", "another program began to use the file during the examination, so the findings about it may be wrong")
 	}
 }
 
-// checkSchema reports whether the next start migrates the schema. OpenReadOnly has refused a newer schema.
+// checkSchema reports whether the next start will migrate the schema. The schema is not newer than this program,
+// because OpenReadOnly would have refused it.
 func (x *examiner) checkSchema(c *sqlstore.Conn) {
 	steps, err := sqlstore.Migrations(c.Engine)
 	switch {
@@ -90,10 +93,11 @@ func (x *examiner) checkIntegrity(ctx context.Context, c *sqlstore.Conn) {
 	}
 }
 
-// futureTolerance is how far a recorded time may be in the future, because of corrections of the clock.
+// futureTolerance is how far in the future a stored time may be. It allows for small corrections of the clock.
 const futureTolerance = time.Minute
 
-// checkClockOfFile compares the clock with the time of the newest event and with the times of the files.
+// checkClockOfFile compares the clock with the time of the newest event and with the modification times of the
+// database files.
 func (x *examiner) checkClockOfFile(ctx context.Context, c *sqlstore.Conn) {
 	var micros int64
 	found, err := c.First(ctx, "SELECT at FROM events ORDER BY id DESC LIMIT 1", &micros)
