@@ -1,6 +1,6 @@
-// Package acme obtains and renews the service's certificate from a certificate authority that speaks ACME
-// (RFC 8555), such as Let's Encrypt. It proves the control of a domain by TLS-ALPN-01 (RFC 8737), on the port
-// of the service itself.
+// Package acme obtains and renews the service's certificate from a certificate authority that speaks ACME (RFC 8555),
+// such as Let's Encrypt. It proves that it controls a domain by answering TLS-ALPN-01 challenges (RFC 8737) on the
+// service's own port.
 package acme
 
 import (
@@ -18,11 +18,11 @@ import (
 // DefaultDirectory is the directory of Let's Encrypt.
 const DefaultDirectory = acme.LetsEncryptURL
 
-// Protocol is the protocol (ALPN) with which an authority connects to examine a challenge.
+// Protocol is the ALPN protocol that an authority uses when it connects to validate a challenge.
 const Protocol = acme.ALPNProto
 
 const (
-	// checkInterval is how often Run looks whether the certificate must be renewed.
+	// checkInterval is how often Run checks whether the certificate must be renewed.
 	checkInterval = time.Hour
 	// obtainTimeout limits one attempt to obtain a certificate.
 	obtainTimeout = 5 * time.Minute
@@ -39,7 +39,8 @@ type Config struct {
 	Email     string   // the address that the authority may write to, or empty
 	Folder    Folder
 	UserAgent string
-	// Obtained is called after a certificate was stored, and Report after an attempt has failed.
+	// Obtained is called after a certificate was stored. Report is called after an attempt has failed, with the time
+	// until the next attempt.
 	Obtained func(expires time.Time)
 	Report   func(err error, retry time.Duration)
 }
@@ -50,7 +51,7 @@ type Manager struct {
 	client     *http.Client // nil for the default
 	delays     []time.Duration
 	mu         sync.Mutex
-	challenges map[string]*tls.Certificate // by domain, while the authority examines it
+	challenges map[string]*tls.Certificate // by domain, while the authority is validating it
 }
 
 // New returns a manager. Call Run to start it.
@@ -58,8 +59,8 @@ func New(config Config) *Manager {
 	return &Manager{Config: config, delays: retryDelays, challenges: map[string]*tls.Certificate{}}
 }
 
-// Run obtains the certificate if there is none for the domains, and renews it in time, until the context ends.
-// It reports failures and tries again.
+// Run runs until the context ends. It obtains the certificate if there is none for the domains, and renews it in
+// time. If an attempt fails, Run reports the error and tries again.
 func (m *Manager) Run(ctx context.Context) {
 	failures := 0
 	for {
@@ -105,15 +106,15 @@ func renewalTime(pair *tls.Certificate) time.Time {
 	return pair.Leaf.NotAfter.Add(-pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore) / 3)
 }
 
-// Challenge returns the certificate with which a domain answers the authority, or nil if no order is waiting
-// for that.
+// Challenge returns the certificate that answers the authority's challenge for a domain, or nil if there is no such
+// challenge at the moment.
 func (m *Manager) Challenge(domain string) *tls.Certificate {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.challenges[strings.ToLower(domain)]
 }
 
-// setChallenge stores the answer of a domain, or removes it if the answer is nil.
+// setChallenge stores the answer to the challenge for a domain, or removes the stored one if answer is nil.
 func (m *Manager) setChallenge(domain string, answer *tls.Certificate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

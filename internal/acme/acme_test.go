@@ -20,7 +20,8 @@ type running struct {
 	failed   chan error
 }
 
-// newRunning returns a manager for pets.example.com, to which the authority's domains lead. It retries at once.
+// newRunning returns a manager for the domains. For the authority, every domain leads to this manager. The manager
+// retries without a pause.
 func newRunning(t *testing.T, a *acmetest.Authority, dir string, domains ...string) *running {
 	t.Helper()
 	r := &running{obtained: make(chan time.Time), failed: make(chan error)}
@@ -83,7 +84,7 @@ func TestFailedOrderIsRepeated(t *testing.T) {
 	a.Broken.Store(false)
 	for obtained := false; !obtained; {
 		select {
-		case <-r.failed: // attempts that had begun before
+		case <-r.failed: // an attempt that began while the authority was broken
 		case <-r.obtained:
 			obtained = true
 		}
@@ -96,7 +97,7 @@ func TestFailedOrderIsRepeated(t *testing.T) {
 	}
 }
 
-// A domain that does not lead to the service gets no certificate, and the error says which.
+// A domain that does not lead to the service gets no certificate, and the error names the domain.
 func TestUnconfirmedDomainIsReported(t *testing.T) {
 	t.Parallel()
 	a := acmetest.NewAuthority(t, 90*86400)
@@ -147,7 +148,7 @@ func TestCertificateIsRenewedInTime(t *testing.T) {
 	}
 }
 
-// Each authority has a folder of its own, whatever its URL looks like.
+// Each authority has its own folder inside the cache, whatever its URL looks like.
 func TestFoldersOfAuthoritiesDiffer(t *testing.T) {
 	t.Parallel()
 	for directory, want := range map[string]string{

@@ -17,17 +17,17 @@ import (
 	"strings"
 )
 
-// Folder is where the certificate and the key of the account are kept. Each authority has a folder of its own
-// in it, so that a certificate of a test authority is not used in production. Only the owner may read the files.
+// Folder stores the certificate and the account's key. It contains a separate folder for each authority, so that a
+// certificate from a test authority is not used in production. Only the owner may read the files.
 type Folder struct {
 	dir  string // the folder that the operator chose
 	name string // the authority's folder in dir
 }
 
-// notInName matches what the name of an authority's folder must not contain.
+// notInName matches the characters that the name of an authority's folder must not contain.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// NewFolder returns the folder for the files of the authority whose directory has this URL. It creates nothing.
+// NewFolder returns the folder in dir for the authority whose ACME directory has the given URL. It creates nothing.
 func NewFolder(dir, directory string) Folder {
 	_, address, _ := strings.Cut(directory, "://")
 	return Folder{dir, strings.Trim(notInName.ReplaceAllString(address, "_"), "_.")}
@@ -36,7 +36,8 @@ func NewFolder(dir, directory string) Folder {
 // CertificateFile returns the path of the file with the certificate chain and its private key.
 func (f Folder) CertificateFile() string { return filepath.Join(f.dir, f.name, "certificate.pem") }
 
-// Check fails if the folder exists but is not a folder, or if it cannot be created. It changes nothing.
+// Check fails if the path exists but is not a folder, or if neither the folder nor its parent exists. It changes
+// nothing.
 func (f Folder) Check() error {
 	info, err := os.Stat(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func (f Folder) certificate() (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// storeCertificate writes a key and its chain to one file, so that both are replaced at once.
+// storeCertificate writes a key and its chain to one file, so that both are replaced at the same time.
 func (f Folder) storeCertificate(key *ecdsa.PrivateKey, chain [][]byte) (*tls.Certificate, error) {
 	content, err := encodeKey(key)
 	if err != nil {
@@ -120,13 +121,13 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), err
 }
 
-// writeFile replaces a file at once. Only the owner may read it.
+// writeFile replaces a file atomically. Only the owner may read the new file.
 func writeFile(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // fails if the file was renamed
+	defer os.Remove(temporary.Name()) // no effect after the rename
 	_, err = temporary.Write(content)
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err

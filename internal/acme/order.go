@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// maxTries is how often one request is sent if the authority is overloaded or wants a new nonce.
+// maxTries is the maximum number of times that a request is sent if the authority is overloaded or wants a new nonce.
 const maxTries = 4
 
 // obtain orders a certificate for all domains and stores it in the folder.
@@ -62,7 +62,8 @@ func finalize(ctx context.Context, client *acme.Client, order *acme.Order, reque
 	if err == nil {
 		return chain, nil
 	}
-	// The client waits for the order at the Location of the response, which authorities need not send.
+	// CreateOrderCert polls the URL in the Location header of the response, which authorities need not send. If it
+	// fails, poll the order's own URL.
 	done, waitErr := client.WaitOrder(ctx, order.URI)
 	if waitErr != nil || done.CertURL == "" {
 		return nil, err
@@ -70,7 +71,7 @@ func finalize(ctx context.Context, client *acme.Client, order *acme.Order, reque
 	return client.FetchCert(ctx, done.CertURL, true)
 }
 
-// register creates the account, or updates its address if it exists.
+// register creates the account or, if it already exists, updates its email address.
 func (m *Manager) register(ctx context.Context, client *acme.Client) error {
 	account := &acme.Account{}
 	if m.Email != "" {
@@ -117,7 +118,8 @@ func (m *Manager) authorize(ctx context.Context, client *acme.Client, url string
 	return nil
 }
 
-// backoff ends an attempt after a few tries. By default the client would try until the context ends.
+// backoff returns the pause before the next try, or -1 after maxTries. By default, the client would retry until the
+// context ends.
 func backoff(tries int, _ *http.Request, _ *http.Response) time.Duration {
 	if tries >= maxTries {
 		return -1

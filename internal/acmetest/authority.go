@@ -1,5 +1,5 @@
-// Package acmetest has a certificate authority that speaks ACME, for tests: Pebble, which the makers of Let's
-// Encrypt use for theirs.
+// Package acmetest provides a certificate authority for tests. The authority is Pebble, the ACME test server of Let's
+// Encrypt.
 package acmetest
 
 import (
@@ -24,20 +24,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Authority issues certificates for every domain that leads to its target.
+// Authority issues a certificate for any domain if the service at its target answers the challenge. Lead sets the
+// target.
 type Authority struct {
 	Directory string         // the URL of its directory
 	TrustFile string         // a file with the certificate of the directory's server (PEM), for SSL_CERT_FILE
 	Client    *http.Client   // trusts the directory's server
-	Roots     *x509.CertPool // what clients must trust
+	Roots     *x509.CertPool // the root certificate that clients must trust
 	Orders    atomic.Int64   // the number of orders that it has received
 	Broken    atomic.Bool    // if true, every request fails
 	mu        sync.Mutex
 	target    string
 }
 
-// withoutRandomness makes Pebble behave in the same way each time: no pauses, no refused nonces, and no
-// authorization without an examination.
+// withoutRandomness makes Pebble behave in the same way each time: no pauses, no refused nonces, and no reuse of
+// earlier authorizations.
 var withoutRandomness = sync.OnceFunc(func() {
 	for name, value := range map[string]string{"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "0", "PEBBLE_AUTHZREUSE": "0"} {
 		os.Setenv(name, value)
@@ -76,15 +77,15 @@ func NewAuthority(t *testing.T, validity uint64) *Authority {
 	return a
 }
 
-// Lead makes every domain lead to the address of a service.
+// Lead sets the target: the address of the service to which every domain leads.
 func (a *Authority) Lead(target string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.target = target
 }
 
-// forward accepts the connections with which the authority examines domains, and passes them on to the target,
-// whose port is not known yet. It returns its own port.
+// forward accepts the connections that the authority opens to validate domains, and passes them on to the target. It
+// returns the port on which it listens. The authority needs a fixed port, but the target's port is not known yet.
 func (a *Authority) forward(t *testing.T) (port int) {
 	listener := listen(t)
 	go func() {
