@@ -48,8 +48,8 @@ func awaitCertificate(p *programtest.Program, roots *x509.CertPool) (got *x509.C
 	return got
 }
 
-// TestServiceObtainsCertificate uses a real authority, Pebble. The service obtains a certificate for its two
-// domains, behaves as with a certificate from files, refuses other names without asking the authority, and
+// TestServiceObtainsCertificate uses a real authority, Pebble. The service obtains a certificate for its two domains,
+// behaves in the same way as with a certificate from files, refuses other names without asking the authority, and
 // uses the certificate again after a restart.
 func TestServiceObtainsCertificate(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestServiceObtainsCertificate(t *testing.T) {
 	}
 }
 
-// expectPrivate checks that only the owner can read what is in a folder.
+// expectPrivate checks that only the owner can access a folder and the two files below it.
 func expectPrivate(t *testing.T, folder string) {
 	t.Helper()
 	files := 0
@@ -118,8 +118,8 @@ func expectPrivate(t *testing.T, folder string) {
 	}
 }
 
-// TestServiceRunsWithoutAuthority starts the service while the authority fails. It must stay healthy, refuse
-// clients that ask for a domain, and log why.
+// TestServiceRunsWithoutAuthority starts the service while the authority is failing. The service must be healthy,
+// refuse clients because it has no certificate, and log why.
 func TestServiceRunsWithoutAuthority(t *testing.T) {
 	t.Parallel()
 	a := acmetest.NewAuthority(t, quarter)

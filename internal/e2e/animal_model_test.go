@@ -17,7 +17,7 @@ type step struct {
 	pet   int
 	order int    // the reference of the order to place or change
 	to    string // the requested status for the order or the animal
-	path  string // what is read; %d stands for the id of the animal
+	path  string // the path of a read; %d stands for the id of the animal
 }
 
 type stepKind string

@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// An assistant that starts the command can use the store over its standard input and output, with the tools that
-// the key allows, and the command ends with it.
+// An assistant that starts the command mcp can use the store over the command's standard input and output. It can use
+// the tools that its key allows, and the command exits when the assistant ends the session.
 func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)

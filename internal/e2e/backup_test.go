@@ -69,7 +69,8 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	}
 }
 
-// TestInterruptedBackupLeavesNoFiles interrupts backups with SIGINT while they are running.
+// TestInterruptedBackupLeavesNoFiles interrupts backups with SIGINT while they are running. No file may be left
+// behind.
 func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
@@ -102,7 +103,8 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// TestStoppingServiceLeavesNoIncompleteBackup stops services while they make a scheduled backup.
+// TestStoppingServiceLeavesNoIncompleteBackup stops services while they are making a scheduled backup. No incomplete
+// file may be left behind.
 func TestStoppingServiceLeavesNoIncompleteBackup(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
@@ -127,7 +129,7 @@ func TestStoppingServiceLeavesNoIncompleteBackup(t *testing.T) {
 				t.Errorf("%s was left behind", entry.Name())
 			}
 		}
-		interrupted = !strings.Contains(p.Output.String(), "backup written") // otherwise, it ended before the signal arrived
+		interrupted = !strings.Contains(p.Output.String(), "backup written") // otherwise, the backup was faster
 	}
 }
 

@@ -108,8 +108,8 @@ func TestActiveConnectionsAreNotDropped(t *testing.T) {
 }
 
 // TestStalledClientsAreDisconnected opens connections that send their headers or bodies one byte at a time and
-// connections that never read a response. The service must close all of them and serve other clients meanwhile.
-// A client that is sending a body that the service does not read must not delay a stop.
+// connections that never read a response. The service must close all of them and serve other clients meanwhile. If
+// the service does not read a body, the client that is sending it must not delay the shutdown.
 func TestStalledClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := programtest.NewFolderWithKey(t).Serve()

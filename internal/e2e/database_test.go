@@ -50,9 +50,10 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-// testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each
-// client orders its new animal and the one that any client added last, for which clients may compete. Half of
-// the clients repeat a call until it gets a final response; the others never do.
+// testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each client
+// adds an animal, orders it, and also orders the animal that any client has added before it, so clients may compete
+// for an animal. Half of the clients repeat a call until it gets a final response. The other half never repeat a
+// call.
 func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, nodes []*programtest.Program, l *load)) {
 	t.Helper()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -89,9 +90,9 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	t.Logf("writes: %d acknowledged, %d refused", l.acknowledged.Load(), l.refused.Load())
 }
 
-// TestUndoneFailoverIsReported lets two nodes follow a failover and then leads them back to the old primary,
-// which lacks what was acknowledged since. Both nodes must refuse it in every response, say why, and log it once.
-// They must continue on the new primary.
+// TestUndoneFailoverIsReported lets two nodes follow a failover and then leads them back to the old primary, which
+// lacks the writes that were acknowledged since the failover. While they are connected to the old primary, both nodes
+// must refuse all requests and say why, but log this only once. They must work again on the new primary.
 func TestUndoneFailoverIsReported(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -129,7 +130,7 @@ func TestUndoneFailoverIsReported(t *testing.T) {
 	}
 }
 
-// waitingCommits returns the number of commits on the primary that wait for its replica.
+// waitingCommits returns the number of commits on the primary that are waiting for its replica.
 func waitingCommits(t *testing.T, primary *pgtest.Server) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), primary.URL())
@@ -194,8 +195,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	p.Create(programtest.Pet{Name: "Rex"})
 }
 
-// TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its
-// database and later restores the connection.
+// TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its database
+// and later restores the connection. Meanwhile, every request must get a 503.
 func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))

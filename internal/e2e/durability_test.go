@@ -40,8 +40,8 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	p.Stop()
 }
 
-// announcedAndStored returns the IDs of the animals that the feed announces, in its order, and of all animals,
-// oldest first.
+// announcedAndStored returns two lists of IDs: the animals whose creation the feed announces, in the order of the
+// feed, and all stored animals, oldest first.
 func announcedAndStored(p *programtest.Program) (announced, stored []int64) {
 	p.T.Helper()
 	for _, text := range p.Feed() {

@@ -137,7 +137,8 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 			programtest.ExpectStatus(t, a, http.StatusCreated)
 		}
 		p.Kill() // wait until the process has exited
-		// Let the next process send the messages that this one was sending. Otherwise, it would wait for 30 seconds.
+		// Release the messages that the killed process was sending, so that the next process does not wait 30 seconds
+		// before it sends them.
 		execSQL(f, "animalstore.db", "UPDATE webhook_deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
 	}
 	r.then(nil)

@@ -20,8 +20,8 @@ import (
 // TestFullDiskRefusesWritesAndRecovers fills the disk while the service is running. Writes must get a 503 and
 // leave no partial data, reads must succeed, and writes must succeed again as soon as there is free space.
 //
-// A limit on the file size makes writes fail everywhere. A full file system, which makes them fail with another
-// error, additionally needs the privilege to mount one.
+// The first subtest limits the file size, which requires no privileges. The second subtest fills a file system, which
+// makes writes fail with another error, but requires the privilege to mount one.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
 	t.Run("file size limit", func(t *testing.T) {
@@ -133,7 +133,7 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 }
 
 // TestScheduledBackupSurvivesFullDisk starts the service with a limit on the file size that the backup exceeds. The
-// service must report the failure, leave no files and go on.
+// service must report the failure, leave no files and continue to work.
 func TestScheduledBackupSurvivesFullDisk(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
@@ -157,8 +157,8 @@ func TestScheduledBackupSurvivesFullDisk(t *testing.T) {
 	}
 }
 
-// TestBackupOnFullDiskLeavesNoFiles simulates a full disk with a limit on the file size, which requires no
-// privileges.
+// TestBackupOnFullDiskLeavesNoFiles runs a backup and a restore on a full disk, which it simulates with a limit on
+// the file size. Neither may leave files behind.
 func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)

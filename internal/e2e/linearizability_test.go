@@ -32,9 +32,9 @@ func TestNodesAreLinearizable(t *testing.T) {
 	w.run(w.killNodes(0), w.killNodes(1), w.killNodes(2, 0), w.killNodes(0), w.killNodes(1), w.killNodes(2, 0))
 }
 
-// TestCachedReadsAreLinearizable is like TestNodesAreLinearizable, but most operations are reads, which the nodes
-// can answer from memory. The test also kills the server, and only its checkpointer. After both, the server
-// gives the ids of transactions that it has forgotten to other transactions.
+// TestCachedReadsAreLinearizable is like TestNodesAreLinearizable, but most operations are reads, which the nodes can
+// answer from memory. The test also kills the whole database server or only its checkpointer. After either crash, the
+// server assigns the ids of transactions that it has lost to new transactions.
 func TestCachedReadsAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -99,13 +99,13 @@ func (w *workload) awaitCaches() {
 	}
 }
 
-// run lets clients work, disturbs them several times, and checks the history.
+// run starts the clients, calls the disturbances one after another while the clients work, and checks the history.
 func (w *workload) run(disturbances ...func()) {
 	t := w.t
 	t.Helper()
 	const clients = 8
 	var running sync.WaitGroup
-	// If the test ends early, its context ends and the clients stop.
+	// If the test ends early, its context is cancelled, which stops the clients.
 	t.Cleanup(running.Wait)
 	for i := range clients {
 		running.Go(func() { w.runClient(i) })

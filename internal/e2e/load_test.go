@@ -50,8 +50,8 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// start starts clients that repeat a step until the load is stopped or the step fails. While the service
-// stops, a client may get no response, but it must never get an error.
+// start starts clients that repeat a step until the load is stopped or the step fails. While the service is stopping,
+// a client may get no response, but it must never get an error response.
 func (l *load) start(clients int, step func(client, n int) error) {
 	for i := range clients {
 		l.running.Go(func() {
@@ -72,8 +72,8 @@ func (l *load) stop() {
 	l.running.Wait()
 }
 
-// addUntil lets clients add animals until the service responds no longer. It calls end, which must stop the
-// service, as soon as enough animals are acknowledged.
+// addUntil lets clients add animals until the service no longer responds. It calls end, which must stop the service,
+// as soon as the given number of animals have been acknowledged.
 func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end func()) {
 	l.stopping.Store(false)
 	enough += l.acknowledged.Load()
@@ -96,7 +96,7 @@ func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end
 	l.running.Wait()
 }
 
-// await waits for more acknowledged animals and orders.
+// await waits until the given number of further animals and orders have been acknowledged.
 func (l *load) await(more int64) {
 	l.t.Helper()
 	enough := l.acknowledged.Load() + more
@@ -152,7 +152,7 @@ func (b *buyer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// isResponse reports whether an error is a response of the service.
+// isResponse reports whether an error is an error response from the service.
 func isResponse(err error) bool {
 	_, ok := errors.AsType[*client.Error](err)
 	return ok
@@ -223,14 +223,15 @@ func (l *load) record(order client.Order) {
 	l.acknowledged.Add(1)
 }
 
-// petStatusOf is the status of an animal whose order has the given status.
+// petStatusOf maps the status of an order to the status of its animal.
 var petStatusOf = map[client.OrderStatus]client.PetStatus{
 	client.OrderPlaced: client.PetPending, client.OrderApproved: client.PetPending,
 	client.OrderDelivered: client.PetSold, client.OrderCancelled: client.PetAvailable,
 }
 
-// check compares the animals and orders of a node with the records. Every acknowledged one must exist, and
-// nothing may exist twice that was sent once. An animal's status must fit its only order.
+// check compares a node's animals and orders with the records. Every acknowledged animal and order must exist, none
+// may exist twice, and none may exist that no client has sent. An animal may have only one order, and its status must
+// match the order's status.
 func (l *load) check(p *programtest.Program) {
 	l.t.Helper()
 	l.mu.Lock()

@@ -15,8 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Most of these tests wait for processes most of the time, so more of them than there are processors can
-	// run at the same time.
+	// These tests spend most of their time waiting for processes, so more tests than processors can run at the same
+	// time.
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0)))); err != nil {
 		fmt.Fprintln(os.Stderr, err)

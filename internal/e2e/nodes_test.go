@@ -133,7 +133,7 @@ type balancer struct {
 	turn             atomic.Uint64
 }
 
-// backend is a node as the balancer sees it.
+// backend is a node to which the balancer sends requests.
 type backend struct {
 	url   *url.URL
 	ready atomic.Bool
@@ -213,8 +213,8 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// errNoNode is returned by forward if no node is ready. All probes may fail on a machine that stalls, so the
-// balancer then waits and tries again.
+// errNoNode is returned by forward if no node is ready. The balancer then waits and tries again, because all probes
+// may fail while the machine is stalling.
 var errNoNode = errors.New("no node is ready")
 
 // forward sends a request to the next node that accepts the connection.

@@ -93,7 +93,8 @@ func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitIsSet reads Go's soft memory limit from the metrics of the running service.
+// TestMemoryLimitIsSet checks that the service sets Go's soft memory limit, unless GOMEMLIMIT sets it. The test reads
+// the limit from the metrics.
 func TestMemoryLimitIsSet(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]float64{"": 230 << 20, "1GiB": 1 << 30} {

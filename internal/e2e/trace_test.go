@@ -11,7 +11,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// A client's request to one of two nodes and the webhook that either node then sends belong to one trace.
+// A client's request to one of two nodes and the webhook message that either node then sends belong to the same
+// trace.
 func TestTraceOfRequestReachesWebhook(t *testing.T) {
 	t.Parallel()
 	const traceID, clientSpan = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -74,7 +75,7 @@ func TestTraceOfRequestReachesWebhook(t *testing.T) {
 	}
 }
 
-// A collector that refuses connections is worth a warning, and nothing else changes.
+// If the trace collector refuses connections, the service logs a warning and otherwise works as usual.
 func TestServiceRunsWithoutItsCollector(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=1",
