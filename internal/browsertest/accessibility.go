@@ -29,8 +29,8 @@ func (p *Page) AccessibilityViolations() []string {
 	if !Eval[bool](p, "!!window.axe") {
 		p.Run(chromedp.Evaluate(axe+";0", nil))
 	}
-	// axe reports text in the colour of its background only as incomplete, because the text could be hidden
-	// on purpose.
+	// axe reports text that has the same colour as its background only as incomplete, because the text could be
+	// hidden on purpose.
 	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => [
 		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
 		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]

@@ -31,7 +31,7 @@ type Page struct {
 	errors []string
 }
 
-// shared is the browser of all open pages.
+// shared is the browser that all open pages use.
 var shared struct {
 	sync.Mutex
 	pages int
@@ -49,7 +49,8 @@ func acquire() (context.Context, error) {
 			return nil, err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.ModifyCmdFunc(ownProcessGroup),
-			// Browsers trust 127.0.0.1 as if it used TLS. Under this name, a server is like any other without TLS.
+			// Browsers treat 127.0.0.1 as secure even without TLS. Under the name shop.test, they treat the same
+			// server as insecure, like any other server without TLS.
 			chromedp.Flag("host-resolver-rules", "MAP shop.test 127.0.0.1"))
 		if os.Getuid() == 0 {
 			options = append(options, chromedp.NoSandbox)
@@ -79,8 +80,8 @@ func release() {
 	}
 }
 
-// Open opens a page of this size. If the page logs an error on the console or does not catch an exception,
-// the test fails when it ends.
+// Open opens a page with the given size in pixels. If the page logs an error on the console or does not catch an
+// exception, the test fails when it ends.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
 	browser, err := acquire()

@@ -22,7 +22,7 @@ type mutant struct {
 	line     int    // where the mutant starts in mutants.txt
 }
 
-// parseMutants parses the format that the head of mutants.txt describes.
+// parseMutants parses the format that the comment at the top of mutants.txt describes.
 func parseMutants(text string) ([]mutant, error) {
 	var list []mutant
 	var problems []error

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// hangLimit ends a test that a mutant has made wait forever. That counts as an error, because a test should say
-// what is wrong.
+// hangLimit is the time limit for a test run, because a mutant may make a test wait forever. Reaching the limit
+// counts as an error and not as a caught mutant, because a test should say what is wrong.
 const hangLimit = "3m"
 
-// testRun is the result of one go test.
+// testRun is the result of one run of go test.
 type testRun struct {
 	outcomes map[string]string // "pass", "fail" or "skip" for every test and subtest
 	seconds  map[string]float64
@@ -32,12 +32,12 @@ func runTests(ctx context.Context, root, folder, pattern, overlay string) (testR
 	command.Dir = root
 	command.Env = os.Environ()
 	if overlay != "" {
-		// In the environment, the flag also reaches the compiler if a test builds the program.
+		// The flag is set in the environment, so that it also takes effect if a test builds the program.
 		command.Env = append(command.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
-	// go test fails if a test fails, which the output says in more detail.
+	// An ExitError means that a test has failed. The output says which one.
 	stdout, err := command.Output()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed || ctx.Err() != nil {
 		return testRun{}, errors.Join(err, ctx.Err())
@@ -63,7 +63,7 @@ func runTests(ctx context.Context, root, folder, pattern, overlay string) (testR
 	return run, nil
 }
 
-// failing returns the tests that failed. Of a test and its subtests, it returns only the innermost ones.
+// failing returns the tests that failed. If a subtest failed, it omits the tests that contain the subtest.
 func (r testRun) failing() []string {
 	var names []string
 	for name, outcome := range r.outcomes {
@@ -100,12 +100,12 @@ func (m mutant) overlay(root, temp string) (string, error) {
 	return path, os.WriteFile(path, description, 0o600)
 }
 
-// result says what became of a mutant.
+// result is the result of trying a mutant.
 type result struct {
 	mutant
 	verdict string // "caught", "survived" or "error"
 	took    time.Duration
-	details string // what to look at unless the mutant was caught
+	details string // the output of the test, or the error
 }
 
 // try runs the mutant's test against the mutant.
@@ -140,8 +140,8 @@ func (m mutant) runTests(ctx context.Context, index *testIndex, pattern string) 
 	return runTests(ctx, index.root, index.folders[m.test.pkg], pattern, overlay)
 }
 
-// checkUnmutated fails unless the tests of all mutants pass on the product as it is. Otherwise a failure would
-// say nothing about a mutant.
+// checkUnmutated fails unless the tests of all mutants pass without any mutant. If a test failed anyway, its failure
+// would not show that it catches the mutant.
 func checkUnmutated(ctx context.Context, index *testIndex, mutants []mutant) error {
 	patterns := map[string][]string{}
 	for _, m := range mutants {

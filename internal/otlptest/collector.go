@@ -1,4 +1,4 @@
-// Package otlptest has a collector of OpenTelemetry traces for tests.
+// Package otlptest provides a collector of OpenTelemetry traces for tests.
 package otlptest
 
 import (
@@ -110,7 +110,7 @@ func (c *Collector) Spans() []Span {
 	return slices.Clone(c.spans)
 }
 
-// Await waits for a span that matches and returns it.
+// Await waits for a span for which matches returns true, and returns the span. It fails the test after a minute.
 func (c *Collector) Await(what string, matches func(Span) bool) Span {
 	c.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

@@ -95,7 +95,7 @@ func (p *Program) Create(n Pet) (Pet, Response) {
 	return Decode[Pet](p.T, a.Body), a
 }
 
-// NextPage finds the URL of the next page in a Link header.
+// NextPage matches the URL of the next page in a Link header.
 var NextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
 // Walk lists all animals by following the links to the next pages.

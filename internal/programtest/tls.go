@@ -64,7 +64,7 @@ func (a *Authority) Issue(validity time.Duration) (cert, key string) {
 	return a.IssueAged(time.Hour, validity)
 }
 
-// IssueAged is like Issue, but the certificate has been valid for the given age.
+// IssueAged is like Issue, but the certificate has already been valid for the time given as age.
 func (a *Authority) IssueAged(age, validity time.Duration) (cert, key string) {
 	a.t.Helper()
 	made, private := a.sign(&x509.Certificate{

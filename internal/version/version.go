@@ -1,5 +1,6 @@
 // Package version contains the version of the release.
 package version
 
-// Number is the version of the release that this code becomes, or is. It stands at the top of CHANGELOG.md, too.
+// Number is the version of the release that this code belongs to. The first section of CHANGELOG.md has the same
+// number.
 const Number = "1.1.0"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The changelog begins with the section about this version, and the API document names it.
+// The changelog begins with the section about this version, and the OpenAPI document contains the same version.
 func TestVersionIsDocumented(t *testing.T) {
 	t.Parallel()
 	for file, pattern := range map[string]string{
