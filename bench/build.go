@@ -12,7 +12,7 @@ import (
 // previousProgram is the name of the previous version's binary.
 const previousProgram = "animalstore-previous"
 
-// build compiles the service with the same flags as `make build`, and the same service of the previous version.
+// build compiles the service with the same flags as `make build`, and the previous version of the service.
 func (b *bench) build(ctx context.Context) error {
 	if err := b.buildOne(ctx, "animalstore", "cmd/animalstore"); err != nil {
 		return err

@@ -86,8 +86,7 @@ func (c cache) store(ctx context.Context, animals int) (string, error) {
 	})
 }
 
-// storeOf returns the path of a folder that contains a store with the given number of animals, written by a binary
-// of the service.
+// storeOf is like store, but the store was written by the given binary of the service.
 func (b *bench) storeOf(ctx context.Context, program string, animals int) (string, error) {
 	if program != previousProgram {
 		return b.cache.store(ctx, animals)

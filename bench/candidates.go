@@ -29,7 +29,8 @@ func (b *bench) serviceOn(e engine, animals int, r request, creates int) candida
 	}}
 }
 
-// bare returns the candidate for the bare handler, which uses a response recorded from the service.
+// bare returns the candidate for the bare handler, which sends a response recorded from the service. If decode is
+// "pet" or "order", the handler instead decodes the request body and responds with a pet or an order.
 func (b *bench) bare(animals int, r request, decode string) candidate {
 	return candidate{subject: bare, start: func(ctx context.Context, dir string) (target, error) {
 		a, err := b.recordedResponse(ctx, animals, r)
@@ -97,7 +98,8 @@ func (b *bench) peerData(ctx context.Context) (string, error) {
 	})
 }
 
-// prepare makes a started target ready for the measurement. If this fails, it stops the target.
+// prepare waits until a started target responds at path, and warms it up for the measurement. If this fails, it stops
+// the target.
 func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target, error) {
 	t.turns = 1 + b.seconds*len(connectionCounts) // the first turn is the warm-up
 	if err := t.prepare(ctx, path); err != nil {
@@ -106,8 +108,8 @@ func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target
 	return t, nil
 }
 
-// stopAfter stops a target after an error. It returns this error, combined with the error from stopping if
-// that fails.
+// stopAfter stops a target after an error. It returns this error, combined with the error from stopping the target if
+// that fails, too.
 func stopAfter(t target, err error) error {
 	if stopErr := t.stop(); stopErr != nil {
 		return fmt.Errorf("%w; %w", err, stopErr)

@@ -22,14 +22,14 @@ func cpuTime(pid int) (total time.Duration) {
 	for _, file := range files {
 		text, _ := os.ReadFile(file) // a process may exit at any time
 		_, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest) // from the third field on, as proc(5) numbers them
+		fields := strings.Fields(rest) // fields[0] is field 3 in proc(5)
 		if len(fields) < 15 {
 			continue
 		}
-		used := fields[11:13] // in user mode and in the kernel
+		used := fields[11:13] // the time in user mode and in the kernel
 		switch {
 		case file == fmt.Sprintf("/proc/%d/stat", pid):
-			used = fields[11:15] // also that of children that have exited
+			used = fields[11:15] // includes the time of children that have exited
 		case fields[1] != strconv.Itoa(pid):
 			continue
 		}

@@ -104,8 +104,8 @@ func (p *postgres) urlOf(database string) string {
 	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
 }
 
-// newDatabase creates a database for a binary of the service, with the given number of animals, and returns its
-// URL. An existing database is dropped.
+// newDatabase creates the database for a binary of the service, with the given number of animals, and returns its
+// URL. If the database already exists, newDatabase drops it first.
 func (p *postgres) newDatabase(ctx context.Context, program string, animals int) (string, error) {
 	template, err := p.fill(ctx, program, animals)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *postgres) copyStore(ctx context.Context, program string, animals int, d
 	if err := run(ctx, "", p.bench.program(program), "copy", "--database", filepath.Join(store, databaseName), "--to", p.urlOf(database)); err != nil {
 		return err
 	}
-	if program != previousProgram { // it has no search index
+	if program != previousProgram { // the previous version has no search index
 		if err := p.indexSearch(ctx, database); err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// request describes the requests in a load. If the path, the idempotency key or the body contains a placeholder,
-// each request replaces the placeholder with the next part. All parts have the same length, so that generating the load is
-// cheap and costs the same for every subject.
+// request describes the requests in a load. If the path, the idempotency key or the body contains a placeholder, each
+// request replaces the placeholder with the next element of parts. All elements have the same length, so that
+// generating the load is cheap and costs the same for every subject.
 type request struct {
 	method        string
 	path          string
@@ -35,7 +35,8 @@ type recordedResponse struct {
 	Body   []byte
 }
 
-// filled returns the path and the body after replacing the placeholder with the given part.
+// filled returns the path and the body after replacing the placeholder with the element of parts that has the given
+// index.
 func (r request) filled(part int) (path, body string) {
 	if len(r.parts) == 0 {
 		return r.path, r.body

@@ -18,7 +18,7 @@ type scenario struct {
 	candidates []candidate
 	thresholds []threshold
 	scales     bool // 64 connections must not be slower than one
-	most       int  // the most connections, or 0 for all of connectionCounts
+	most       int  // the maximum number of connections, or 0 if there is none
 }
 
 // candidate is a subject that takes part in a scenario.
@@ -28,8 +28,8 @@ type candidate struct {
 	concurrentCreates int // number of animals created per second during the load
 }
 
-// threshold is a requirement for the throughput of the first candidate divided by the throughput of another
-// one, at a number of connections.
+// threshold is a requirement for a ratio: the throughput of the first candidate divided by the throughput of another
+// one, with a given number of connections.
 type threshold struct {
 	against     string
 	connections int
@@ -90,7 +90,8 @@ func (b *bench) sqliteScenarios() []scenario {
 		{name: "list, depth of the page, a million animals", candidates: []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
 		}, thresholds: []threshold{atMost(1.2, thousandthPages)}},
-		// One key may have fewer searches under way than 256; the service refuses the others.
+		// With 256 connections, the service would refuse some requests, because it limits the number of concurrent
+		// searches per key.
 		{name: "search, a million animals", candidates: []candidate{
 			b.service(large, search).named(rareWord), b.service(large, random).named(randomPages),
 		}, thresholds: []threshold{atLeast(0.33, randomPages)}, most: 64},
@@ -156,8 +157,8 @@ func createRequest() request {
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
 }
 
-// createOnceRequest returns a request that creates an animal under an idempotency key of its own. The keys are in
-// no order, as the random keys of clients are.
+// createOnceRequest returns a request that creates an animal. Each request has its own idempotency key. The keys are
+// not in order, because the random keys of real clients are not in order either.
 func createOnceRequest() request {
 	r := createRequest()
 	r.body = strings.Replace(r.body, placeholder, "00000", 1)

@@ -92,7 +92,7 @@ func (t *httpTarget) nextRequest() request {
 	return r
 }
 
-// prepare waits until the program is ready, checks one response and warms the program up.
+// prepare waits until the program responds at the path ready, checks one response and warms the program up.
 func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err

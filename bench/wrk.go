@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// script is the Lua script that generates requests for wrk and prints the result on one line. The threads
-// take the parts in turn, so that no part is used twice before all parts have been used. If there is a pace,
-// there is only one thread, and every request has a scheduled time. Delayed requests are not skipped.
+// script is the Lua script that generates requests for wrk and prints the result on one line. The threads take turns
+// using the elements of parts, so that none is used twice before all have been used. If the request has a pace, there
+// is only one thread, and every request has a scheduled time. Delayed requests are not skipped.
 const script = `
 local threads = 0
 function setup(thread)
