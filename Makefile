@@ -13,8 +13,8 @@ SOAK ?= 10m
 SEEDS ?= 1 2 3
 ROUNDS ?= 3
 
-# The packages whose tests gain nothing from the race detector, which makes them much slower. They either start the program,
-# whose code runs in other processes, or have no concurrency.
+# The packages that are tested without the race detector, which would make their tests much slower and find nothing:
+# they either start the program, whose code runs in other processes, or have no concurrency.
 WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|upgrade|workload|hatest|dist|mutate|pgversions))$$
 
 .PHONY: help
@@ -52,7 +52,8 @@ lint: ## Check the code without running it: gofmt, vet, staticcheck.
 test-race: needs ## Run all tests with the race detector, in the program, too.
 	ANIMALSTORE_TEST_RACE=1 go test -race -count=1 -timeout 40m ./...
 
-# On a machine that has not compiled the dependencies for these systems yet, this takes minutes. make test checks the types.
+# The first run takes minutes, because it compiles the dependencies for these systems. make test checks only the
+# types.
 .PHONY: vet
 vet: ## Vet the code for Windows and macOS.
 	GOOS=windows go vet ./cmd/... ./internal/cli ./internal/server
@@ -170,8 +171,9 @@ bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) 
 	@scripts/need-postgres
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
 
-# Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
-# shells for their completion, PostgreSQL, a browser, and npm and Python for the examples in these languages.
+# Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the
+# documentation, shells for the tests of command completion, PostgreSQL, a browser, and npm and Python for the
+# examples in these languages.
 .PHONY: needs
 needs:
 	@missing=0; \
