@@ -24,7 +24,7 @@ func TestOnlyAValidBearerKeyIsAccepted(t *testing.T) {
 		"Basic YTpi", good, "Bearer", "Bearer " + good + " " + good, "Bearer nobody-knows-this-key", "Bearer " + strings.ToUpper(good),
 		"Bearer " + good[:len(good)-1], "Bearer " + strings.Repeat("k", 30000), "Bearer " + adminKey[:16],
 		"Bearer ask_live_000000000000000000000000000000_2j6gTR", // well-formed, but never issued
-		"Bearer ask_test_" + good[9:],                           // of the other environment
+		"Bearer ask_test_" + good[9:],                           // a key of the other environment
 	} {
 		got := s.do("GET", "/v1/pets", "", "Authorization: "+header).wantError(t, 401, shop.InvalidAPIKey)
 		got.wantHeaders(t, "WWW-Authenticate: "+realm+`, error="invalid_token"`)

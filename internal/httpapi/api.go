@@ -149,7 +149,7 @@ func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.exchange(w, r, a.serve) }
 
-// Refuse responds to a request if the server has too many in progress.
+// Refuse rejects a request because the server has too many requests in progress.
 func (a *API) Refuse(w http.ResponseWriter, r *http.Request) {
 	a.exchange(w, r, func(*exchange) error { return errTooManyRequests() })
 }

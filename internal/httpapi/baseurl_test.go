@@ -11,7 +11,7 @@ import (
 )
 
 // Behind a proxy that terminates TLS, every absolute URL starts with https. A client that follows a link must not
-// send its key in the clear. The last proxy decides, and it can only turn http into https.
+// send its key in the clear. The headers from the last proxy decide, and they can only turn http into https.
 func TestForwardedProtocolOnlyUpgradesLinks(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(2)

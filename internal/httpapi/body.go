@@ -43,7 +43,7 @@ func (x *exchange) readBody() (release func(), err error) {
 		size = rule.maxBytes
 	}
 	if rule.maxBytes == maxImportBytes {
-		size = 0 // the number of imports is limited
+		size = 0 // imports are limited by their number instead
 	}
 	held, err := x.limits.HoldBody(x.principal, size)
 	if err != nil {
@@ -83,7 +83,7 @@ func (rule *bodyRule) accepts(h http.Header) bool {
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return !rule.typeRequired
-	case len(types) == 1 && slices.Contains(rule.mediaTypes, types[0]): // without parameters, as nearly always
+	case len(types) == 1 && slices.Contains(rule.mediaTypes, types[0]): // the usual case, without parameters
 		return true
 	case len(types) == 1:
 		mediaType, parameters, err := mime.ParseMediaType(types[0])

@@ -69,8 +69,8 @@ func newResponseCache(service *shop.Service) *responseCache {
 	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}, flights: map[string]*flight{}}
 }
 
-// get returns the cached response to a request or loads the response for the API key. Identical requests that
-// arrive at the same time share one load. load must pass its context to the service.
+// get returns the cached response to a request, or loads and caches it. key is the id of the API key that sent the
+// request. Identical requests that arrive at the same time share one load. load must pass its context to the service.
 func (c *responseCache) get(
 	ctx context.Context, key int64, request string, load func(context.Context) (cachedResponse, error),
 ) (cachedResponse, error) {
@@ -100,7 +100,7 @@ func (c *responseCache) get(
 	}
 }
 
-// join returns the load of a request that is in progress. If there is none, it begins one.
+// join returns the load that is in progress for a request. If there is none, it adds a new one, and joined is false.
 func (c *responseCache) join(key int64, request string) (f *flight, joined bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

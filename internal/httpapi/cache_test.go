@@ -71,8 +71,8 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	}
 }
 
-// A request that waits for a load which began before the request does not get the response if the catalogue has
-// changed since then.
+// If a load began before a request arrived, and the catalogue has changed since then, the request does not use the
+// response of that load.
 func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestCachedResponsesExpireWithAHold(t *testing.T) {
 }
 
 // awaitCache waits until responses are cached. On PostgreSQL, the store must first open the session with which it
-// confirms them.
+// confirms that cached responses are valid.
 func (s *testShop) awaitCache() {
 	s.t.Helper()
 	if !sqlstore.IsURL(s.Database) {
@@ -167,7 +167,7 @@ func TestResponseCacheIsBounded(t *testing.T) {
 	}
 }
 
-// A key that sends ever different queries displaces only its own entries.
+// A key that keeps sending different queries displaces only its own entries.
 func TestCacheHasAShareForEachKey(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)

@@ -35,7 +35,7 @@ func TestCategoryLifecycle(t *testing.T) {
 	s.do("GET", "/v1/categories/1", "", "If-None-Match: "+tag).want(t, 304, "")
 }
 
-// If only known categories are allowed, the message names the category together with all other bad members.
+// If only known categories are allowed, the message names categoryId together with all other invalid members.
 func TestUnknownCategoryIsNamed(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

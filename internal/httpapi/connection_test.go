@@ -50,7 +50,8 @@ func (d deadlines) SetWriteDeadline(deadline time.Time) error {
 
 func (d deadlines) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
-// A stream may be idle for longer than its write timeout. Over HTTP/2, a deadline left behind would reset it.
+// A stream may be idle for longer than its write timeout. Over HTTP/2, a deadline that is still set would reset the
+// stream.
 func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 	s := parallelShop(t)
 	s.runJobs()
@@ -72,7 +73,7 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 	r.wantEnd()
 }
 
-// If a request is refused before its body is read, the connection stays open for the others that share it.
+// If a request is refused before its body is read, the connection stays open for the other requests that share it.
 func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
 	s := parallelShop(t)
 	connections := s.overHTTP2(s.api)
@@ -85,7 +86,8 @@ func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
 	}
 }
 
-// Every response has the nosniff header, and Strict-Transport-Security if the service owns the HTTPS port.
+// Every response has the nosniff header, and Strict-Transport-Security if the service itself serves the standard
+// HTTPS port.
 func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -168,8 +170,8 @@ func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// A key that does not read its responses, or does not send the rest of its bodies, can hold only a part of the
-// memory for them. Other keys and small responses are served.
+// A key that does not read its responses, or does not send the rest of its bodies, can use up only a part of the
+// memory for bodies. Other keys and small responses are served.
 func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(100)
@@ -199,5 +201,5 @@ func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	}
 }
 
-// smallest is the size of the smallest body that counts.
+// smallest is the size of the smallest body that counts towards the limit.
 const smallest = 4<<10 + 1

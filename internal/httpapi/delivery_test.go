@@ -26,7 +26,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	}
 }
 
-// A delivery lists all of its attempts, and its webhook shows whether it is failing.
+// A delivery lists all of its attempts, and a webhook shows since when its deliveries have been failing.
 func TestDeliveryListsItsAttempts(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // causes event 1

@@ -66,7 +66,7 @@ func (a *API) getDocsFile(x *exchange) error {
 
 func (a *API) getGuide(x *exchange) error { return a.sendDocsPage(x, "guides/"+x.params[0]) }
 
-// sendDocsPage sends a page of the documentation. It fails if there is none with this name.
+// sendDocsPage sends a page of the documentation. It fails if there is no page with this name.
 func (a *API) sendDocsPage(x *exchange, name string) error {
 	page := a.docs.pages[name]
 	if page == nil {

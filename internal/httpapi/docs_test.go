@@ -36,7 +36,7 @@ func TestDocsAreServed(t *testing.T) {
 	}
 }
 
-// The documentation pages run only own scripts and send requests only to the servers in the OpenAPI document.
+// The documentation pages run only their own scripts and send requests only to the servers in the OpenAPI document.
 func TestDocsPagesRunOnlyOwnScripts(t *testing.T) {
 	s := parallelShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
@@ -80,7 +80,8 @@ func (c slowClient) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// A response without a key needs little memory, even if its client does not read it. Each client asks another host.
+// Clients without a key cost little memory, even if they do not read their responses. Each client sends a different
+// Host header, so that the cache of documents does not help.
 func TestSlowClientsWithoutAKeyNeedLittleMemory(t *testing.T) {
 	const clients, perClient = 300, 64 << 10
 	s := newShop(t)

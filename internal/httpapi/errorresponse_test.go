@@ -97,7 +97,8 @@ func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 	}
 }
 
-// If a response cannot be completed, the connection is dropped, so that no client takes it for complete.
+// If a response cannot be completed, the connection is dropped, so that the client does not mistake the response for
+// a complete one.
 func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	s := parallelShop(t)
 	s.api.router.exact["/livez"].routes["GET"].handle = func(_ *API, x *exchange) error {
@@ -118,7 +119,7 @@ func TestUnusualRequestsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		request string
 		status  int
-		want    string // in the body or in the headers
+		want    string // a text in the body or in the headers
 	}{
 		{"GET /v1/pets HTTP/1.0\r\n" + keyLine + "\r\n", 200, "<http://"},
 		{"GET http://elsewhere/v1/pets HTTP/1.1\r\nHost: elsewhere\r\n" + keyLine + "\r\n", 200, "<http://elsewhere/"},

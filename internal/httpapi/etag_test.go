@@ -59,7 +59,7 @@ func TestPutOnlyCreatesOrOnlyRenames(t *testing.T) {
 	refused(missing, `If-Match: "x"`)
 	refused(missing, "If-Match: *", "If-None-Match: *")
 	tag := s.do("PUT", path, dogs, "If-None-Match: *").want(t, 201, "").Header.Get("ETag")
-	refused(excluded, "If-None-Match: *") // also if nothing would change
+	refused(excluded, "If-None-Match: *") // even if nothing would change
 	refused(excluded, "If-None-Match: "+tag)
 	refused(excluded, `If-None-Match: "x", W/`+tag)
 	refused(excluded, "If-Match: *", "If-None-Match: *")
@@ -70,7 +70,7 @@ func TestPutOnlyCreatesOrOnlyRenames(t *testing.T) {
 	s.do("PUT", "/v1/categories/8", dogs, `If-None-Match: "x"`).want(t, 201, "")
 }
 
-// A condition on something that does not exist is not considered.
+// A request for a resource that does not exist gets a 404, whatever its condition.
 func TestConditionOnAMissingResourceIsNotFound(t *testing.T) {
 	s := parallelShop(t)
 	for _, condition := range []string{"If-Match: *", `If-Match: "x"`, "If-None-Match: *", `If-None-Match: "x"`} {

@@ -28,8 +28,8 @@ type exchange struct {
 	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
 
-// isCall reports whether the request is to the API or from an assistant. Other requests are not worth a line in
-// the log.
+// isCall reports whether the request is to the API or from an assistant. Other requests are logged at level debug
+// unless they fail.
 func (x *exchange) isCall() bool {
 	return hasPathPrefix(x.r.URL.Path, "/v1") || x.r.URL.Path == mcpPath
 }
@@ -59,13 +59,13 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a
-// few KB". A header fewer makes GET /pets/{petId} a tenth faster, because a map with more than eight
-// entries costs far more than a smaller one.
+// shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a few
+// KB". Without this header, the map of headers for GET /pets/{petId} has at most eight entries. This makes the
+// request a tenth faster, because a larger map costs far more.
 const shortBody = 1 << 10
 
-// send sends a response with the given status, type and body. The body may consist of several parts. If too
-// many bytes wait for clients that do not read, it sends an error response instead.
+// send sends a response with the given status, type and body. The body may consist of several parts. If the responses
+// that clients have not read yet take up too much memory, send sends an error response instead.
 func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	length := 0
 	for _, part := range body {

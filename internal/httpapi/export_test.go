@@ -73,7 +73,7 @@ func TestExportDuringChanges(t *testing.T) {
 				s.do("DELETE", fmt.Sprintf("/v1/pets/%d", animals-1), "").want(t, 204, "")
 			}
 		}
-		delete(seen, animals-1) // it was removed meanwhile
+		delete(seen, animals-1) // this animal was removed during the export
 		if err := lines.Err(); err != nil || len(seen) != animals-1 || seen[animals+1] {
 			t.Errorf("got %d animals (%v), a late one: %v, want the other %d", len(seen), err, seen[animals+1], animals-1)
 		}
@@ -91,7 +91,8 @@ func (s *testShop) failLater(reads int64) {
 	})
 }
 
-// An export that fails before it sends anything gets an error response. If it fails later, it is cut off.
+// If an export fails before it has sent anything, the client gets an error response. If it fails later, the response
+// is cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(3000)

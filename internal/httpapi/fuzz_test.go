@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// fuzzText fuzzes a check of texts, starting with the given seeds.
+// fuzzText fuzzes check with texts, starting with the given seeds.
 func fuzzText(f *testing.F, check func(t *testing.T, text string), seeds ...string) {
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -24,7 +24,7 @@ func fuzzText(f *testing.F, check func(t *testing.T, text string), seeds ...stri
 	f.Fuzz(check)
 }
 
-// fuzzBody is like fuzzText. It adds unusual bodies that are useful for testing any operation.
+// fuzzBody is like fuzzText, but for request bodies. It adds seeds that are unusual for any operation.
 func fuzzBody(f *testing.F, check func(t *testing.T, body []byte), seeds ...string) {
 	seeds = append(seeds, ``, `{}`, `null`, `[]`, `{"a":{"b":[[[[]]]]}}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\"}", `{"a":1,"a":1}`)
 	for _, seed := range seeds {
@@ -41,7 +41,8 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// accepted reports whether an input was accepted. If not, it checks the error; by default, it is that of a body.
+// accepted reports whether an input was accepted. If not, it checks that the error has one of the codes. The default
+// codes are those for an invalid body.
 func accepted[T string | []byte](t *testing.T, input T, err error, codes ...shop.Code) bool {
 	t.Helper()
 	if err == nil {
@@ -90,7 +91,8 @@ func FuzzPetChange(f *testing.F) {
 	}, `{"name":"Rex"}`, `{"categoryId":7.0}`, `{"status":"sold"}`, `{"name":null,"categoryId":-1,"status":"pending"}`)
 }
 
-// FuzzBody checks that an accepted category, order or key is valid, and so is a change of them.
+// FuzzBody checks that every body that is accepted for a category, an order, a change of an order, a key or a
+// rotation is valid.
 func FuzzBody(f *testing.F) {
 	fuzzBody(f, func(t *testing.T, body []byte) {
 		if name, err := decodeCategoryName(body); accepted(t, body, err) && shop.TextProblem(name) != "" {
@@ -119,7 +121,8 @@ func FuzzBody(f *testing.F) {
 		`{"overlapSeconds":9223372036854775807}`, `{"overlapSeconds":null}`)
 }
 
-// FuzzImport checks that rows have increasing line numbers, problems on one line, and names in valid UTF-8.
+// FuzzImport checks that the line numbers of rows increase, that their problems fit on one line, and that names are
+// valid UTF-8.
 func FuzzImport(f *testing.F) {
 	fuzzBody(f, func(t *testing.T, body []byte) {
 		rows, err := decodeImport("application/x-ndjson", body)
@@ -141,8 +144,9 @@ func FuzzImport(f *testing.F) {
 		"\ufeff{\"name\":\"Rex\",\"categoryId\":9007199254740993,\"status\":\"sold\"}", "\xff\n\x00\n\"\n")
 }
 
-// FuzzHeader checks headers: An accepted Idempotency-Key is short, printable ASCII and the same in quotes; If-Match
-// matches only the tag or a star; and a valid Last-Event-ID has 1 to 18 digits.
+// FuzzHeader checks the parsing of three headers. An accepted Idempotency-Key is short, consists of printable ASCII
+// characters, and means the same in quotes. If-Match matches only the tag or "*". A valid Last-Event-ID has 1 to 18
+// digits.
 func FuzzHeader(f *testing.F) {
 	tag := shop.EntityTag([]byte("an animal"))
 	fuzzText(f, func(t *testing.T, text string) {
@@ -169,7 +173,7 @@ func FuzzHeader(f *testing.F) {
 		"0", "000000000000000007", "999999999999999999", "1000000000000000000", "-1", "+1", "1.0", "٣", "1\n")
 }
 
-// FuzzAuthorization checks that only a single header with the scheme Bearer has a key, which is not modified.
+// FuzzAuthorization checks that a key is read only from a single header with the scheme Bearer, and is not modified.
 func FuzzAuthorization(f *testing.F) {
 	fuzzText(f, func(t *testing.T, text string) {
 		secret, err := bearerToken([]string{text})

@@ -19,7 +19,8 @@ import (
 
 const adminKey = shoptest.AdminKey
 
-// testShop is a service with a real database and listener that validates responses against the OpenAPI document.
+// testShop is a service with a real database and a real listener. It validates responses against the OpenAPI
+// document.
 type testShop struct {
 	*shoptest.Shop
 	t              *testing.T
@@ -31,12 +32,12 @@ type testShop struct {
 	skipValidation bool // if true, responses are not validated, because the test sends too many requests
 }
 
-// newShop opens a shop on SQLite. Use onBothEngines if the engine can matter for what the API returns.
+// newShop opens a shop on SQLite. Use onBothEngines if the responses could depend on the engine.
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
 	return newShopWith(t, shoptest.Options{}, change...)
 }
 
-// parallelShop is newShop for a test that runs in parallel with others.
+// parallelShop is like newShop, and makes the test parallel.
 func parallelShop(t *testing.T, change ...func(*Config)) *testShop {
 	t.Parallel()
 	return newShop(t, change...)
@@ -98,7 +99,7 @@ type testResponse struct {
 	body []byte
 }
 
-// do sends a request with the admin key. A header has the form "Name: value"; an empty value removes it.
+// do sends a request with the admin key. A header has the form "Name: value"; an empty value removes the header.
 func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
 	got, err := s.tryDo(method, path, body, headers...)
@@ -133,7 +134,8 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 	return s.send(request)
 }
 
-// postAll sends a request n times at once. If started is not nil, it waits for each of them to start.
+// postAll sends n identical requests at the same time. If started is not nil, postAll receives from it after each
+// request, to wait until that request has started. The returned WaitGroup waits for the responses.
 func (s *testShop) postAll(t *testing.T, n int, started <-chan struct{}, path, body string, headers ...string) *sync.WaitGroup {
 	var clients sync.WaitGroup
 	for range n {
@@ -248,7 +250,8 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return s.Key(s.t, scopes...).Secret
 }
 
-// wantPages reads all pages of a list and checks the ids that they show. The entity tag of every page must work.
+// wantPages reads all pages of a list and checks the ids that they show. Repeating the request for a page with its
+// entity tag must result in a 304.
 func (s *testShop) wantPages(t *testing.T, path, want string, headers ...string) {
 	t.Helper()
 	var seen []string
@@ -257,7 +260,7 @@ func (s *testShop) wantPages(t *testing.T, path, want string, headers ...string)
 		for _, item := range parsed[[]struct{ ID json.RawMessage }](t, page) {
 			seen = append(seen, strings.Trim(string(item.ID), `"`))
 		}
-		if tag := page.Header.Get("ETag"); tag != "" { // the document says which lists have one
+		if tag := page.Header.Get("ETag"); tag != "" { // the OpenAPI document says which lists have one
 			s.do("GET", next, "", append(headers, "If-None-Match: "+tag)...).want(t, 304, "")
 		}
 		next = page.link("next")

@@ -13,13 +13,13 @@ type inProcess struct{ api *API }
 
 type outerRequestKey struct{}
 
-// withOuterRequest returns a context for requests that are sent on behalf of r.
+// withOuterRequest returns a context for the requests that a tool sends while it handles r, the assistant's request.
 func withOuterRequest(ctx context.Context, r *http.Request) context.Context {
 	return context.WithValue(ctx, outerRequestKey{}, r)
 }
 
-// RoundTrip starts the request and returns as soon as the response has started. The request ends if the outer
-// request does.
+// RoundTrip starts the request and returns as soon as the response has started. The request is cancelled when the
+// outer request ends.
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	outer := r.Context().Value(outerRequestKey{}).(*http.Request)
 	ctx, cancel := context.WithCancel(r.Context())
@@ -71,7 +71,7 @@ func (b *pipeBody) Close() error {
 	return nil
 }
 
-// pipeWriter is the http.ResponseWriter of a request in process. It passes the body on as it is written.
+// pipeWriter is the http.ResponseWriter of an in-process request. It passes the body on as it is written.
 type pipeWriter struct {
 	header  http.Header
 	sent    http.Header // a copy of header at the time of WriteHeader

@@ -15,10 +15,10 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// This file tests the interface that clients were promised, section by section, as a client sees it. It knows
-// only HTTP. What the service offers beyond that is tested elsewhere.
+// This file tests the interface that clients were promised, section by section, using only HTTP. Everything that the
+// service offers beyond this interface is tested elsewhere.
 
-// fieldsOf returns the names of the members of an object, sorted, with the kind of each value.
+// fieldsOf returns the sorted names of an object's members, each followed by "string" or "integer".
 func fieldsOf(t *testing.T, object json.RawMessage) string {
 	t.Helper()
 	values := map[string]json.RawMessage{}
@@ -45,7 +45,7 @@ func TestInterfaceFields(t *testing.T) {
 		{`{"name":"Rex","categoryId":7,"status":"available"}`, withStatus},
 		{`{"name":"Rex","categoryId":7,"status":"pending"}`, withStatus},
 		{`{"name":"Rex","categoryId":7,"status":"sold"}`, withStatus},
-		{`{"name":"Rex","categoryId":7}`, withoutStatus}, // there is no default
+		{`{"name":"Rex","categoryId":7}`, withoutStatus}, // a status has no default
 		{`{"name":"Rex","categoryId":9223372036854775807}`, withoutStatus},
 		{`{"name":"Rex","categoryId":-9223372036854775808}`, withoutStatus},
 		{`{"id":999,"name":"Rex","categoryId":7}`, withoutStatus}, // the service assigns the id
@@ -110,7 +110,7 @@ func TestInterfaceList(t *testing.T) {
 	for _, query := range []string{"limit=0", "limit=101", "limit=-1", "limit=x", "limit=", "limit=1.5", "status=Sold", "status=", "status=none"} {
 		s.do("GET", "/v1/pets?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
-	// The result is a paginated list.
+	// The pages together contain all animals.
 	seen := 0
 	for next := "/v1/pets"; next != ""; {
 		page := s.do("GET", next, "")
@@ -143,7 +143,7 @@ func TestInterfaceCreate(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// Section 4.3: get an animal, which is deprecated. Section 9: it works until it is removed.
+// Section 4.3: get an animal, which is a deprecated operation. Section 9: the operation works until it is removed.
 func TestInterfaceGet(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"sold"}`)

@@ -11,8 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// While more searches run than the store has connections, authentication, readiness and reads by an index are
-// answered. A key with too many searches is told so, and the searches of another key still get their turn.
+// Even if clients send more searches than the store has connections, the service still authenticates keys, reports
+// its readiness and answers reads that use an index. A key with too many searches gets a 429. The searches of another
+// key still get their turn.
 func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
@@ -35,7 +36,8 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 		}
 		defer searches.Wait()
 		defer release()
-		// As many searches as the store has connections, for two keys: without a limit, all of them would begin.
+		// Start at least as many searches as the store has connections, for two keys. Without a limit, all of them
+		// would begin.
 		limits := s.Store.ReadLimits()
 		search(shop.WithPrincipal(t.Context(), principal), 60)
 		search(t.Context(), 40)
@@ -70,7 +72,7 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 	})
 }
 
-// The place of a search is free as soon as the client has gone, whether the search was running or waiting.
+// A search ends as soon as its client disconnects, whether the search was running or waiting.
 func TestSearchEndsWithItsClient(t *testing.T) {
 	s := parallelShop(t)
 	began, release := s.Store.HoldSearches()

@@ -54,8 +54,8 @@ func TestListIsABareArrayNewestFirst(t *testing.T) {
 		`[{"id":2,"name":"Bella","categoryId":2,"status":"sold"},{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// The work for one search is bounded. A page may be empty although another page follows, and a client that
-// follows the links finds every match.
+// The work for one search is limited, so a page may be empty although another page follows. A client that follows the
+// links still finds every match.
 func TestSearchContinuesAfterAnEmptyPage(t *testing.T) {
 	s := parallelShop(t)
 	s.AddPet(t, "🐶", 1, "")
@@ -161,7 +161,7 @@ func TestListsArePaginated(t *testing.T) {
 	s := parallelShop(t)
 	for pet := range 3 {
 		s.add(fmt.Sprintf(`{"name":"Rex","categoryId":%d,"status":"available"}`, pet-1))
-		for range 2 { // the odd order is cancelled and the even one stays open
+		for range 2 { // orders with an odd id are cancelled, the others stay open
 			got := s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%[1]d,"reference":"Körb %[1]d"}`, pet+1))
 			if id := got.order(t).ID; id%2 != 0 {
 				s.do("PATCH", fmt.Sprintf("/v1/store/orders/%d", id), `{"status":"cancelled"}`).want(t, 200, "")

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Malformed responds to a request that net/http has refused without calling ServeHTTP. The path in the request is
-// not decoded, and the refusal is what net/http would have sent.
+// Malformed responds to a request that net/http has refused without calling ServeHTTP. The path in r is not decoded.
+// refusal is the response that net/http would have sent.
 func (a *API) Malformed(w http.ResponseWriter, r *http.Request, refusal *http.Response) {
 	a.exchange(w, r, func(x *exchange) error {
 		e := a.findRoute(x)

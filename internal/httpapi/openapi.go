@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/web"
 )
 
-// documents serves the OpenAPI document. It contains the server's URL, which depends on the Host header unless a
-// public URL is configured.
+// documents serves the OpenAPI document. The document contains the server's URL, which depends on the Host header
+// unless a public URL is configured.
 type documents struct {
 	*api.Document
 	mu sync.Mutex

@@ -76,7 +76,8 @@ func TestErrorCodesAgree(t *testing.T) {
 	})
 }
 
-// Every example in the OpenAPI document works if they are all sent to an empty store in the order of the document.
+// Every example in the OpenAPI document works if all examples are sent to an empty store in the order of the
+// document.
 func TestDocumentedExamplesSucceed(t *testing.T) {
 	s := parallelShop(t)
 	document := shoptest.Must(api.NewDocument())(t)
@@ -101,7 +102,7 @@ func TestDocumentedExamplesSucceed(t *testing.T) {
 	})
 }
 
-// Every event type belongs to one schema of events, and clients find that schema by the type.
+// Every event type belongs to exactly one event schema, and the OpenAPI document maps the type to that schema.
 func TestEventTypesHaveSchemas(t *testing.T) {
 	t.Parallel()
 	schemas := newShop(t).checks.Doc.Components.Schemas

@@ -28,9 +28,9 @@ func requestPerOperation() (all []request) {
 		}
 		id := "1"
 		if route.operation == "deleteCategory" {
-			id = "7" // which has no animals
+			id = "7" // a category without animals
 		} else if route.operation == "restorePet" {
-			id = "4" // which was removed
+			id = "4" // an animal that was removed
 		} else if route.method == "DELETE" {
 			id = "2" // because other requests need the first one
 		}
@@ -120,7 +120,7 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		}
 	}
 	const key, hook = `{"name":"x","scopes":["admin"],`, `{"url":"https://example.com/",`
-	for operation, invalid := range map[string]map[string][]string{ // the invalid members and bodies that have them
+	for operation, invalid := range map[string]map[string][]string{ // from invalid members to bodies that have them
 		"PATCH /v1/pets/1": {
 			"name": {`{"name":null}`}, "categoryId": {`{"categoryId":null}`}, "status": {`{"status":null}`},
 			"name categoryId status": {`{"name":"","categoryId":true,"status":"x"}`},
@@ -138,7 +138,7 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		"POST /v1/keys": {
 			"name scopes":           {`{}`, `{"name":"a\tb","scopes":[]}`},
 			"name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},
-			"scopes":                {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`}, // any is the mark of a route
+			"scopes":                {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`}, // any is a pseudo-scope
 			"expiresAt": {key + `"expiresAt":"2020-01-01T00:00:00Z"}`, key + `"expiresAt":"2099-02-30T00:00:00Z"}`,
 				key + `"expiresAt":"0001-01-01T00:00:00Z"}`, key + `"expiresAt":"9999-12-31T23:59:59-01:00"}`, // the year 10000 in UTC
 				key + `"expiresAt":"2099-01-31T8:00:00,5Z"}`}, // time.Parse would accept it

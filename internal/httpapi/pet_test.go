@@ -17,7 +17,7 @@ import (
 
 func TestValidPetIsCreated(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
-		for i, c := range []struct{ sent, want string }{ // no want means that the response has what was sent
+		for i, c := range []struct{ sent, want string }{ // an empty want means that the response contains what was sent
 			{`"name":"Rex","categoryId":7,"status":"available"`, ""},
 			{`"name":"Rex","categoryId":9223372036854775807`, ""},
 			{`"name":"Rex","categoryId":-9223372036854775808`, ""},
@@ -209,7 +209,7 @@ func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 
 	first, second := map[string]any{}, map[string]any{}
 	for _, name := range settable {
-		first[name], second[name] = "first", "second" // for text
+		first[name], second[name] = "first", "second" // for members that are texts
 	}
 	first["categoryId"], second["categoryId"] = 7.0, 8.0
 	first["status"], second["status"] = "available", "pending"

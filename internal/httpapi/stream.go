@@ -233,7 +233,7 @@ func (s *stream) idLine() string {
 // write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
 // the write deadline, because HTTP/2 would otherwise reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
-	s.w.WriteHeader(http.StatusOK) // has no effect after the first call; it sets a deadline that a stream replaces
+	s.w.WriteHeader(http.StatusOK) // no effect after the first call; the deadline that it sets is replaced below
 	s.mu.Lock()
 	s.setWriteDeadline()
 	s.mu.Unlock()

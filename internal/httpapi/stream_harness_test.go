@@ -21,7 +21,7 @@ import (
 
 const acceptStream = "Accept: text/event-stream"
 
-// newStreamShop returns a shop that runs its jobs, for a test that is run in parallel with others.
+// newStreamShop makes the test parallel and returns a shop that runs its background jobs.
 func newStreamShop(t *testing.T, change ...func(*Config)) *testShop {
 	t.Helper()
 	s := parallelShop(t, change...)
@@ -165,8 +165,8 @@ func (s *testShop) waitForStreams(n float64) {
 	programtest.Await(s.t, "the streams", func() bool { return s.metric("animalstore_event_streams") == n })
 }
 
-// pipeClient is a client on a connection without any buffer. Each write by the service waits until the client
-// reads it, so a client that does not read stops the service at once.
+// pipeClient is a client on a connection without any buffer. Each write by the service waits until the client reads
+// it, so a client that does not read blocks the service at once.
 type pipeClient struct {
 	net.Conn
 	ended chan struct{} // closed when the service has handled the request
@@ -188,7 +188,7 @@ func (s *testShop) overPipe(t *testing.T, path, key string, headers ...string) *
 	return &pipeClient{client, ended}
 }
 
-// wantStatus reads the status of the response. Afterwards the service waits for the client to read on.
+// wantStatus reads the status of the response. The service then waits until the client reads more.
 func (c *pipeClient) wantStatus(t *testing.T, status string) {
 	t.Helper()
 	want := "HTTP/1.1 " + status

@@ -110,7 +110,8 @@ func TestExpiredPositionIsReported(t *testing.T) {
 	s.Clock.Forward(2 * time.Hour)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
-	// The events are removed by a new service, which starts with the clock at its new time.
+	// Use a new service to remove the events. The old one has noticed that the clock was set forward and would keep
+	// them for longer.
 	shoptest.OK(t, s.node(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()))
 	open.close()
 	s.waitForStreams(0)
@@ -138,7 +139,7 @@ func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	for _, position := range []string{"-1", "x", "1234567890123456789"} {
 		s.do("GET", "/v1/events", "", acceptStream, "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter) // in a page, too, which does not use it
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter) // even for a page
 	s.do("GET", "/v1/events", "", "Last-Event-ID: 7").want(t, 200, "[]")
 	s.do("GET", "/v1/events", "", "Last-Event-ID: ").want(t, 200, "[]") // an empty header counts as missing
 	s.do("GET", "/v1/events?type=x", "", acceptStream).wantError(t, 400, shop.InvalidParameter)
@@ -175,7 +176,7 @@ func TestStreamEnds(t *testing.T) {
 			key := s.Key(t, shop.EventsRead)
 			r, other := s.followFrom("1", "", bearing(key.Secret)), s.followFrom("1", "")
 			s.do("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
-			shoptest.Must(io.ReadAll(r.lines))(t) // the stream may still send the event of its revocation
+			shoptest.Must(io.ReadAll(r.lines))(t) // the stream may still send the event about the revoked key
 			other.wantEvents("key.revoked keys/1")
 			s.do("GET", "/v1/events", "", acceptStream, bearing(key.Secret)).wantError(t, 401, shop.InvalidAPIKey)
 		},

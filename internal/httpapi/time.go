@@ -9,12 +9,12 @@ import (
 // rfc3339 matches only times that RFC 3339 allows. time.Parse alone would accept more, such as the offset +24:00.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// invalidTime is what is wrong with a text that parseTime does not accept.
+// invalidTime says what is wrong with a text that parseTime does not accept.
 const invalidTime = "must be a time such as 2027-01-31T18:00:00Z"
 
-// parseTime parses a time in RFC 3339 format. A leap second counts as the second after it, and the zero time, which
-// means "no time" elsewhere, as the nanosecond after it. parseTime does not accept a time whose year in UTC does not
-// have four digits, because such a time could not be sent back.
+// parseTime parses a time in RFC 3339 format. A leap second counts as the second after it. The zero time counts as
+// the nanosecond after it, because it means "no time" elsewhere. parseTime does not accept a time whose year in UTC
+// does not have four digits, because such a time could not be sent back.
 func parseTime(text string) (time.Time, bool) {
 	if !rfc3339.MatchString(text) {
 		return time.Time{}, false

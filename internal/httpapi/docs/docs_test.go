@@ -61,8 +61,8 @@ func shell(t *testing.T, dir, script string, variables ...string) (string, error
 // strictCurl makes curl quiet, and makes it fail if the service responds with an error.
 const strictCurl = "curl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n"
 
-// typeScript installs the compiler and the types that the example in TypeScript uses in a folder, and returns the
-// folder. Tests share it, because an installation takes longer than most tests.
+// typeScript creates a folder, installs the compiler and the types that the TypeScript example uses, and returns the
+// folder. Tests share the folder, because an installation takes longer than most tests.
 var typeScript = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "docs-typescript-*"); err != nil {
 		return "", err
@@ -85,7 +85,7 @@ var typeScript = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-var typeScriptDir string // what TestMain removes; "" if no test needed it
+var typeScriptDir string // the folder that TestMain removes, or "" if no test needed it
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -126,7 +126,7 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	document := fetch(t, server.URL+"/v1/openapi.yaml") // use the document that the service serves
 	shoptest.OK(t, os.WriteFile(filepath.Join(root, "api", "openapi.yaml"), []byte(document), 0o600))
 	example := filepath.Join(root, "examples", "typescript")
-	// A developer who has run the example has left files.
+	// Remove the files that are left if a developer has run the example.
 	build := "rm -rf node_modules dist src/animalstore.d.ts; npm ci --no-audit --no-fund; npm run generate; npm run build"
 	if output, err := shell(t, example, build); err != nil {
 		t.Fatalf("npm: %v\n%s", err, output)

@@ -21,8 +21,8 @@ import (
 // java adds the example in Java, which needs a JDK and Maven.
 var java = flag.Bool("java", false, "also run the example in Java")
 
-// The examples in Python and Java do the same. They work although the network fails: they repeat a POST whose
-// response was lost, which takes effect once, and resume a stream that broke. They verify the webhooks that the
+// The examples in Python and Java do the same things. They work even if the network fails: they repeat a POST whose
+// response was lost, which takes effect only once, and resume a stream that broke. They verify the webhooks that the
 // service sends, with either secret during a rotation, and refuse forged and old messages.
 func TestExamplesWorkDespiteFailures(t *testing.T) {
 	t.Parallel()

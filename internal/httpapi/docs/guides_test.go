@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// codeBlocks returns the blocks of code in a language in a guide.
+// codeBlocks returns the code blocks in a guide that are in the given language.
 func codeBlocks(t *testing.T, guide, language string) (all []string) {
 	t.Helper()
 	content := shoptest.Must(docs.Files.ReadFile(guide))(t)
@@ -26,8 +26,8 @@ func codeBlocks(t *testing.T, guide, language string) (all []string) {
 	return all
 }
 
-// Every block of shell commands (sh) in the guides works when it is pasted. Those that wait for input or never end are
-// blocks of another kind (console).
+// Every code block in the guides that is marked as sh works when it is pasted into a shell. Commands that wait for
+// input or never end are in blocks that are marked as console.
 func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
 	server := serveDocs(t)
@@ -50,8 +50,9 @@ func TestGuideExamplesRun(t *testing.T) {
 	}
 }
 
-// The code in the guide of webhooks accepts messages that are signed with either secret, and refuses forged and old
-// ones, in every language that can run here. The Java code is that of the example, which make examples runs.
+// The code in the webhooks guide accepts messages that are signed with either secret, and refuses forged and old
+// ones, in every language that can run here. The Java code is the same as in the Java example, which make examples
+// runs.
 func TestGuideVerifiesWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

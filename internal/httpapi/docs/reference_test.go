@@ -17,10 +17,10 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// screenshots is for people who change the look of the pages.
+// screenshots is a flag for developers who change the look of the pages.
 var screenshots = flag.String("screenshots", "", "save screenshots of the pages in this `folder`")
 
-// openReference opens the reference of a shop with the demo data. The test fails if anything appears on the console.
+// openReference opens the reference of a shop with the demo data. The test fails if an error appears on the console.
 func openReference(t *testing.T, fragment string) (tab *browsertest.Page, url string) {
 	t.Helper()
 	url = serveDocs(t).URL
@@ -33,7 +33,8 @@ func useKey(tab *browsertest.Page, key string) {
 	tab.Run(chromedp.SendKeys("#key", key+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("#forget", chromedp.ByQuery))
 }
 
-// try opens the test panel of an operation, sends the request as it is filled in, and returns the status.
+// try opens the test panel of an operation, sends the request that is filled in, and returns the text of the
+// response, including its status.
 const try = `async id => {
 	const panel = document.querySelector("#" + id + " details.try"), answer = panel.querySelector(".answer");
 	panel.open = true;
@@ -67,7 +68,7 @@ func TestReferenceSendsRequests(t *testing.T) {
 		}
 	}
 	for _, message := range tab.ConsoleErrors() {
-		if !strings.Contains(message, "409 (Conflict)") { // the browser reports responses with an error
+		if !strings.Contains(message, "409 (Conflict)") { // the browser reports error responses on the console
 			t.Errorf("error on the console: %s", message)
 		}
 	}
@@ -106,8 +107,8 @@ func TestReferenceShowsExactNumbers(t *testing.T) {
 	}
 }
 
-// The search finds operations by path, field, error code or word. A link leads to one operation, which is marked in
-// the contents.
+// The search finds operations by path, field, error code or word. A link leads to one operation, which is highlighted
+// in the table of contents.
 func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "#redeliver")
@@ -134,7 +135,7 @@ func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	find("")
 	tab.Run(chromedp.KeyEvent("/"), chromedp.Evaluate(`document.querySelector("#search").value = ""`, nil),
 		chromedp.SendKeys("#search", "rotate a key"+kb.Enter, chromedp.ByQuery), chromedp.Poll(`location.hash === "#rotateKey"`, nil))
-	// The contents of a guide lead to the reference.
+	// The table of contents next to a guide leads to the reference.
 	tab.Run(chromedp.Navigate(url+"/docs/guides/pages"), chromedp.SendKeys("#search", "list categories"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitVisible("#listCategories", chromedp.ByQuery))
 	if got := browsertest.Eval[string](tab, "location.href"); got != url+"/docs#listCategories" {
@@ -142,7 +143,7 @@ func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	}
 }
 
-// The reader chooses a language for all samples and a theme, which last.
+// A reader can choose a language for all samples, and a theme. Both choices survive a reload.
 func TestReferenceKeepsLanguageAndTheme(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -167,7 +168,7 @@ func TestReferenceKeepsLanguageAndTheme(t *testing.T) {
 	}
 }
 
-// A copy button copies what it belongs to.
+// A copy button copies the sample that it belongs to.
 func TestSamplesAreCopied(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -199,8 +200,7 @@ func TestReferenceIsReadableWithoutScripts(t *testing.T) {
 	}
 }
 
-// The reference is complete, in less than 500 KB, when its page, style sheet and scripts have arrived. The first
-// operation is in view.
+// The reference loads only files from its own server, less than 500 KB in total. The first operation is in view.
 func TestReferenceIsSmall(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -232,7 +232,7 @@ func TestDocsAreAccessible(t *testing.T) {
 			for _, width := range []int64{1440, 1024, 390} {
 				tab.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(url+path), chromedp.WaitReady("#search", chromedp.ByQuery))
 				wantNarrow(t, tab, path)
-				// axe would take minutes for all operations, whose markup is the same.
+				// Remove most operations, whose markup is the same, because axe would take minutes for all of them.
 				tab.Run(chromedp.Evaluate(`
 					for (const operation of document.querySelectorAll(".operation:not(#placeOrder, #listOrders, #receiveEvent)")) operation.remove();
 					for (const schema of [...document.querySelectorAll(".schema-box")].slice(8)) schema.remove();

@@ -14,7 +14,7 @@ import (
 )
 
 // Every sample of the reference works when it is copied: the samples in curl, Python and TypeScript run against the
-// service, in the order of the document, on a store of their own.
+// service, in the order of the document. Each language has its own store.
 func TestSamplesRun(t *testing.T) {
 	t.Parallel()
 	t.Run("curl", func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestGoSamplesCompile(t *testing.T) {
 	}
 }
 
-// writeSamples writes the samples in a language into a folder, for a service with an empty store, and returns the URL
-// of its API.
+// writeSamples starts a service with an empty store and writes the samples in a language into a folder. The samples
+// use this service. writeSamples returns the URL of its API.
 func writeSamples(t *testing.T, language, extension, dir string) (url string) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -75,8 +75,8 @@ func runSamples(t *testing.T, language, extension, dir, command string) {
 	sendSamples(t, language, dir, command, writeSamples(t, language, extension, dir))
 }
 
-// sendSamples runs the samples one after another. After each, it sends the other examples of the operation, because the
-// examples of later operations need what they create.
+// sendSamples runs the samples one after another. After each, it sends the other examples of the operation, because
+// the examples of later operations need the resources that they create.
 func sendSamples(t *testing.T, language, dir, command, url string) {
 	t.Helper()
 	examples := shoptest.Must(apitest.Examples(api.Source()))(t)
