@@ -5,20 +5,21 @@ import (
 	"encoding/json"
 )
 
-// ActivityFilter selects the changes that match all of its fields. PetID selects the changes of an animal and of
-// its newest orders, and OrderID those of an order.
+// ActivityFilter selects the changes that match all of its fields. PetID selects the changes to an animal and to its
+// newest orders. OrderID selects the changes to one order.
 type ActivityFilter struct {
 	EventFilter
 	PetID   *int64
 	OrderID *int64
 }
 
-// activityOrders is the maximum number of an animal's orders whose changes are shown with those of the animal.
+// activityOrders is the maximum number of an animal's orders whose changes are listed together with the changes to
+// the animal.
 const activityOrders = 50
 
 // ListActivity returns one page of changes, newest first. The work for one page is bounded, so the page may have
-// fewer changes than the limit, or none, although more pages follow. Changes that were removed because of their
-// age are not included.
+// fewer changes than the limit, or none, even if more pages follow. Changes that were removed because of their age
+// are not included.
 func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
@@ -47,7 +48,7 @@ func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page 
 	})
 }
 
-// petSubjects returns the subjects of an animal and of its newest orders.
+// petSubjects returns the event subjects of an animal and of its newest orders, such as pets/7 and store/orders/3.
 func petSubjects(tx ReadTx, id int64) ([]string, error) {
 	orders, err := tx.Orders(OrderList{PetID: &id, PageRequest: PageRequest{Limit: activityOrders}})
 	subjects := []string{Pet{ID: id}.subject()}
@@ -69,8 +70,8 @@ func intersect(a, b []string) (both []string) {
 	return both
 }
 
-// PetNames returns a map from ids to names for the given animals. A removed animal has the name that it had when
-// it was removed, as long as its events are kept.
+// PetNames returns a map from the given ids to the names of the animals. For a removed animal, it returns the name
+// that the animal had when it was removed, or "" if the events about it are no longer kept.
 func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, error) {
 	return read(ctx, s, func(tx ReadTx) (map[int64]string, error) {
 		names := map[int64]string{}
@@ -96,7 +97,8 @@ func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, 
 	})
 }
 
-// lastName returns the name that a deleted animal or key had last, or "" if its events have been removed.
+// lastName returns the name that an animal or a key had when it was deleted, or "" if the events about it have been
+// removed.
 func lastName(tx ReadTx, deleted resource) (string, error) {
 	newest, err := tx.NewestEvents(deleted.subject(), 1)
 	if err != nil || len(newest) == 0 {

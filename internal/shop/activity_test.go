@@ -24,13 +24,14 @@ func changes(t *testing.T, s *shoptest.Shop, filter shop.ActivityFilter) (list [
 	}
 }
 
-// The activity of an animal includes that of its orders. Filters combine.
+// The activity of an animal includes the changes to its orders. If there are several filters, a change must match all
+// of them.
 func TestActivityOfAnAnimalIncludesItsOrders(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	s.AddPet(t, "Rex", 1, shop.Available)
-	orderAt(t, s, shop.Delivered) // of animal 2
-	orderAt(t, s, shop.Placed)    // of animal 3
+	orderAt(t, s, shop.Delivered) // an order for animal 2
+	orderAt(t, s, shop.Placed)    // an order for animal 3
 	rex := new(int64(2))
 	all := []string{"pet.updated pets/2", "order.delivered store/orders/1", "order.approved store/orders/1", "pet.updated pets/2", "order.placed store/orders/1", "pet.created pets/2"}
 	for _, c := range []struct {
@@ -50,7 +51,7 @@ func TestActivityOfAnAnimalIncludesItsOrders(t *testing.T) {
 	}
 }
 
-// Who did something and with which animal stays known after the key was revoked and the animal removed.
+// The names of a key and an animal can still be looked up after the key was revoked and the animal was removed.
 func TestNamesOutliveKeysAndAnimals(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the
-// timeout for an attempt. It is not longer because, if a node crashes, the deliveries that it has claimed
-// cannot be sent until their claims end.
+// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the timeout
+// for an attempt. It is not longer, because the deliveries claimed by a node that crashes cannot be sent until their
+// claims end.
 const ClaimDuration = 30 * time.Second
 
 // Claim gives one node the exclusive right to attempt a delivery until the time in the field ClaimedUntil.
@@ -17,15 +17,15 @@ type Claim struct {
 	URL     string
 	Secrets []string // the secrets used to sign the message, newest first
 	Failing bool     // every recent attempt to send to the webhook has failed
-	// Traceparent names the request that caused the event, or is "" if it was not traced.
+	// Traceparent is the W3C traceparent of the request that caused the event, or "" if the request was not traced.
 	Traceparent string
 }
 
-// ClaimLimits limits what ClaimDeliveries claims.
+// ClaimLimits limits how many deliveries ClaimDeliveries claims.
 type ClaimLimits struct {
-	Total      int           // the number of deliveries
-	Failing    int           // how many of them may be to failing webhooks
-	PerWebhook int           // the number of deliveries to one webhook, including those in flight
+	Total      int           // the maximum number of deliveries to claim
+	Failing    int           // the maximum number of deliveries to failing webhooks
+	PerWebhook int           // the maximum number of deliveries to one webhook, including those in flight
 	InFlight   map[int64]int // the number of attempts in flight, by webhook
 }
 
@@ -73,7 +73,8 @@ func (s *Service) ClaimDeliveries(ctx context.Context, limits ClaimLimits) ([]Cl
 	return claims, nil
 }
 
-// admit returns the failing and the other webhooks of which more deliveries may be in flight.
+// admit selects the due webhooks that may have more deliveries in flight. It returns failing and healthy webhooks
+// separately.
 func (l ClaimLimits) admit(due []DueWebhook) (failing, healthy []DueWebhook) {
 	for _, hook := range due {
 		switch {
@@ -87,7 +88,7 @@ func (l ClaimLimits) admit(due []DueWebhook) (failing, healthy []DueWebhook) {
 	return failing, healthy
 }
 
-// take returns at most total deliveries that are due, and the same number for each of the webhooks if more are due.
+// take returns at most total due deliveries. If more are due, each webhook gets an equal share.
 func (l ClaimLimits) take(tx BookkeepingTx, webhooks []DueWebhook, total int, now time.Time) (taken []Delivery, err error) {
 	webhooks = webhooks[:min(len(webhooks), total)]
 	if len(webhooks) == 0 {
@@ -107,7 +108,7 @@ func (l ClaimLimits) take(tx BookkeepingTx, webhooks []DueWebhook, total int, no
 	return taken, nil
 }
 
-// claimAll claims deliveries and adds what is needed to send them.
+// claimAll claims deliveries and adds the URL, the secrets and the traceparent that are needed to send them.
 func claimAll(tx BookkeepingTx, deliveries []Delivery, now time.Time) (claims []Claim, err error) {
 	var ids, webhookIDs []int64
 	for _, delivery := range deliveries {

@@ -10,14 +10,14 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// If more deliveries are due than may be in flight, every webhook gets the same share, and failing webhooks leave room
-// for the others.
+// If more deliveries are due than may be in flight, every webhook gets an equal share, and failing webhooks cannot
+// use up the share of the others.
 func TestClaimsAreSharedBetweenWebhooks(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		const webhooks, events = 10, 6
 		for i := range webhooks {
 			hook := must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook"}))(t)
-			if i%2 == 1 { // the webhooks with even ids fail
+			if i%2 == 1 { // the webhooks with even ids are failing
 				check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Now()) }))
 			}
 		}
@@ -44,7 +44,7 @@ func TestClaimsAreSharedBetweenWebhooks(t *testing.T) {
 	})
 }
 
-// The results of several attempts are stored together, and each counts for its own delivery and webhook.
+// If the results of several attempts are stored together, each result is applied to its own delivery and webhook.
 func TestResultsAreStoredTogether(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(4)
@@ -66,8 +66,8 @@ func TestResultsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// On PostgreSQL, looks that begin late find every delivery: new ones, those that are repeated, and those of a webhook
-// that was disabled for a while.
+// On PostgreSQL, a look for due deliveries that begins at a later time still finds every delivery: new ones,
+// redelivered ones, and those to a webhook that was disabled for a while.
 func TestLateLooksFindEveryDelivery(t *testing.T) {
 	t.Parallel()
 	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}
@@ -89,7 +89,7 @@ func TestLateLooksFindEveryDelivery(t *testing.T) {
 	add(2)
 	h.enable(true)
 	h.fanOut()
-	h.claim(3) // the retry is due at once
+	h.claim(3) // two new deliveries and the retry, which is due at once
 	if !h.LooksLate() {
 		t.Error("the looks began at the beginning")
 	}

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// clockJump is the largest tolerated difference between the wall clock and the elapsed time. A larger
-// difference means that the wall clock was set.
+// clockJump is the largest tolerated difference between the time that has passed by the wall clock and by the
+// monotonic clock. A larger difference means that the wall clock was set.
 const clockJump = time.Minute
 
-// clockGuard compares the wall clock with the monotonic clock to detect when the wall clock is set. It
-// prevents two mistakes: removing data too early because the clock was set forward, and keeping data forever
-// because it was stamped before the clock was set back. It detects only jumps that happen while the process
-// runs.
+// clockGuard compares the wall clock with the monotonic clock to detect when the wall clock is set. It prevents two
+// mistakes: removing data too early because the clock was set forward, and keeping data forever because it was
+// stamped before the clock was set back. It detects only jumps that happen while the process is running.
 type clockGuard struct {
 	mu       sync.Mutex
 	shown    time.Time     // the wall-clock time when the guard was created or last detected a jump
@@ -29,8 +28,8 @@ func newClockGuard(now time.Time) *clockGuard {
 	return &clockGuard{shown: now, shownAt: time.Now(), setBack: true}
 }
 
-// observe compares a reading of the wall clock with the elapsed time and records a jump if the two differ too
-// much.
+// observe compares a reading of the wall clock with the elapsed time and records a jump if the two differ by more
+// than clockJump.
 func (g *clockGuard) observe(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

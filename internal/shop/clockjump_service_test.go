@@ -14,7 +14,8 @@ import (
 
 const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 
-// The clock of a running service jumps back, or forward and then back. All jobs run after each jump.
+// A service keeps working correctly if its clock jumps back, or forward and then back, while it is running. The test
+// runs all jobs after each jump.
 func TestServiceSurvivesClockJumps(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string][]time.Duration{
@@ -117,7 +118,8 @@ func (j *jumpingShop) wantOrders(t *testing.T) {
 	}
 }
 
-// wantFeed checks that all earlier events are still where they were, and that later events come after them.
+// wantFeed checks that the events from before the jump are unchanged, keep their positions and come before all later
+// events.
 func (j *jumpingShop) wantFeed(t *testing.T) {
 	t.Helper()
 	after := j.allEvents(t)
@@ -164,8 +166,8 @@ func (j *jumpingShop) wantDeliveries(t *testing.T) {
 	claim("after a jump of a year")
 }
 
-// wantEnds checks that everything created before or after the clock jump expires eventually. It starts a
-// new service after it moves the clock, so that the new time is accepted.
+// wantEnds checks that everything created before or after the clock jump expires eventually. It moves the clock and
+// then starts a new service, because a running service would treat the move as a clock jump and keep the data longer.
 func (j *jumpingShop) wantEnds(t *testing.T) {
 	t.Helper()
 	if _, err := j.SessionPrincipal(t.Context(), j.session); err != nil && !j.sessionEnded {

@@ -26,7 +26,7 @@ type Delivery struct {
 	Attempts      []Attempt      `json:"attempts"`
 	CreatedAt     time.Time      `json:"createdAt"`
 	NextAttemptAt time.Time      `json:"nextAttemptAt,omitzero"`
-	Body          []byte         `json:"-"` // the message; only DueDeliveries reads it
+	Body          []byte         `json:"-"` // the message, which only DueDeliveries reads from the store
 	ClaimedUntil  time.Time      `json:"-"` // until this time, only the node that claimed the delivery may send it
 }
 
@@ -126,10 +126,10 @@ type DeliveryReader interface {
 	Deliveries(list DeliveryList) ([]Delivery, error)
 	// DeliveriesByID returns the deliveries with the given ids that exist, in no particular order.
 	DeliveriesByID(ids []int64) ([]Delivery, error)
-	// DueWebhooks returns the webhooks with scheduled deliveries. Those whose deliveries have been due for
-	// the longest time come first. If from is nil, the time that DueWebhooks takes does not depend on the number
-	// of webhooks without scheduled deliveries. Otherwise it may leave out deliveries that were scheduled for an
-	// earlier time, but does not read what a PostgreSQL server keeps of deliveries that are done.
+	// DueWebhooks returns the webhooks with scheduled deliveries. Those whose deliveries have been due for the
+	// longest time come first. If from is nil, DueWebhooks considers all scheduled deliveries, and webhooks without
+	// any do not slow it down. Otherwise it may leave out deliveries scheduled for an earlier time than from allows.
+	// It then avoids reading the index entries that a PostgreSQL server still keeps for finished deliveries.
 	DueWebhooks(now time.Time, from *DueFrom) ([]DueWebhook, error)
 }
 
@@ -137,35 +137,35 @@ type DeliveryReader interface {
 type DueWebhook struct {
 	ID      int64
 	Failing bool      // every recent attempt to send to the webhook has failed
-	First   time.Time // the time for which the first delivery is scheduled, which may be in the future or claimed
-	Since   time.Time // when the first delivery became due that no node has claimed; zero if there is none
+	First   time.Time // the time for which the earliest delivery is scheduled, even if it is in the future or claimed
+	Since   time.Time // when the earliest unclaimed delivery became due; zero if no unclaimed delivery is due
 }
 
-// DueFrom says where to look for scheduled deliveries.
+// DueFrom makes DueWebhooks look only for deliveries that are scheduled for a given time or later.
 type DueFrom struct {
-	Time     time.Time           // look for deliveries that are scheduled for this time or later
-	Webhooks map[int64]time.Time // the same for webhooks with an earlier delivery, by their ids
+	Time     time.Time           // the time for all webhooks that are not in Webhooks
+	Webhooks map[int64]time.Time // earlier times for some webhooks, by webhook id
 }
 
 // DeliveryBookkeeping contains the methods of Bookkeeping that change deliveries.
 type DeliveryBookkeeping interface {
-	// TakeFanOutTurn reports whether this transaction may create deliveries for events. At most one transaction at a
-	// time may, until it ends.
+	// TakeFanOutTurn reports whether this transaction may create deliveries for events. Only one transaction at a
+	// time may do so; its turn lasts until it ends.
 	TakeFanOutTurn() (bool, error)
-	// InsertDeliveries stores a message once and a delivery of it to each of the webhooks that exist. The deliveries
-	// are due at the given time.
+	// InsertDeliveries stores one message and, for each of the given webhooks that exists, a delivery of that
+	// message. The deliveries are due at the given time.
 	InsertDeliveries(message Message, webhookIDs []int64, at time.Time) error
-	// InsertDelivery stores a delivery with a message of its own under a new id and returns the stored delivery. It
-	// ignores the ID field of its argument. The new id is larger than every id assigned before.
+	// InsertDelivery stores a delivery and its message under a new id and returns the stored delivery. It ignores the
+	// ID field of its argument. The new id is larger than every id assigned before.
 	InsertDelivery(Delivery) (Delivery, error)
-	// RepeatDelivery stores a new delivery of the same message, which is due at the given time. It returns the new
-	// delivery and whether the webhook has a delivery with the given id.
+	// RepeatDelivery stores a new delivery of the message that the delivery with the given id has. The new delivery
+	// is due at the given time. RepeatDelivery returns it and whether the webhook has a delivery with the given id.
 	RepeatDelivery(webhookID, id int64, at time.Time) (Delivery, bool, error)
 	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that became due at the webhook's Since
 	// or later and that no node has claimed. The delivery that has been due for the longest time comes first. It
 	// locks the deliveries and leaves out those that another transaction has locked.
 	DueDeliveries(webhooks []DueWebhook, now time.Time, limit int) ([]Delivery, error)
-	// ClaimDeliveries stores the claim on deliveries.
+	// ClaimDeliveries marks deliveries as claimed until the given time.
 	ClaimDeliveries(ids []int64, until time.Time) error
 	// UpdateDeliveries stores the status, the attempts, the claim and the time of the next attempt of each delivery.
 	UpdateDeliveries(...Delivery) error
@@ -173,9 +173,8 @@ type DeliveryBookkeeping interface {
 	ParkDeliveries(webhookID int64) error
 	// ResumeDeliveries schedules all parked deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
-	// RemoveDeliveries removes some of the oldest deliveries created before the given time, and the messages
-	// that no other delivery has. It reports whether there may be more to remove. If a delivery's creation time
-	// is after now, a wrong clock wrote it. Such a delivery is treated as if it were as old as the delivery that
-	// follows it.
+	// RemoveDeliveries removes a limited number of the oldest deliveries created before the given time, and the
+	// messages that no other delivery uses. It reports whether there may be more to remove. A creation time after now
+	// was written by a wrong clock. Such a delivery is treated as if it were as old as the next delivery.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

@@ -125,8 +125,8 @@ func (f *finish) apply(result AttemptResult) Outcome {
 	return outcome
 }
 
-// save stores the deliveries first, because disabling a webhook parks them. The rows are changed in the order of their
-// ids, so that two nodes cannot deadlock.
+// save stores the changed deliveries and webhooks. It stores the deliveries first, because disabling a webhook parks
+// its deliveries. It changes the rows in the order of their ids, so that two nodes cannot deadlock.
 func (f *finish) save(s *Service) error {
 	slices.Sort(f.changed)
 	deliveries := make([]Delivery, len(f.changed))
@@ -153,8 +153,8 @@ func (f *finish) save(s *Service) error {
 	return nil
 }
 
-// applyAttempt updates the delivery's status and the time of its next attempt. attempt must be the last one
-// in d.Attempts. gone means that the webhook's current URL responded with 410 Gone.
+// applyAttempt updates the delivery's status and the time of its next attempt. attempt must be the last one in
+// d.Attempts. enabled says whether the webhook is enabled, and gone whether its current URL responded with 410 Gone.
 func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Time, retryAfter time.Duration) Outcome {
 	n := len(d.Attempts)
 	d.NextAttemptAt = time.Time{}

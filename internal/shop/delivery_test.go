@@ -153,13 +153,13 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	})
 }
 
-// A webhook that is enabled again receives every event that it has missed, and receives it only once. This
-// includes events from before it was disabled and events from while it was disabled.
+// A webhook that is enabled again receives every event that it has missed exactly once. This includes events from
+// before it was disabled and events from the time while it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
 		claim := h.claim(2)[0] // the attempt for the other claim never finishes
-		h.addPets(1)           // this event has not become a delivery when the webhook is disabled
+		h.addPets(1)           // this event has not become a delivery yet when the webhook is disabled
 		h.enable(false)
 		h.finish(claim, 500, 0, shop.OutcomeRetry)
 		h.addAndFanOut(150) // more events than fit in one batch

@@ -5,28 +5,29 @@ import (
 	"time"
 )
 
-// dueLooks remembers what the last look for due deliveries has found, so that the next one can begin there. While a
-// backup on a PostgreSQL server holds a snapshot, the server keeps the index entries of deliveries that are done,
-// and every look from the beginning would read all of them. That is necessary only if such a look is slow: a look
-// from a later time asks for each webhook.
+// dueLooks decides where each look for due deliveries begins. Normally a look begins at the beginning, with the
+// earliest scheduled delivery. But while a backup on a PostgreSQL server holds a snapshot, the server keeps the index
+// entries of finished deliveries, and a look from the beginning has to read all of them. After such a slow look, the
+// next looks therefore begin at a later time. They are not always made in this way, because they have to query every
+// webhook.
 //
-// A delivery is scheduled for the time of the transaction that writes it, or later. So a look that begins before
-// the oldest transaction leaves nothing out. Transactions do not take as long as dueMargin; a delivery that
-// nevertheless comes later is found by the next look from the beginning.
+// A delivery is scheduled for the time of the transaction that writes it, or later. Therefore a look that begins
+// before the oldest open transaction misses nothing. dueMargin is longer than a transaction normally takes. If a
+// transaction takes longer, its deliveries are found by the next look from the beginning.
 type dueLooks struct {
 	mu      sync.Mutex
 	at      time.Time // the time of the last look, by the store's clock
 	next    *DueFrom  // where the next look begins; nil means at the beginning
-	restart time.Time // when a look begins at the beginning again
+	restart time.Time // from this time on, a look begins at the beginning again
 }
 
 const (
-	// slowDueLook is the duration from which on a look from the beginning is slow. With a thousand webhooks that
-	// all have scheduled deliveries, it takes about a third of that.
+	// slowDueLook is how long a look from the beginning must take to count as slow. With a thousand webhooks that all
+	// have scheduled deliveries, a look takes about a third of that.
 	slowDueLook = 20 * time.Millisecond
-	// dueMargin is how much earlier than the last look the next one begins.
+	// dueMargin is how far before the time of the last look the next look begins.
 	dueMargin = 10 * time.Second
-	// dueRestart is how long looks do not begin at the beginning after a slow one.
+	// dueRestart is how long after a slow look the next look from the beginning is made.
 	dueRestart = time.Minute
 )
 
@@ -40,7 +41,8 @@ func (l *dueLooks) look(tx ReadTx, now time.Time) ([]DueWebhook, error) {
 	return due, err
 }
 
-// from returns where the next look begins. If the clock was set back, that is the beginning.
+// from returns where the next look begins, or nil for the beginning. If the clock was set back, the look begins at
+// the beginning.
 func (l *dueLooks) from(now time.Time) *DueFrom {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +52,8 @@ func (l *dueLooks) from(now time.Time) *DueFrom {
 	return l.next
 }
 
-// record remembers what a look has found. complete means that it began at the beginning.
+// record uses the result of a look to decide where the next look begins. complete means that the look began at the
+// beginning.
 func (l *dueLooks) record(now time.Time, due []DueWebhook, complete, slow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,18 +5,20 @@ import (
 	"time"
 )
 
-// LookLate makes the looks of the next hour for due deliveries begin late, as after a slow look that has found nothing.
+// LookLate makes all looks for due deliveries in the next hour begin at a later time, as after a slow look that found
+// nothing.
 func (s *Service) LookLate() {
 	now := time.Now().UTC()
 	s.dueLooks.record(now, nil, true, true)
 	s.dueLooks.restart = now.Add(time.Hour)
 }
 
-// LooksLate reports whether the next look for due deliveries begins late.
+// LooksLate reports whether the next look for due deliveries begins later than at the beginning.
 func (s *Service) LooksLate() bool { return s.dueLooks.from(time.Now().UTC()) != nil }
 
-// A look begins at the beginning, unless the last look from there was slow, and again a minute later and after the
-// clock was set back. Otherwise it begins before the oldest delivery of each webhook.
+// After a slow look from the beginning, the next looks begin shortly before the time of the last look or, for a
+// webhook with an older delivery, at that delivery. A minute later, or after the clock was set back, a look begins at
+// the beginning again.
 func TestSlowLooksForDueDeliveriesBeginLater(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

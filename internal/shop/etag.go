@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// EntityTag derives an entity tag from a content and returns it in quotes, as HTTP headers contain it. The tag depends
-// on the content alone, so it is the same on every node and after a restart.
+// EntityTag derives an entity tag from content and returns it in quotes, as it appears in HTTP headers. The tag
+// depends on the content alone, so it is the same on every node and after a restart.
 func EntityTag(content []byte) string {
 	hash := sha256.Sum256(content)
 	return `"` + hex.EncodeToString(hash[:16]) + `"`

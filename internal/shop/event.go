@@ -22,7 +22,7 @@ const (
 	CategoryUpdated EventType = "category.updated"
 	CategoryDeleted EventType = "category.deleted"
 	OrderPlaced     EventType = "order.placed"
-	OrderUpdated    EventType = "order.updated" // the reference or the end of the hold
+	OrderUpdated    EventType = "order.updated" // the reference or the end of the hold was changed
 	OrderApproved   EventType = "order.approved"
 	OrderDelivered  EventType = "order.delivered"
 	OrderCancelled  EventType = "order.cancelled"
@@ -44,8 +44,8 @@ func EventTypes() []EventType {
 	}
 }
 
-// IsPublic reports whether every key with the scope events:read may see events of this type. Events of keys and
-// webhooks are for the scope admin only, because the URL of a webhook may contain a token.
+// IsPublic reports whether every key with the scope events:read may see events of this type. Events about keys and
+// webhooks require the scope admin, because the URL of a webhook may contain a token.
 func (t EventType) IsPublic() bool {
 	kind, _, _ := strings.Cut(string(t), ".")
 	return kind == "pet" || kind == "category" || kind == "order"
@@ -114,10 +114,10 @@ func (s *Service) event(e StoredEvent) Event {
 	}
 }
 
-// ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. The work for one page
-// is bounded, so the page may have fewer events than the limit, or none, although more pages follow. ListEvents
-// fails with events_expired if events after page.After were removed because of their age, or if events up to
-// page.After were undone by a restore.
+// ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. The work for one page is
+// bounded, so the page may have fewer events than the limit, or none, even if more pages follow. ListEvents fails
+// with events_expired if events after page.After were removed because of their age, or if events up to page.After
+// were undone by a restore.
 func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
@@ -197,10 +197,10 @@ func encode(value any) []byte {
 
 // EventReader contains the methods of ReadTx that read events.
 type EventReader interface {
-	// Events returns one page of the published events, sorted by ascending position. If filter.Newest is set,
-	// it sorts them by descending position. The page may have fewer events than its limit although more
-	// follow, because the number of events that are compared with the filter is limited. Every event
-	// published later has a larger position.
+	// Events returns one page of the published events, sorted by ascending position. If filter.Newest is set, it
+	// sorts them by descending position. The page may have fewer events than its limit even if more follow, because
+	// the number of events that are compared with the filter is limited. Every event published later has a larger
+	// position.
 	Events(filter EventFilter, page PageRequest) (Page[StoredEvent], error)
 	// NewestEvents returns at most n events about a resource, newest first, even if they are not published yet.
 	// The id of an event that is not published yet is not its position in the feed.
@@ -228,11 +228,12 @@ type EventBookkeeping interface {
 	// report has been made. This ensures that the events of two successive changes are published in the
 	// order of the changes.
 	InsertEvents(...NewEvent) error
-	// SummarizeEvents stores the times and actors of blocks of events, so that a page whose filter has an actor
-	// or a time can skip blocks in which no event matches. It reports whether there may be more to do.
+	// SummarizeEvents stores the range of times and the actors for blocks of consecutive events. A query that filters
+	// by actor or time can then skip the blocks in which no event matches. It reports whether there may be more to
+	// do.
 	SummarizeEvents() (more bool, err error)
-	// RemoveEvents removes some of the oldest events from before the given time and reports whether there
-	// may be more to remove. If an event's time is after now, a wrong clock wrote it. Such an event is
-	// treated as if it were as old as the event that follows it.
+	// RemoveEvents removes a limited number of the oldest events from before the given time and reports whether there
+	// may be more to remove. An event time after now was written by a wrong clock. Such an event is treated as if it
+	// were as old as the next event.
 	RemoveEvents(before, now time.Time) (more bool, err error)
 }

@@ -6,8 +6,9 @@ import "context"
 // delays the end of the program.
 const summaryBatches = 100
 
-// SummarizeEvents summarizes new events, in small transactions. Until then, events are compared with filters one
-// by one. Creating an event does not touch the summaries, because every create would pay for it.
+// SummarizeEvents summarizes new events in small transactions. Events that are not summarized yet are compared with
+// filters one by one. The summaries are not updated when an event is created, because that would slow down every
+// write.
 func (s *Service) SummarizeEvents(ctx context.Context) error {
 	more, err := read(ctx, s, ReadTx.HasUnsummarizedEvents) // a read costs less than a write that finds nothing
 	for batch := 0; err == nil && more && batch < summaryBatches; batch++ {

@@ -9,10 +9,10 @@ import (
 // event.
 type EventFilter struct {
 	Types    []EventType
-	Subjects []string // any of these; empty means every subject
+	Subjects []string // selects events with one of these subjects; empty means every subject
 	Actor    string
-	Since    time.Time // the earliest time
-	Until    time.Time // the event's time is before this time
+	Since    time.Time // selects events at this time or later
+	Until    time.Time // selects events before this time
 	Public   bool      // leave out the types that are not public
 	Newest   bool      // return the newest events first instead of the oldest
 }
@@ -24,8 +24,8 @@ func (f EventFilter) Matches(e StoredEvent) bool {
 		(!f.Public || e.Type.IsPublic())
 }
 
-// UsesSummaries reports whether the filter has an actor or a time. No index finds these, so summaries are used to
-// skip events that cannot match.
+// UsesSummaries reports whether the filter selects events by actor or time. There is no index for these, so summaries
+// are used to skip events that cannot match.
 func (f EventFilter) UsesSummaries() bool {
 	return f.Actor != "" || !f.Since.IsZero() || !f.Until.IsZero()
 }

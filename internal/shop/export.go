@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// ExportRow is one animal in an export, together with what an import needs to update the animal.
+// ExportRow is one animal in an export, together with the name of its category.
 type ExportRow struct {
 	Pet
-	Category string // the name of the animal's category, or "" if it has none
+	Category string // "" if the animal's category has no name
 }
 
-// AppendJSON appends the animal's JSON to text, with its entity tag and, if the category has one, the name of its category.
+// AppendJSON appends the row to text as JSON. The JSON contains the animal, its entity tag and, if there is one, the
+// name of its category.
 func (r ExportRow) AppendJSON(text []byte) []byte {
 	text = r.Pet.AppendJSON(text)
 	text = appendQuoted(append(text[:len(text)-1], `,"etag":`...), r.ETag())
@@ -49,7 +50,7 @@ func (s *Service) ExportPets(ctx context.Context, emit func([]ExportRow) error) 
 	}
 }
 
-// exportRows reads one page of animals and the names of their categories.
+// exportRows reads one page of the animals up to the id last, and the names of their categories.
 func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
 	pets, err := tx.PetsUpTo(last, page)
 	if err != nil {
@@ -76,7 +77,7 @@ func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
 const (
 	// exportPage is the maximum number of animals read in one transaction.
 	exportPage = 1000
-	// exportBudget is how long one of these reads may wait and be retried. It is longer than usual because the
-	// client cannot resume an export.
+	// exportBudget is how long the read of one page may take, including waits and retries. It is longer than usual,
+	// because the client cannot resume an export.
 	exportBudget = 30 * time.Second
 )

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// FanOut turns events into deliveries, for all webhooks at once. It remembers how far it has come, so that events
-// that no webhook wants cost no transaction. Several nodes may fan out at the same time. Each event still becomes
-// only one delivery to a webhook, because the position stored with the webhook decides which events are new. A
-// FanOut must not be used concurrently.
+// FanOut turns events into deliveries, for all webhooks at once. It remembers in memory how far it has come, so that
+// events that no webhook wants require no transaction. Several nodes may fan out at the same time. Each event still
+// becomes only one delivery to a webhook, because the position stored with the webhook decides which events are new.
+// A FanOut must not be used concurrently.
 type FanOut struct {
 	service  *Service
-	position int64                   // the position in the feed of all webhooks that are not behind
+	position int64                   // how far the webhooks that are not behind have come in the feed
 	webhooks map[int64]*Subscription // the enabled webhooks, with positions that may be ahead of the stored ones
 }
 
@@ -39,7 +39,7 @@ func (f *FanOut) Step(ctx context.Context) (created int, more bool, err error) {
 	return created + late, more || moreLate, err
 }
 
-// start reads the webhooks. Those with positions before the last event are behind.
+// start reads the position of the last event and the enabled webhooks. A webhook with an earlier position is behind.
 func (f *FanOut) start(ctx context.Context) error {
 	stored, err := read(ctx, f.service, func(tx ReadTx) (stored []Subscription, err error) {
 		if f.position, err = tx.LastEvent(); err != nil {
@@ -51,8 +51,8 @@ func (f *FanOut) start(ctx context.Context) error {
 	return err
 }
 
-// update replaces the webhooks by the stored ones. It keeps a remembered position only if the webhook has the same
-// types, because skipped events may match other types.
+// update replaces the webhooks with the stored ones. It keeps a remembered position only if the webhook's types are
+// unchanged, because the events skipped so far may match the new types.
 func (f *FanOut) update(stored []Subscription) {
 	known := f.webhooks
 	f.webhooks = make(map[int64]*Subscription, len(stored))
@@ -73,7 +73,7 @@ func (f *FanOut) follow(ctx context.Context) (created int, more bool, err error)
 		more, err = f.skipExpired(ctx, before, err)
 		return 0, more, err
 	}
-	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) { // it may be about a webhook
+	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) { // such an event may report a change to a webhook
 		stored, err := read(ctx, f.service, ReadTx.Subscriptions)
 		if err != nil {
 			return 0, false, err
@@ -118,8 +118,9 @@ func (f *FanOut) selectWebhooks(include func(*Subscription) bool) (selected []*S
 	return selected
 }
 
-// skipExpired moves everything that is at or after a position to the first position from which events can be read,
-// because removed events can no longer be delivered. It returns any other error.
+// skipExpired handles the error events_expired, which occurred when events after the given position were read. It
+// moves all positions that are too early to the first position from which events can be read, because removed events
+// can no longer be delivered. It returns any other error.
 func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (more bool, _ error) {
 	if AsError(err).Code != EventsExpired {
 		return false, err
@@ -135,9 +136,9 @@ func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (mo
 	return resume > position, nil
 }
 
-// enqueue creates deliveries to the given webhooks for events up to the position reached. It returns the position
-// that it has reached itself, which is earlier if there are too many deliveries for one transaction, and before if
-// another node is fanning out.
+// enqueue creates deliveries to the given webhooks for events up to the position reached. It returns the position up
+// to which it has handled the events. This position is earlier than reached if there are too many deliveries for one
+// transaction, and equal to the argument before if another node is fanning out.
 func (f *FanOut) enqueue(ctx context.Context, to []*Subscription, events []Event, reached, before int64) (created int, _ int64, err error) {
 	planned, reached := plan(to, events, reached)
 	lagging := slices.ContainsFunc(to, func(s *Subscription) bool { return s.lags(reached) })

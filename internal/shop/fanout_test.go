@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A webhook that was enabled after a long time catches up without delaying new events to other webhooks, even on a
-// node that has just started.
+// A webhook that is enabled again after a long time catches up without delaying new events to other webhooks, even on
+// a node that has just started.
 func TestWebhookFarBehindDelaysNobody(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const missed = 1200
@@ -43,7 +43,7 @@ func TestWebhookFarBehindDelaysNobody(t *testing.T) {
 	})
 }
 
-// One transaction creates a limited number of deliveries, so that it does not hold up other writes, and no event is
+// One transaction creates only a limited number of deliveries, so that it does not hold up other writes. No event is
 // skipped or repeated.
 func TestFanOutTransactionIsBounded(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestFanOutTransactionIsBounded(t *testing.T) {
 	}
 }
 
-// Events that no webhook wants cost no transaction.
+// Events that no webhook wants require no transaction.
 func TestUnwantedEventsCostNothing(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		defer runJobs(h.t, h.Service)()
@@ -91,8 +91,8 @@ func TestUnwantedEventsCostNothing(t *testing.T) {
 	})
 }
 
-// The position of a webhook is stored from time to time even if no webhook wants an event. Otherwise a new node, and
-// a change of the webhook, would read all events since the last one that it wanted.
+// The position of a webhook is stored from time to time even if the webhook wants none of the events. Otherwise a new
+// node, or a change to the webhook, would have to read all events since the last one that the webhook wanted.
 func TestPositionIsStoredWithoutDeliveries(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.setTypes(shop.OrderExpired)

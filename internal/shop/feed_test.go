@@ -20,7 +20,7 @@ func wantEvents(t *testing.T, s *shop.Service, after int64, wantEvents int, want
 }
 
 // A reader that follows the feed gets every event soon, even one that is added while the reader is not waiting. A
-// position beyond the last event stays, whether the events come from the feed or from the store.
+// reader at a position beyond the last event stays there, whether it reads from the feed or from the store.
 func TestFollowerMissesNoEvent(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		wantEvents(t, s.Service, 1000, 0, 1000)
@@ -42,7 +42,7 @@ func TestFollowerMissesNoEvent(t *testing.T) {
 	})
 }
 
-// Changes in quick succession are published together, and the last one is published soon.
+// Changes in quick succession are published together, and the last change is published without a long delay.
 func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, open *shoptest.Shop) {
 		store, published := hook(open.Store), atomic.Int64{}

@@ -65,7 +65,7 @@ func onBothEngines(t *testing.T, test func(t *testing.T, s *shoptest.Shop, nodes
 	}
 }
 
-// nodes returns the service and two more on the same store.
+// nodes returns the shop's service and two more services on the same store.
 func nodes(t *testing.T, s *shoptest.Shop, o shop.Options) []*shop.Service {
 	t.Helper()
 	return []*shop.Service{s.Service, must(s.Node(t.Context(), o))(t), must(s.Node(t.Context(), o))(t)}
@@ -89,13 +89,14 @@ func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// addOnce adds an animal under an idempotency key, which is also the response to be stored.
+// addOnce adds an animal under an idempotency key. The key also serves as the body of the stored response.
 func addOnce(t *testing.T, s *shop.Service, key string, fingerprint ...byte) error {
 	_, err := s.CreatePet(withKey(t, key, fingerprint...), shop.NewPet{Name: "Once", CategoryID: 1})
 	return err
 }
 
-// withKey returns a context for a write under an idempotency key. The stored response consists of the key.
+// withKey returns a context for a write under an idempotency key. The key also serves as the body of the stored
+// response.
 func withKey(t *testing.T, key string, fingerprint ...byte) context.Context {
 	request := &shop.IdempotentRequest{Principal: 1, Key: key, Response: func(any) shop.StoredResponse {
 		return shop.StoredResponse{Status: 201, Body: []byte(key)}
@@ -104,7 +105,8 @@ func withKey(t *testing.T, key string, fingerprint ...byte) context.Context {
 	return shop.WithIdempotency(t.Context(), request)
 }
 
-// wantReplay checks whether a write under an idempotency key gets the stored response or is executed.
+// wantReplay sends a write under an idempotency key. It checks that the write gets the stored response if want is
+// true, and that it is executed otherwise.
 func wantReplay(t *testing.T, s *shop.Service, key string, want bool) {
 	t.Helper()
 	err := addOnce(t, s, key)
@@ -121,7 +123,7 @@ func placeHold(t *testing.T, s *shoptest.Shop) shop.Order {
 	return must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
 }
 
-// failWrites makes all writes fail except for the first ones.
+// failWrites lets the given number of writes succeed and makes all later writes fail.
 func failWrites(s *shoptest.Shop, except int) {
 	s.Store.FailWith(func(write bool) error {
 		if write {

@@ -8,13 +8,13 @@ import (
 // DefaultOrderHold is how long a placed order holds its animal if Options.OrderHold is zero.
 const DefaultOrderHold = 72 * time.Hour
 
-// maxHoldYears is how many years ahead the end of a hold can be set.
+// maxHoldYears limits how many years ahead the end of a hold can be set.
 const maxHoldYears = 1
 
 // OrderHold returns how long a placed order holds its animal in this shop.
 func (s *Service) OrderHold() time.Duration { return s.orderHold }
 
-// checkHoldEnd fails with validation_failed if the end of a hold cannot be set to the given time.
+// checkHoldEnd fails with validation_failed if the new end of a hold is not in the future or too far ahead.
 func checkHoldEnd(end, now time.Time) error {
 	if !end.After(now) || end.After(now.AddDate(maxHoldYears, 0, 0)) {
 		return Problems{{"holdExpiresAt", "must be in the future and at most a year ahead"}}.Err()
@@ -100,7 +100,8 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// StateIn reads what CatalogState says about the holds in a transaction. The version remains zero.
+// StateIn reads the time and the next expiry of a hold in a transaction and returns them as a CatalogState. It leaves
+// the version zero.
 func StateIn(tx ReadTx) (CatalogState, error) {
 	next, err := tx.NextHold()
 	if err != nil {

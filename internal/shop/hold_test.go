@@ -83,8 +83,8 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 	}
 }
 
-// Reads succeed even if holds have expired while the store cannot be written. Afterwards, all of these holds are
-// released, even if they are more than one transaction releases.
+// Reads succeed even if holds have expired while the store cannot be written. Once it can be written again, all of
+// these holds are released, even if that takes more than one transaction.
 func TestReadsSucceedWhileAnExpiredHoldCannotBeReleased(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -101,8 +101,8 @@ func TestReadsSucceedWhileAnExpiredHoldCannotBeReleased(t *testing.T) {
 	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: animals})
 }
 
-// A hold expires automatically no later than one second after its end, and never early. It expires only once,
-// although several nodes run the background job.
+// A hold expires automatically no later than one second after its end, and never early. It expires only once, even
+// though several nodes run the background job.
 func TestHoldExpiresWithinASecond(t *testing.T) {
 	const hold = 4 * time.Second
 	inVirtualTime(t, shop.Options{OrderHold: hold}, func(t *testing.T, s *shoptest.Shop) {
@@ -110,7 +110,7 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		for _, node := range nodes {
 			defer runJobs(t, node)()
 		}
-		stored := func() (inventory shop.Inventory) { // read through the service, it would expire the holds
+		stored := func() (inventory shop.Inventory) { // not read through the service, which would expire the holds
 			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
 				inventory, err = tx.Inventory()
 				return err

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A store with many animals that are not indexed, such as one from an earlier version, is indexed in several
-// runs of the job, which report their progress. A few new animals are indexed without a report.
+// A store with many animals that are not indexed yet, such as one from an earlier version, is indexed in several runs
+// of the job, which report their progress. A few new animals are indexed without a report.
 func TestIndexingReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	var reports []shop.IndexProgress

@@ -50,7 +50,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 			}
 		})
 	}
-	wg.Go(func() { s.keepDaysCounted(ctx, report) }) // not a last time, because the node should stop quickly
+	wg.Go(func() { s.keepDaysCounted(ctx, report) }) // this job does not run one last time, because the node should stop quickly
 	wg.Wait()
 }
 

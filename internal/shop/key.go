@@ -214,7 +214,8 @@ type KeyReader interface {
 	// Credential returns the key that a hashed secret belongs to and whether there is one. The key, the
 	// secret or both may have expired.
 	Credential(hash SecretHash) (Credential, bool, error)
-	// CurrentSecret returns the hash of the key's secret that does not expire. It fails if the key does not exist.
+	// CurrentSecret returns the hash of the key's current secret, which is the one that no rotation has replaced. It
+	// fails if the key does not exist.
 	CurrentSecret(id int64) (SecretHash, error)
 	// CountAdmins returns the number of keys that have the scope admin and have not expired.
 	CountAdmins(now time.Time) (int, error)

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// A key that is revoked on another node is refused within a second of its revocation, even if this node read
-// the key just before and was slow to do so.
+// A key that is revoked on another node is refused within a second of its revocation, even if this node was just
+// reading the key and was slow to do so.
 func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		slow := hook(s.Store)
@@ -25,7 +25,7 @@ func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 			_, err := node.Authenticate(t.Context(), key.Secret)
 			read <- err
 		}()
-		synctest.Wait() // the node has read the key, but does not know it yet
+		synctest.Wait() // the store has read the key, but has not returned it to the node yet
 		check(t, s.RevokeKey(t.Context(), key.ID))
 		revoked := time.Now()
 		if err := <-read; err != nil {
@@ -67,7 +67,7 @@ func TestConcurrentRevocationsLeaveAnAdminKey(t *testing.T) {
 	})
 }
 
-// The clock in Options determines when a key was created and when it expires.
+// The clock in Options determines the creation time of a key and whether the key has expired.
 func TestKeysUseTheConfiguredClock(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)

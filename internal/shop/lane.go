@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ReadLimits tells a Service how many reads it may send to its store.
+// ReadLimits tells a Service how many heavy reads its store may run at the same time and how long a read may take.
 type ReadLimits struct {
 	// Heavy is how many heavy reads may run at the same time. The store has more connections than that, so
 	// that other reads never wait for heavy ones.
@@ -20,14 +20,15 @@ type ReadLimits struct {
 // that it does not return. All other filters are answered by an index.
 func (f PetFilter) isHeavy() bool { return f.Query != "" }
 
-// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search.
+// isHeavy reports whether a list must be read in the lane for heavy reads, which is the case for searches.
 func (l OrderList) isHeavy() bool { return l.Query != "" }
 
-// isHeavy reports whether a page must be read in the lane for heavy reads, because no index finds its events.
+// isHeavy reports whether a page must be read in the lane for heavy reads, which is the case if no index finds its
+// events.
 func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 
-// heavyRead runs fn, which reads from the store, in the lane for heavy reads: searches, exports, counts, checks
-// of imports, and replays of events. It fails with unavailable or rate_limited if fn gets no place in time.
+// heavyRead runs fn in the lane for heavy reads, which are searches, exports, counts, checks of imports and replays
+// of events. It fails with unavailable or rate_limited if fn gets no place in time.
 func heavyRead[T any](ctx context.Context, s *Service, fn func() (T, error)) (T, error) {
 	key := actorOf(ctx)
 	if err := s.heavy.acquire(ctx, key); err != nil {
@@ -45,9 +46,8 @@ func heavyReadIf[T any](ctx context.Context, s *Service, heavy bool, fn func() (
 	return heavyRead(ctx, s, fn)
 }
 
-// lane limits how many heavy reads run at the same time. One API key gets at most half of the places. Reads
-// that wait for a place are served in turns, one for each key that waits, so a key that sends many reads delays
-// only its own.
+// lane limits how many heavy reads run at the same time. One API key gets at most half of the places. Keys with
+// waiting reads take turns, one read at a time, so a key that sends many reads delays only its own.
 type lane struct {
 	places    int
 	perKey    int // the maximum number of places for one key
@@ -56,20 +56,20 @@ type lane struct {
 	running   int
 	runningBy map[string]int
 	waiting   int
-	waitingBy map[string][]chan struct{} // a channel for each read that waits, which is closed when the read gets a place
+	waitingBy map[string][]chan struct{} // by key, a channel for each waiting read, which is closed when the read gets a place
 	turns     []string                   // the keys in waitingBy, in the order of their turns
 	refused   int64
 }
 
 const (
-	// maxWaiting is the maximum number of heavy reads that wait for a place, and maxKeyWaiting the maximum for
-	// one API key. They are far below the number of requests that a node serves at the same time, so heavy
-	// reads that wait do not keep out other requests.
+	// maxWaiting is the maximum number of heavy reads that may wait for a place, and maxKeyWaiting is the maximum for
+	// one API key. Both are far below the number of requests that a node serves at the same time, so that waiting
+	// reads cannot crowd out other requests.
 	maxWaiting    = 256
 	maxKeyWaiting = 64
 )
 
-// newLane returns a lane. A read waits for a place for as long as it may take to run.
+// newLane returns a lane. A read may wait for a place for as long as it may run.
 func newLane(limits ReadLimits) *lane {
 	return &lane{
 		places: limits.Heavy, perKey: max(1, limits.Heavy/2), patience: limits.Timeout,
@@ -78,8 +78,8 @@ func newLane(limits ReadLimits) *lane {
 }
 
 // acquire waits for a place. If it returns nil, the caller must call release. It fails with unavailable if the
-// context ends, if there is no place in time or if too many reads wait, and with rate_limited if too many reads
-// of this key wait.
+// context ends, if no place becomes free in time, or if too many reads are waiting. It fails with rate_limited if too
+// many reads of this key are waiting.
 func (l *lane) acquire(ctx context.Context, key string) error {
 	place, err := l.enqueue(key)
 	if err != nil || place == nil {
@@ -108,13 +108,13 @@ func (l *lane) acquire(ctx context.Context, key string) error {
 	return err
 }
 
-// enqueue takes a place or, if there is none, joins the queue. In the queue, it returns a channel that is closed
-// when the read gets a place.
+// enqueue takes a free place and returns nil. If there is none, it joins the queue and returns a channel that is
+// closed when the read gets a place.
 func (l *lane) enqueue(key string) (chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.hasPlace(key): // nobody is waiting for it, because a free place is given away at once
+	case l.hasPlace(key): // nobody else is waiting for this place, because release passes on a free place at once
 		l.take(key)
 		return nil, nil
 	case len(l.waitingBy[key]) >= maxKeyWaiting:
@@ -138,7 +138,7 @@ func errLaneFull() error {
 	return Errorf(Unavailable, "Too many searches, exports and counts are running; try again shortly.")
 }
 
-// release gives a place back and passes it on to the next read that may have it.
+// release frees a place and passes it on to the next waiting read that may take it.
 func (l *lane) release(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *lane) release(key string) {
 	}
 	next := l.turns[i]
 	place := l.waitingBy[next][0]
-	l.turns = append(slices.Delete(l.turns, i, i+1), next) // its next turn comes after those of all others
+	l.turns = append(slices.Delete(l.turns, i, i+1), next) // the next turn of this key comes after all others
 	l.remove(next, 0)
 	l.take(next)
 	close(place)
@@ -176,8 +176,8 @@ func (l *lane) remove(key string, i int) {
 	}
 }
 
-// HeavyReads returns how many heavy reads are running, how many are waiting for a place, and how many were
-// refused so far because they got none.
+// HeavyReads returns how many heavy reads are running, how many are waiting for a place, and how many have been
+// refused because they got no place.
 func (s *Service) HeavyReads() (running, waiting int, refused int64) {
 	l := s.heavy
 	l.mu.Lock()

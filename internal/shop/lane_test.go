@@ -15,10 +15,10 @@ type laneHarness struct {
 	*testing.T
 	lane *lane
 	mu   sync.Mutex
-	log  []string // the keys of the reads that got a place, or the codes of the errors of those that got none
+	log  []string // the key of each read that got a place, and the error code of each read that got none
 }
 
-// start starts a read and waits until it has a place, waits for one or was refused.
+// start starts a read and waits until the read has a place, is in the queue or was refused.
 func (h *laneHarness) start(ctx context.Context, key string) {
 	go func() {
 		if err := h.lane.acquire(ctx, key); err != nil {
@@ -31,7 +31,7 @@ func (h *laneHarness) start(ctx context.Context, key string) {
 	synctest.Wait()
 }
 
-// end ends a read that has a place and waits until the place is taken again.
+// end ends a read that has a place and waits until the next read has taken the place.
 func (h *laneHarness) end(key string) {
 	h.lane.release(key)
 	synctest.Wait()
@@ -65,8 +65,8 @@ func onLane(t *testing.T, test func(*laneHarness)) {
 	})
 }
 
-// One key gets half of the places. The others are for other keys, which take turns, so a key that sends many
-// reads delays only its own.
+// One key gets at most half of the places. Keys with waiting reads take turns, so a key that sends many reads delays
+// only its own.
 func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 	onLane(t, func(h *laneHarness) {
 		for range 5 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lastSeenPrecision is how old the stored time of a session's last use may be before a new one is recorded.
+// lastSeenPrecision is how much later than the stored time a session must be used for the new time to be recorded.
 const lastSeenPrecision = 30 * time.Second
 
-// lastSeen records in memory when sessions were used on this node, until a background job saves these times.
-// Thus a page that is only read does not have to wait for a write.
+// lastSeen records in memory when sessions were used on this node, until a background job saves these times. Thus
+// showing a page does not have to wait for a write.
 type lastSeen struct {
 	mu      sync.Mutex
 	unsaved map[SecretHash]time.Time

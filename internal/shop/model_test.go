@@ -67,8 +67,8 @@ func (m *model) someOrder(t *rapid.T) int64 {
 	return someID(t, m.lastOrder, func(id int64) bool { return isOpen(m.orders[id]) })
 }
 
-// someID draws one of the ids used so far or the next id, which does not exist yet. It prefers some of them,
-// because most operations on the others are refused.
+// someID draws one of the ids used so far or the next id, which does not exist yet. It draws the ids for which prefer
+// returns true more often, because most operations on the others are refused.
 func someID(t *rapid.T, last int64, prefer func(id int64) bool) int64 {
 	ids := []int64{last + 1}
 	for id := int64(1); id <= last; id++ {
@@ -260,7 +260,8 @@ func (m *model) deleteCategory(t *rapid.T) {
 	}
 }
 
-// expireHold lets time pass. The next operation concerns an animal whose hold may have expired.
+// expireHold moves the clock forward. It then runs an operation on a held animal or its order, whose hold may have
+// expired.
 func (m *model) expireHold(t *rapid.T) {
 	m.s.Clock.Forward(time.Duration(draw(t, "hours", 73, 1, 40)) * time.Hour)
 	var held []*shop.Order
@@ -283,7 +284,7 @@ func (m *model) expireHold(t *rapid.T) {
 	}
 }
 
-// compare compares everything that the service shows with the model.
+// compare checks that the lists and counts that the service returns agree with the model.
 func (m *model) compare(t *rapid.T) {
 	all := shop.PageRequest{Limit: 1000}
 	status := append(shop.Statuses(), "")[len(m.orders)%4] // checking one status each time is enough; "" means all

@@ -81,13 +81,13 @@ type Order struct {
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
 }
 
-// OrderList selects one page of the orders that match all of its fields, newest first. Fields with their zero
-// value match every order. If OldestFirst is set, the order is reversed, except in a search, which is always
-// newest first.
+// OrderList selects one page of the orders that match all of its fields, newest first. Fields with their zero value
+// match every order. If OldestFirst is set, the oldest orders come first, except in a search, which always returns
+// the newest first.
 type OrderList struct {
 	Status   OrderStatus
 	PetID    *int64
-	Query    string    // selects orders whose reference contains every word of this text, as ContainsWords does
+	Query    string    // selects orders whose reference contains every word of this text; see ContainsWords
 	HoldFrom time.Time // selects orders whose hold ends at this time or later; a search ignores it
 	PageRequest
 	OldestFirst bool
@@ -168,7 +168,7 @@ type OrderReader interface {
 	OpenOrders(petIDs []int64) ([]Order, error)
 	// NextHold returns the time when the next hold expires, or the zero time if there are no holds.
 	NextHold() (time.Time, error)
-	// DueOrders returns some of the placed orders whose hold expires at or before the given time. The
+	// DueOrders returns a limited number of the placed orders whose hold expires at or before the given time. The
 	// order whose hold expires first comes first.
 	DueOrders(at time.Time) ([]Order, error)
 	// Holds returns at most limit placed orders whose hold expires at the time from or later, and before the

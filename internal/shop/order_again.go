@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// PlaceOrderAgain undoes the last step of an order: it frees the order's animal and places a new order for the same
-// customer, in one step, so that nobody else can reserve the animal in between. An approved order is cancelled; a
-// delivered, cancelled or expired one stays as it is. PlaceOrderAgain fails with not_found, precondition_failed,
-// pet_not_found, with invalid_transition if the order is placed, and with pet_not_available if somebody was faster or
-// the animal has changed since its delivery.
+// PlaceOrderAgain undoes the last step of an order. It makes the order's animal available again and places a new
+// order with the same reference. Both happen in one transaction, so that nobody else can reserve the animal in
+// between. An approved order is cancelled; an order that is delivered, cancelled or expired stays as it is.
+// PlaceOrderAgain fails with not_found, precondition_failed or pet_not_found. It fails with invalid_transition if the
+// order is placed, and with pet_not_available if the animal is not available or has changed since its delivery.
 func (s *Service) PlaceOrderAgain(ctx context.Context, id int64, match Precondition[Order]) (Order, error) {
 	return write(ctx, s, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
@@ -34,7 +34,8 @@ func (s *Service) PlaceOrderAgain(ctx context.Context, id int64, match Precondit
 	})
 }
 
-// releasePet makes the animal of an order available again if the order holds it or has sold it.
+// releasePet makes the animal of an order available again if the order is approved or delivered. It fails with
+// invalid_transition if the order is placed.
 func releasePet(tx *eventTx, order Order, now time.Time) error {
 	switch order.Status {
 	case Placed:
@@ -71,8 +72,8 @@ func takeBack(tx *eventTx, order Order) error {
 	return tx.UpdatePet(pet, after)
 }
 
-// isUnchangedSince reports whether the delivery of an order was the last change of its animal. The animal may have
-// come back and been sold again, with or without an order, so its status does not suffice.
+// isUnchangedSince reports whether the delivery of an order was the last change to its animal. Checking the animal's
+// status is not enough, because the animal may have been returned and sold again, with or without an order.
 func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
 	newest, err := tx.NewestEvents(pet.subject(), 2)
 	if err != nil || len(newest) == 0 {
@@ -85,10 +86,10 @@ func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
 	if newest[0].Type != PetUpdated || last.Previous.Status != Pending || last.Current.Status != Sold {
 		return false, nil
 	}
-	if len(newest) == 1 { // the earlier events have expired, and with them the event of any earlier delivery
+	if len(newest) == 1 { // earlier events have expired, and so have the events about any earlier delivery
 		delivery, err := tx.NewestEvents(delivered.subject(), 1)
 		return len(delivery) == 1, err
 	}
-	// The event before the delivery is older than the delivered order.
+	// If this delivery was the last change, the animal's previous event is not later than the delivery.
 	return !newest[1].Time.After(delivered.UpdatedAt), nil
 }

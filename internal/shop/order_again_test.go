@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// eventsSince lists the events after a position, with the new status of the order or animal.
+// eventsSince lists the types of the events after a position, each with the new status of the order or animal.
 func eventsSince(t *testing.T, s *shoptest.Shop, position int64) (events []string) {
 	t.Helper()
 	page := must(s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 100, After: &position}))(t)
@@ -24,7 +24,7 @@ func eventsSince(t *testing.T, s *shoptest.Shop, position int64) (events []strin
 	return events
 }
 
-// An order whose last step was a mistake is placed again: a new order holds the animal for the same customer.
+// Placing an order again undoes a mistake in its last step: a new order with the same reference holds the animal.
 func TestOrderIsPlacedAgain(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -33,7 +33,7 @@ func TestOrderIsPlacedAgain(t *testing.T) {
 		events []string
 	}{
 		shop.Approved: {shop.Cancelled, []string{"order.cancelled cancelled", "pet.updated available", "order.placed placed", "pet.updated pending"}},
-		// The animal came back before it was reserved again, because a sold animal cannot become pending.
+		// The animal becomes available before it is reserved again, because a sold animal cannot become pending.
 		shop.Delivered: {shop.Delivered, []string{"pet.updated available", "order.placed placed", "pet.updated pending"}},
 		shop.Cancelled: {shop.Cancelled, []string{"order.placed placed", "pet.updated pending"}},
 		shop.Expired:   {shop.Expired, []string{"order.placed placed", "pet.updated pending"}},
@@ -53,7 +53,7 @@ func TestOrderIsPlacedAgain(t *testing.T) {
 	}
 }
 
-// Nothing changes if an order cannot be placed again, because somebody was faster or has changed the animal.
+// If the animal has been ordered or changed in the meantime, the order cannot be placed again, and nothing changes.
 func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -109,7 +109,8 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 	wantCode(t, err, shop.NotFound)
 }
 
-// An animal that was sold again is not taken back even if only the event about the last sale has not expired yet.
+// An order is not placed again if its animal was returned and sold to somebody else, even if the events about the
+// first sale have expired.
 func TestOrderIsNotPlacedAgainAfterEventsHaveExpired(t *testing.T) {
 	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		first := orderAt(t, s, shop.Delivered)
@@ -126,7 +127,7 @@ func TestOrderIsNotPlacedAgainAfterEventsHaveExpired(t *testing.T) {
 	})
 }
 
-// Of several people who place an order again and others who reserve its animal at the same time, one succeeds.
+// If several clients place an order again while others order its animal, exactly one of them succeeds.
 func TestAnimalIsReservedOnceWhileAnOrderIsPlacedAgain(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		for _, status := range []shop.OrderStatus{shop.Cancelled, shop.Delivered, shop.Approved} {

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// orderAt places an order with the reference "desk 2" and takes it to the given status.
+// orderAt places an order for a new animal, with the reference "desk 2", and brings the order to the given status.
 func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
@@ -29,8 +29,8 @@ func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order
 	return order
 }
 
-// The reference of an open order and the end of a hold can be changed. The event is order.updated, unless the
-// status changes as well. A change that changes nothing is always accepted and has no event.
+// The reference of an open order and the end of a hold can be changed. The event is order.updated, unless the status
+// changes as well. An update that changes nothing is always accepted and records no event.
 func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -126,7 +126,8 @@ func codeOf(err error) shop.Code {
 	return shop.AsError(err).Code
 }
 
-// A hold ends at its new time, whether that is earlier or later than the old one, and whatever was read before.
+// A hold ends at its new time, whether that is earlier or later than the old time, even if the service has already
+// read the old time.
 func TestHoldEndsAtItsNewTime(t *testing.T) {
 	inVirtualTime(t, shop.Options{OrderHold: time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		wantStatus := func(order shop.Order, want shop.OrderStatus) {

@@ -30,7 +30,7 @@ func TestAnimalIsSoldOnlyOnce(t *testing.T) {
 	})
 }
 
-// An order moves its animal with it, and only the documented transitions are possible.
+// A change of an order's status also changes the status of its animal. Only the documented transitions are possible.
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -64,10 +64,10 @@ func TestOrderTransitions(t *testing.T) {
 	}
 }
 
-// An order may be placed while a reader looks up when the next hold ends. The reader must not keep the result
-// for a catalogue that has this order.
+// If an order is placed while a reader looks up when the next hold ends, the reader must not reuse that result,
+// because the new hold may end earlier.
 func TestHoldThatBeginsDuringAReadIsNoticed(t *testing.T) {
-	const hold = 500 * time.Millisecond // shorter than any result is kept
+	const hold = 500 * time.Millisecond // shorter than the time for which any result is reused
 	inVirtualTime(t, shop.Options{OrderHold: hold}, func(t *testing.T, s *shoptest.Shop) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
 		store := hook(s.Store)
@@ -161,8 +161,8 @@ func TestUnknownCategoriesAreRefused(t *testing.T) {
 	equal(t, "animals", len(must(s.ListPets(t.Context(), shop.PetList{PageRequest: page}))(t).Items), 1)
 }
 
-// In a small shop, the counts are always current, and each event is counted once. Only an animal that becomes
-// sold counts as a sale.
+// In a small shop, the counts are always current, and each event is counted once. An animal counts as a sale only if
+// its status changes to sold, and not if it was sold before it was added.
 func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -183,8 +183,8 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	}
 }
 
-// A page does not wait until many events have been counted: until the background job has counted them, there are no
-// numbers, and wrong ones at no time.
+// A page does not wait while many events are being counted. Until the background job has counted them, the page gets
+// no numbers rather than wrong ones.
 func TestManyEventsAreCountedInTheBackground(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -208,7 +208,7 @@ func TestManyEventsAreCountedInTheBackground(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "arrivals", arrivals(), n*(shop.MaxImport+2)-1)
-		s.AddPet(t, "Bella", 1, shop.Available) // a page counts it at once
+		s.AddPet(t, "Bella", 1, shop.Available) // DailyStats counts a few new events itself
 		equal(t, "arrivals", arrivals(), n*(shop.MaxImport+2))
 	}
 }

@@ -61,8 +61,8 @@ func (n NewPet) WithID(id int64) Pet { return Pet{id, n.Name, n.CategoryID, n.St
 // Fields returns the fields that a client can set, which are all fields except the id.
 func (p Pet) Fields() NewPet { return NewPet{p.Name, p.CategoryID, p.Status} }
 
-// AppendJSON appends the animal's JSON to text. With encoding/json, the encoding takes six times as long and
-// accounts for a tenth of the time for a list request.
+// AppendJSON appends the animal to text as JSON. It does not use encoding/json, which takes six times as long and
+// would account for a tenth of the time for a list request.
 func (p Pet) AppendJSON(text []byte) []byte {
 	text = strconv.AppendInt(append(text, `{"id":`...), p.ID, 10)
 	text = appendQuoted(append(text, `,"name":`...), p.Name)
@@ -79,12 +79,12 @@ type PetFilter struct {
 	Status     Status
 	NoStatus   bool // selects animals whose status was never set
 	CategoryID *int64
-	Query      string // selects animals whose name contains every word of this text, as ContainsWords does
+	Query      string // selects animals whose name contains every word of this text; see ContainsWords
 	IDs        []int64
 }
 
-// PetList selects one page of the animals that match a filter, newest first. If OldestFirst is set, the order
-// is reversed, unless the filter has a search text.
+// PetList selects one page of the animals that match a filter, newest first. If OldestFirst is set, the oldest
+// animals come first, unless the filter has a search text.
 type PetList struct {
 	PetFilter
 	PageRequest
@@ -240,7 +240,7 @@ func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pe
 	})
 }
 
-// PetUpdate is a change of an animal. Before must be the animal as it is stored.
+// PetUpdate is a change to an animal. Before must be the animal as it is stored.
 type PetUpdate struct{ Before, After Pet }
 
 // created returns the event for a new animal. It avoids the slower JSON encoder, because this event is by far
@@ -266,26 +266,27 @@ type PetReader interface {
 	HasPets() (bool, error)
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
-	// LargestCategories returns the exact number of animals in the n categories that have the most animals,
-	// largest first. It needs the events about animals, which must have been stored with every change. It fails
-	// with ErrRecounting if events were removed too early.
+	// LargestCategories returns the exact number of animals in the n categories that have the most animals, largest
+	// first. It adds the events that FoldCounts has not added yet to the stored counts, so every change to an animal
+	// must have stored its event. It fails with ErrRecounting if such events were removed.
 	LargestCategories(n int) ([]CategoryCount, error)
 	// CountCategories returns the exact number of animals in the categories with the given ids, in no
 	// particular order. It leaves out categories without animals. It fails with ErrRecounting like
 	// LargestCategories.
 	CountCategories(ids []int64) ([]CategoryCount, error)
-	// CountChanges adds up the changes of the oldest events that FoldCounts has not added yet, at most max of
-	// them. It returns the zero value if there are fewer than min.
+	// CountChanges adds up the changes of the oldest events that FoldCounts has not added yet. It considers at most
+	// max events and returns the zero value if there are fewer than min.
 	CountChanges(min, max int64) (CountChanges, error)
 }
 
 // PetBookkeeping contains the methods of Bookkeeping that maintain the counts of animals.
 type PetBookkeeping interface {
-	// FoldCounts adds the changes of events to the stored counts. It does nothing if these events have been
-	// added before, maybe by another node.
+	// FoldCounts adds the changes of events to the stored counts. It does nothing if these events have already been
+	// added, possibly by another node.
 	FoldCounts(CountChanges) error
-	// RecountPets counts all animals again if events were removed before FoldCounts has added their changes. Nodes of
-	// version 1.0 do so if no later version runs beside them for as long as events are kept.
+	// RecountPets counts all animals again if events were removed before FoldCounts had added their changes. Nodes of
+	// version 1.0 remove events without adding them, so this happens if only such nodes run for longer than events
+	// are kept.
 	RecountPets() error
 }
 
@@ -294,10 +295,10 @@ type PetMutations interface {
 	// InsertPets adds animals, whose categories must exist. The new ids ascend in the order of the
 	// arguments and are larger than every id assigned before.
 	InsertPets(...NewPet) ([]Pet, error)
-	// UpdatePets replaces animals, each of which may be given only once.
+	// UpdatePets replaces animals. No animal may be given more than once.
 	UpdatePets(...PetUpdate) error
 	// DeletePet removes an animal. The argument must be the animal as it is stored.
 	DeletePet(Pet) error
-	// RestorePet adds an animal under its id, which an animal had that was removed. Its category must exist.
+	// RestorePet adds a removed animal again under its old id. Its category must exist.
 	RestorePet(Pet) error
 }

@@ -43,9 +43,9 @@ func removedPet(tx ReadTx, id int64) (Pet, error) {
 	return pet, err
 }
 
-// restoreCategory creates the category of a restored animal if it does not exist. The category gets back the
-// name that it had when it was deleted. The event with this name is newer than the removal of the animal, so it
-// is known unless somebody has edited the store by hand.
+// restoreCategory creates the category of a restored animal if it does not exist. The category gets back the name
+// that it had when it was deleted. The event that contains this name is newer than the removal of the animal, so it
+// still exists unless somebody has edited the store by hand.
 func (s *Service) restoreCategory(tx *eventTx, id int64) error {
 	_, exists, err := tx.Category(id)
 	if err != nil || exists {
@@ -64,8 +64,8 @@ func (s *Service) restoreCategory(tx *eventTx, id int64) error {
 	return tx.InsertCategories(category)
 }
 
-// removedState returns the state of a resource when it was removed, and whether it is known. It is taken from
-// the newest event about the resource, which must report the removal.
+// removedState returns the state that a resource had when it was removed. The state comes from the newest event about
+// the resource. found is false if this event does not report the removal.
 func removedState[T resource](tx ReadTx, removal EventType, of T) (state T, found bool, err error) {
 	newest, err := tx.NewestEvents(of.subject(), 1)
 	if err != nil || len(newest) == 0 || newest[0].Type != removal {

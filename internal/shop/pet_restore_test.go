@@ -10,12 +10,12 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A removed animal can be restored on any node as soon as its removal has been answered, before the event of the
+// A removed animal can be restored on any node as soon as DeletePet has returned, even before the event about the
 // removal is published. Of several restores at the same time, exactly one succeeds and records an event.
 func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
-		for round := range 3 { // each time, the newest of several removals counts
+		for round := range 3 { // each round restores the state from the newest of several removals
 			pet = must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: new(fmt.Sprint("Rex ", round))}, nil))(t)
 			check(t, s.DeletePet(t.Context(), pet.ID, nil))
 			var restored atomic.Int64
@@ -42,8 +42,8 @@ func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
 	})
 }
 
-// The category of a restored animal is created again with the name that it had, if any. If
-// only known categories are allowed, the restore is refused.
+// If the category of a restored animal was deleted, the category is created again with its old name, if it had one.
+// If only known categories are allowed, the restore is refused instead.
 func TestRestoredAnimalGetsItsCategoryBack(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{EventRetention: 24 * time.Hour}})
@@ -63,7 +63,7 @@ func TestRestoredAnimalGetsItsCategoryBack(t *testing.T) {
 	restore(shop.Category{ID: 8})
 }
 
-// An animal cannot be restored after the events about it have expired, or if there never was one.
+// An animal cannot be restored if the events about it have expired or if it never existed.
 func TestAnimalIsNotRestoredAfterItsEventsHaveExpired(t *testing.T) {
 	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Two characters fold to the same text if and only if they differ only in case. Stored texts rely on the result,
-// which is the least of these characters.
+// Two characters fold to the same text if and only if they differ only in case. The result is the smallest of these
+// characters. It must not change, because folded texts are stored.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for r := rune(1); r <= unicode.MaxRune; r++ {
@@ -23,8 +23,9 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// FuzzText checks that exactly the short texts of valid characters are accepted, without ASCII control characters.
-// It also checks that case folding and JSON encoding are correct for any text.
+// FuzzText checks that a text is accepted if and only if it is valid UTF-8, has at most 200 characters, does not
+// consist of spaces only and has no ASCII control characters. It also checks that case folding and JSON encoding are
+// correct for any text.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{
 		"R", " R ", "\u00a0", "\u0080", "\u2028", "\u202e", "<b>", `a"b\c`, "ZkKsſAz[`{@", strings.Repeat("é", 200),

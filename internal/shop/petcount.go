@@ -65,8 +65,8 @@ func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]I
 	})
 }
 
-// CountChanges is how the events with the positions from < position <= to change the number of animals in each
-// category.
+// CountChanges says how the events with positions after From, up to and including To, change the number of animals in
+// each category.
 type CountChanges struct {
 	From, To int64
 	Changes  []CategoryCount // sorted by category
@@ -76,20 +76,22 @@ type CountChanges struct {
 const (
 	// countBatch is the maximum number of events whose changes are added to the counts at once.
 	countBatch = 4096
-	// countBacklog is the number of events that are left for readers of the counts to add. With fewer
-	// additions, a category that changes often leaves fewer old versions of its row behind.
+	// countBacklog is how many new events there must be before FoldCounts adds them to the counts. Adding them less
+	// often leaves fewer old versions of the row of a category that changes often.
 	countBacklog = 2048
 )
 
-// FoldCounts adds the changes of events to the counts of all categories, if there are many. Until then, whoever
-// reads the counts adds them up. Writes do not touch the counts, because every create would pay for it.
+// FoldCounts adds the changes of new events to the stored counts of all categories if there are at least countBacklog
+// events. Until then, every read of the counts adds them up. Writes do not update the counts, because that would slow
+// down every create.
 func (s *Service) FoldCounts(ctx context.Context) error { return s.foldCounts(ctx, countBacklog) }
 
 // FoldAllCounts is like FoldCounts, but for any number of events. Nodes of version 1.0 remove old events without
-// adding them to the counts, so no event may stay behind for long.
+// adding them to the counts, so every event must be added soon.
 func (s *Service) FoldAllCounts(ctx context.Context) error { return s.foldCounts(ctx, 1) }
 
-// foldCounts reads the events in a transaction of its own, so that other writes do not wait for it.
+// foldCounts adds the changes of new events to the counts if there are at least atLeast events. It reads the events
+// in a separate transaction, so that other writes do not have to wait for that.
 func (s *Service) foldCounts(ctx context.Context, atLeast int64) error {
 	for {
 		changes, err := read(ctx, s, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })

@@ -14,7 +14,7 @@ const (
 	RoleAdmin        Role = "admin"
 )
 
-// Roles returns all roles, the most usual first.
+// Roles returns all roles, the most common first.
 func Roles() []Role { return []Role{RoleStaff, RolePartnerRead, RolePartnerOrder, RoleAdmin} }
 
 // Scopes returns the scopes of a role, or nil if there is no such role.

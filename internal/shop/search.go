@@ -12,9 +12,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldSearch maps texts that differ only in letter case or diacritics to the same text, for all of Unicode.
-// Both engines search in texts that were folded here, because their own functions know only ASCII or depend
-// on the locale.
+// FoldSearch maps texts that differ only in letter case or diacritics to the same text, for all of Unicode. Both
+// database engines search in texts that FoldSearch has folded, because their own functions handle only ASCII or
+// depend on the locale.
 func FoldSearch(s string) string {
 	if isASCII(s) {
 		return strings.ToUpper(s)
@@ -25,8 +25,9 @@ func FoldSearch(s string) string {
 		}
 		return r
 	}, norm.NFD.String(s))
-	// Some letters, such as ß, are folded to several ones. Fold then finds one form for those that differ only
-	// in case. Composing again keeps the syllables of Hangul, which have no diacritics, in one piece.
+	// cases.Fold replaces some letters, such as ß, by several letters. Fold then maps the letters that differ only in
+	// case to one of them. Composing the text again joins the Hangul syllables that NFD has split, so that a search
+	// does not find parts of a syllable.
 	return norm.NFC.String(strings.Map(withoutStroke, Fold(cases.Fold().String(plain))))
 }
 
@@ -39,14 +40,15 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isDiacritic reports whether r is a mark that a search ignores. The vowel signs of Indic and Thai letters
-// are marks, too, but have the combining class 0, and without them the words would be different ones.
+// isDiacritic reports whether r is a mark that a search ignores. The vowel signs of Indic and Thai letters are marks,
+// too, but have the combining class 0. A search does not ignore them, because a word without them is a different
+// word.
 func isDiacritic(r rune) bool {
 	return unicode.Is(unicode.Mn, r) && (norm.NFD.PropertiesString(string(r)).CCC() != 0 || unicode.Is(unicode.Variation_Selector, r))
 }
 
-// withoutStroke replaces the letters whose stroke Unicode does not decompose into a mark. It also replaces the
-// mark to which Fold maps the letter iota.
+// withoutStroke removes the stroke from letters such as Ø, which Unicode does not decompose into a letter and a mark.
+// It also replaces U+0345, the mark to which Fold maps the letter iota, by that letter.
 func withoutStroke(r rune) rune {
 	switch r {
 	case '\u0345':
@@ -68,7 +70,7 @@ func withoutStroke(r rune) rune {
 // SearchWords returns the folded words of a search text.
 func SearchWords(text string) []string { return strings.Fields(FoldSearch(text)) }
 
-// ContainsWords reports whether every word, which must be folded, occurs in the text, in any order.
+// ContainsWords reports whether the text contains all of the words, in any order. The words must already be folded.
 func ContainsWords(text string, words []string) bool {
 	folded := FoldSearch(text)
 	for _, word := range words {
@@ -79,8 +81,8 @@ func ContainsWords(text string, words []string) bool {
 	return true
 }
 
-// listPets returns one page of animals. With a search text, the work for one page is bounded, so the page may
-// have fewer items than the limit, or none, although more pages follow.
+// listPets returns one page of animals. With a search text, the work for one page is bounded, so the page may have
+// fewer items than the limit, or none, even if more pages follow.
 func listPets(tx ReadTx, list PetList) (Page[Pet], error) {
 	if list.Query != "" {
 		return tx.SearchPets(list)
@@ -101,9 +103,9 @@ func listOrders(tx ReadTx, list OrderList) (Page[Order], error) {
 	})
 }
 
-// SearchReader contains the methods of ReadTx that search texts. Both find the items whose text contains
-// every word of list.Query, newest first, and do a bounded amount of work. If a search stops before it has
-// found list.Limit items or reached the end, the page says where.
+// SearchReader contains the methods of ReadTx for searches. SearchPets and SearchOrders find the items whose text
+// contains every word of list.Query, newest first, and do a bounded amount of work. If a search stops before it has
+// found list.Limit items or reached the end, Page.Stopped says where.
 type SearchReader interface {
 	// SearchPets searches the names of animals.
 	SearchPets(list PetList) (Page[Pet], error)
@@ -117,12 +119,12 @@ type SearchReader interface {
 
 // SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
 type SearchBookkeeping interface {
-	// IndexSearch adds some of the animals and orders that are new or have changed to the search index. It
-	// returns their number and whether there may be more of them.
+	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It returns their
+	// number and whether there may be more of them.
 	IndexSearch() (indexed int64, more bool, err error)
 }
 
-// IndexProgress says how far the search index has come.
+// IndexProgress is the progress of the job that maintains the search index.
 type IndexProgress struct {
 	Indexed int64 // the number of animals and orders that this node has added to the index
 	Left    int64 // the number of animals and orders that are not in the index yet
@@ -151,8 +153,8 @@ const (
 	indexReportInterval = 5 * time.Second
 )
 
-// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until then,
-// searches compare their texts one by one.
+// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Searches compare
+// texts that are not in the index yet one by one.
 func (s *Service) IndexSearch(ctx context.Context) error {
 	more, err := read(ctx, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
 	if err != nil {
@@ -173,8 +175,9 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	return s.reportIndexing(ctx, indexed, more)
 }
 
-// reportIndexing adds to the progress. A store with many animals that are not indexed, such as one from an
-// earlier version, takes many runs, so the progress is also passed to Options.OnIndexing.
+// reportIndexing updates the progress after a run that has indexed the given number of animals and orders. If many
+// runs are needed, as in a store from an earlier version, it also passes the progress to Options.OnIndexing from time
+// to time.
 func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
 	i, now, left := &s.indexing, s.clock(), int64(0)
 	i.mu.Lock()

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A search ignores letter case and diacritics for all of Unicode, however a text is composed.
+// A search ignores letter case and diacritics for all of Unicode, whether a text uses composed or decomposed
+// characters.
 func TestSearchIgnoresCaseAndDiacritics(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -29,7 +30,7 @@ func TestSearchIgnoresCaseAndDiacritics(t *testing.T) {
 		{"한국", "국", true},
 		{"กิน", "กน", false}, // a vowel, not a diacritic
 		{"❤️ Rex 🐶", "❤ 🐶", true},
-		{"Rex", "\u0301", true}, // nothing is left of this word
+		{"Rex", "\u0301", true}, // folding leaves nothing of this word
 		{"Rex", "%", false},
 		{`Re"x*`, `"x*`, true},
 	} {

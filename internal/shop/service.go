@@ -32,8 +32,8 @@ type Options struct {
 	// OnIndexing is called from time to time while many animals and orders are added to the search index,
 	// and once when that is done. It may be nil.
 	OnIndexing func(IndexProgress)
-	// Traceparent returns the traceparent of the request that a context belongs to, or "" if it is not traced.
-	// Events store it, and claims return it. If it is nil, tracing is off.
+	// Traceparent returns the traceparent of the request that a context belongs to, or "" if the request is not
+	// traced. The traceparent is stored with events and returned with claims. If the function is nil, tracing is off.
 	Traceparent func(context.Context) string
 }
 
@@ -57,7 +57,7 @@ type Service struct {
 	lastSeen        *lastSeen
 	inFlight        *inFlight
 	stats           *statsCache
-	heavy           *lane // where heavy reads run
+	heavy           *lane // limits the heavy reads
 	clockGuard      *clockGuard
 	indexing        indexing
 	dueLooks        dueLooks

@@ -13,7 +13,8 @@ const (
 	SessionLifetime = 12 * time.Hour
 	// LongSessionLifetime is how long a session lasts if the user asked to stay signed in.
 	LongSessionLifetime = 30 * 24 * time.Hour
-	// maxSecretSessions is the maximum number of sessions for one secret. One more sign-in ends the oldest.
+	// maxSecretSessions is the maximum number of sessions for one secret. Any further sign-in ends the oldest
+	// session.
 	maxSecretSessions = 100
 	// maxListedSessions is the maximum number of sessions that a list contains.
 	maxListedSessions = 200
@@ -38,9 +39,9 @@ func (s Session) IDText() string { return hex.EncodeToString(s.ID[:]) }
 // HasToken reports whether this is the session with the given token.
 func (s Session) HasToken(token string) bool { return s.ID == HashSecret(token) }
 
-// SessionList selects sessions.
+// SessionList selects at most Limit of the sessions that have not ended at the time Now.
 type SessionList struct {
-	KeyID *int64 // only sessions of this key; 0 means sessions whose secret belongs to no stored key
+	KeyID *int64 // only sessions of this key; 0 means sessions whose secret belongs to no stored key, and nil means all sessions
 	Now   time.Time
 	Limit int
 }
@@ -49,7 +50,7 @@ type SessionList struct {
 type NewSession struct {
 	Device   string
 	Keep     bool   // lasts for LongSessionLifetime instead of SessionLifetime
-	Replaces string // the token of a session that ends, because the same browser gets the new one; may be ""
+	Replaces string // the token of the previous session of the same browser, which ends; may be ""
 }
 
 // SignedIn is a new session. Its token is a random text that is stored only as a hash.
@@ -72,7 +73,8 @@ func (s *Service) SignIn(ctx context.Context, secret string, n NewSession) (Sign
 	return SignedIn{token, principal}, nil
 }
 
-// openSession stores a new session for a secret and ends the sessions that it replaces.
+// openSession stores a new session for a secret. It ends the session that the new one replaces and, if the secret has
+// too many sessions, the oldest ones.
 func (s *Service) openSession(tx BookkeepingTx, token string, secret SecretHash, n NewSession) error {
 	now, lifetime := s.now(), SessionLifetime
 	if n.Keep {
@@ -127,8 +129,9 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 	return s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.DeleteSession(HashSecret(token)) })
 }
 
-// ListSessions returns the sessions that a principal may end, the last used first: those of the principal's
-// own key and, if the principal has the scope admin, those of all keys. It returns at most maxListedSessions.
+// ListSessions returns the sessions that a principal may end. These are the sessions of the principal's own key or,
+// if the principal has the scope admin, of all keys. It returns at most maxListedSessions, the most recently used
+// first.
 func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, error) {
 	list := SessionList{Now: s.now(), Limit: maxListedSessions}
 	if !p.HasScope(Admin) {
@@ -150,9 +153,9 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 	return valid, err
 }
 
-// EndSession ends the session with the id that IDText returned, and returns the session. It fails with not_found if there is no such
-// session or the principal may not end it. Only a principal with the scope admin may end the sessions of
-// other keys.
+// EndSession ends the session whose IDText is idText, and returns the session. It fails with not_found if there is no
+// such session or the principal may not end it. Only a principal with the scope admin may end the sessions of other
+// keys.
 func (s *Service) EndSession(ctx context.Context, p Principal, idText string) (ended Session, err error) {
 	bytes, err := hex.DecodeString(idText)
 	if err != nil || len(bytes) != len(SecretHash{}) {
@@ -195,7 +198,7 @@ func (s *Service) RemoveSessions(ctx context.Context) error {
 type SessionReader interface {
 	// Session returns the session with the given id and whether there is one. The session may have ended.
 	Session(id SecretHash) (Session, bool, error)
-	// Sessions returns at most list.Limit sessions that end after list.Now, the last seen first.
+	// Sessions returns at most list.Limit sessions that end after list.Now, the most recently seen first.
 	Sessions(list SessionList) ([]Session, error)
 }
 
@@ -210,7 +213,7 @@ type SessionBookkeeping interface {
 	SetSessionLastSeen(id SecretHash, at time.Time) error
 	// DeleteSession removes a session if it exists.
 	DeleteSession(id SecretHash) error
-	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more
+	// RemoveSessions removes a limited number of the sessions that have ended and reports whether there may be more
 	// to remove.
 	RemoveSessions(now time.Time) (more bool, err error)
 }

@@ -18,7 +18,8 @@ func wantNoSession(t *testing.T, s *shop.Service, how, token string) {
 	}
 }
 
-// A session ends when its owner signs out, when its time is over, and with its secret and its key.
+// A session ends when its owner signs out, when its lifetime is over, when the same browser signs in again, when its
+// secret expires, and when its key is revoked.
 func TestSessionEnds(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		key := s.Key(t, shop.PetsRead)
@@ -57,7 +58,8 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
-// Another node, which has not heard of the end of a key, may use the key for less than a second.
+// If the store still contains a session of a revoked key, the session ends within a second, when the cached key is no
+// longer fresh.
 func TestSessionOfARemovedSecretEnds(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		key := s.Key(t, shop.PetsRead)
@@ -73,7 +75,7 @@ func TestSessionOfARemovedSecretEnds(t *testing.T) {
 	})
 }
 
-// devices returns the devices of all sessions that a principal sees.
+// devices returns the key names and devices of all sessions that a principal sees.
 func devices(t *testing.T, s *shop.Service, p shop.Principal) string {
 	t.Helper()
 	var found []string
@@ -120,7 +122,7 @@ func TestSessionsAreListedAndEndedByTheirOwnerOrAnAdmin(t *testing.T) {
 	})
 }
 
-// The last use of a session is saved within a minute. Sessions are then listed by it, the last used first.
+// The last use of a session is saved within a minute. Sessions are listed with the most recently used first.
 func TestLastUseOfASessionIsSaved(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		ctx := t.Context()
@@ -140,7 +142,7 @@ func TestLastUseOfASessionIsSaved(t *testing.T) {
 	})
 }
 
-// A key that signs in again and again has a limited number of sessions. The oldest end.
+// A key can have only a limited number of sessions. A further sign-in ends the oldest one.
 func TestKeyHasALimitedNumberOfSessions(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		var tokens []string

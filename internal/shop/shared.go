@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// shared computes a result that many callers need, at most once at a time, and shares it among them. A caller
-// never gets a result whose computation began before the call, unless the caller accepts it as valid.
+// shared computes a result that many callers need and shares it among them. Only one computation runs at a time. A
+// caller never gets a result whose computation began before the call, unless the caller accepts it as valid.
 type shared[T any] struct {
 	begun atomic.Int64  // the number of computations that have begun
 	turn  chan struct{} // a semaphore that guards the fields below and is held during a computation
@@ -17,9 +17,9 @@ type shared[T any] struct {
 
 func newShared[T any]() *shared[T] { return &shared[T]{turn: make(chan struct{}, 1)} }
 
-// get returns the last result if its computation began after the call of get, or if it is valid. Otherwise it
-// computes the result. The computation acts for nobody in particular: it goes on if the context of the caller
-// ends, because others wait for it, and it takes the turn of no API key.
+// get returns the last result if its computation began after get was called, or if valid accepts it. Otherwise it
+// computes the result. The computation does not belong to the caller: it goes on if the caller's context ends,
+// because others may be waiting for it, and it does not count as a heavy read of the caller's API key.
 func (r *shared[T]) get(ctx context.Context, valid func(T) bool, compute func(context.Context) (T, error)) (T, error) {
 	before := r.begun.Load()
 	select {

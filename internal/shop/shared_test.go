@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// Thirty calls at once cost at most two computations: the one that is running and one for all that were called
-// since it began. A caller that goes away does not stop a computation that others wait for.
+// Thirty concurrent calls cause only two computations: the one that the first call starts, and one for all calls made
+// since then. A caller that goes away does not stop a computation that others are waiting for.
 func TestConcurrentCallsShareAComputation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ const SignInLinkLifetime = 10 * time.Minute
 // signInPrefix begins the token of every sign-in link, so that Redact recognises tokens.
 const signInPrefix = "asl_"
 
-// SignInLink allows someone who does not have a key to open one session for it. Like a session, it belongs to
-// a secret and cannot outlast it.
+// SignInLink allows someone who does not know the secret of a key to open one session for that key. Like a session, a
+// link belongs to a secret and cannot outlast that secret.
 type SignInLink struct {
 	ID     SecretHash // the hash of the link's token
 	Secret SecretHash
@@ -40,9 +40,9 @@ func (s *Service) CreateSignInLink(ctx context.Context, keyID int64) (IssuedSign
 	})
 }
 
-// CreateOwnSignInLink creates a sign-in link for the key that opened a session. The link belongs to the same
-// secret as the session. Otherwise the owner of an old secret could outlast the rotation that replaced it.
-// CreateOwnSignInLink fails like CreateSignInLink, or with invalid_api_key if the session has ended.
+// CreateOwnSignInLink creates a sign-in link for the key that opened a session. The link belongs to the same secret
+// as the session. Otherwise someone with an old secret could stay signed in after a rotation has replaced that
+// secret. CreateOwnSignInLink fails like CreateSignInLink, or with invalid_api_key if the session has ended.
 func (s *Service) CreateOwnSignInLink(ctx context.Context, token string) (IssuedSignInLink, error) {
 	session, err := s.session(ctx, token)
 	if err != nil {
@@ -167,8 +167,8 @@ type SignInLinkReader interface {
 type SignInLinkBookkeeping interface {
 	// PutSignInLink stores a link and removes the earlier link of the same secret.
 	PutSignInLink(SignInLink) error
-	// TakeSignInLink removes a link and returns it and whether there was one. Of several transactions that
-	// take the same link and commit, only one gets it.
+	// TakeSignInLink removes a link and returns it and whether there was one. If several transactions take the same
+	// link and commit, only one of them gets it.
 	TakeSignInLink(id SecretHash) (SignInLink, bool, error)
 	// RemoveSignInLinks removes the links that have expired.
 	RemoveSignInLinks(now time.Time) error

@@ -22,7 +22,7 @@ func wantInvalidLink(t *testing.T, s *shop.Service, how, link string) {
 	}
 }
 
-// A link signs in once, on any node, also after a restart. Looking at it does not use it up.
+// A link can be used to sign in once, on any node. Reading the name of its key does not use it up.
 func TestSignInLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -107,7 +107,8 @@ func TestSignInLinkExpires(t *testing.T) {
 	})
 }
 
-// Who signed in with a secret that is being replaced cannot use a link to stay longer than that secret.
+// Someone who signed in with a secret that is being replaced cannot use a link to stay signed in for longer than that
+// secret is valid.
 func TestOwnSignInLinkEndsWithTheSecretOfTheSession(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		ctx := t.Context()

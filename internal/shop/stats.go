@@ -30,7 +30,8 @@ type DayStats struct {
 	Sales    int64
 }
 
-// StatsPeriod is the length of a PeriodStats. In every time zone of our days, a day consists of whole periods.
+// StatsPeriod is the length of the period that a PeriodStats covers. In every time zone in use today, a day consists
+// of whole periods.
 const StatsPeriod = 15 * time.Minute
 
 // PeriodStats is the number of animals added and the number of animals sold in one StatsPeriod.
@@ -49,11 +50,11 @@ const (
 	// statsMaxEvents is the maximum number of events that one call of CountDays counts. It keeps CountDays short in
 	// a store with many events.
 	statsMaxEvents = 2_000_000
-	// statsMaxNew is the maximum number of events that DailyStats counts while a page waits for it.
+	// statsMaxNew is the maximum number of events that DailyStats counts while a page is waiting for it.
 	statsMaxNew = 10_000
 )
 
-// statsCache caches results that take a long time to compute.
+// statsCache caches the numbers of arrivals and sales, which take a long time to count.
 type statsCache struct {
 	days      *shared[[]DayStats]
 	daily     map[Date]DayStats // used only while days is being computed
@@ -63,7 +64,7 @@ type statsCache struct {
 
 func newStatsCache() *statsCache {
 	cache := &statsCache{days: newShared[[]DayStats](), wake: make(chan struct{}, 1)}
-	cache.wake <- struct{}{} // the first count begins when the node starts, and not with the first page
+	cache.wake <- struct{}{} // so that the first count begins when the node starts, and not with the first page
 	return cache
 }
 
@@ -85,7 +86,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	return s.stats.days.get(ctx, func([]DayStats) bool { return false }, s.countDays)
 }
 
-// CountDays counts the arrivals and sales that DailyStats has not counted. Unlike DailyStats, it stops if the context
+// CountDays counts the arrivals and sales that have not been counted yet. Unlike DailyStats, it stops if the context
 // ends, because it may take many seconds.
 func (s *Service) CountDays(ctx context.Context) error {
 	_, err := s.stats.days.get(ctx, func([]DayStats) bool { return false }, func(context.Context) ([]DayStats, error) { return s.countDays(ctx) })
@@ -110,8 +111,9 @@ func (s *Service) keepDaysCounted(ctx context.Context, report func(error)) {
 	}
 }
 
-// countedUpTo returns the position up to which all events have been counted. It is 0 before the first count, and after
-// the store was restored from a backup, so that its last event is an earlier one.
+// countedUpTo returns the position up to which all events have been counted. It returns 0 before the first count. It
+// also returns 0 if the counted events are after the last event, which means that the store was restored from a
+// backup.
 func (c *statsCache) countedUpTo(last int64) int64 {
 	if counted := c.lastDaily.Load(); counted <= last {
 		return counted

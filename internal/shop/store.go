@@ -14,9 +14,9 @@ import (
 // overwrite the variables that it sets instead of extending them. After a failed statement, the transaction
 // is aborted. Every later call in the transaction then fails, and so does the transaction itself.
 //
-// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or, if it
-// is longer, the time set by WithRetryBudget. A read that takes longer is interrupted, and so is a read whose
-// context ends. Any other error that was not returned by the closure is a bug.
+// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or the time set by
+// WithRetryBudget, whichever is longer. A read that takes longer is interrupted, and so is a read whose context ends.
+// Any other error that was not returned by the closure is a bug.
 type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
@@ -28,13 +28,12 @@ type Store interface {
 	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
 	ReadLimits() ReadLimits
 
-	// ReadCatalog is like Read, and describes the snapshot that fn has read. It fails with the same errors.
-	// The version is zero if the store could not notice a later change.
+	// ReadCatalog is like Read, but also returns the state of the catalogue in the snapshot that fn has read. It
+	// fails with the same errors. The version in this state is zero if the store might not notice a later change.
 	ReadCatalog(ctx context.Context, fn func(ReadTx) error) (CatalogState, error)
-	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of
-	// the store's clock at that moment or shortly after it. The caller wants to know whether the catalogue
-	// still has the version seen. If it certainly has another one, or if that is in doubt, the result may be
-	// the zero version.
+	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of the
+	// store's clock at that moment or shortly after it. Callers use it to find out whether the catalogue still has
+	// the version seen. If the catalogue has another version, or may have one, the result may be the zero version.
 	CurrentVersion(ctx context.Context, seen CatalogVersion) (CatalogVersion, time.Time)
 
 	// Publish assigns positions to the events of all committed writes, which makes these events readable.
@@ -120,8 +119,8 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does some of the store's internal maintenance and reports whether there may be more to do. cutoff
-	// returns the time before which internal rows are older than the given age.
+	// Maintain does a limited amount of the store's internal maintenance and reports whether there may be more to do.
+	// cutoff returns the time before which internal rows are older than the given age.
 	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
 	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
 	// seconds, so that the rows that a frozen node has locked do not stay locked.

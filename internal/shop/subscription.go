@@ -3,15 +3,15 @@ package shop
 import "slices"
 
 const (
-	// maxFanOut is the number of deliveries after which a transaction takes no further event, because other writes
-	// may wait for the transaction.
+	// maxFanOut is the maximum number of deliveries that one transaction creates, because other writes may have to
+	// wait for it. Only a transaction for a single event may create more.
 	maxFanOut = 2000
 	// maxStoredLag is the number of events by which the stored position of a webhook may lag behind if the webhook
 	// wants none of these events. Storing the position with every event would cost a write for each webhook.
 	maxStoredLag = 1000
 )
 
-// Subscription says which events an enabled webhook wants.
+// Subscription says which events an enabled webhook wants and how far it has come in the feed.
 type Subscription struct {
 	WebhookID int64
 	Types     []EventType // empty means all public event types
@@ -19,7 +19,7 @@ type Subscription struct {
 	stored    int64       // the position stored with the webhook, when it was last read
 }
 
-// lags reports whether the stored position would be too far behind the position reached.
+// lags reports whether the stored position is too far behind the position reached and must be updated.
 func (s *Subscription) lags(reached int64) bool { return reached-s.stored >= maxStoredLag }
 
 func (s *Subscription) wants(t EventType) bool {
@@ -29,7 +29,7 @@ func (s *Subscription) wants(t EventType) bool {
 	return slices.Contains(s.Types, t)
 }
 
-// wantedBy returns a filter that matches at least the events that one of the webhooks wants.
+// wantedBy returns a filter that matches every event that any of the webhooks wants. It may also match other events.
 func wantedBy(webhooks []*Subscription) EventFilter {
 	var types []EventType
 	for _, sub := range webhooks {
@@ -41,7 +41,7 @@ func wantedBy(webhooks []*Subscription) EventFilter {
 	return EventFilter{Types: canonicalTypes(types)}
 }
 
-// Message is what webhooks receive about an event.
+// Message is the message about an event that is sent to webhooks.
 type Message struct {
 	ID        string // the webhook-id header
 	EventID   string
@@ -59,9 +59,9 @@ type plannedEvent struct {
 	webhooks []int64
 }
 
-// plan returns the events that are new to one of the webhooks and wanted by it. It also returns the position up to
-// which the plan is complete. This position is before reached if there are more deliveries than one transaction
-// should create.
+// plan returns the events that must become deliveries, each with the webhooks that want the event and have not
+// reached its position. It also returns the position up to which the plan is complete. This position is before
+// reached if there are more deliveries than one transaction should create.
 func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEvent, int64) {
 	var planned []plannedEvent
 	deliveries := 0
@@ -83,9 +83,9 @@ func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEve
 	return planned, reached
 }
 
-// reconcile returns the webhooks whose stored types are the remembered ones, with the later of the two positions.
-// The others have changed, and may not want the same events any more. late contains the ids of those whose stored
-// position lags.
+// reconcile compares remembered webhooks with the stored ones. It returns those whose types are unchanged, each with
+// the later of its remembered and its stored position. It leaves out the others, which may no longer want the same
+// events. late contains the ids of the returned webhooks whose stored position lags.
 func reconcile(remembered []*Subscription, stored []Subscription, reached int64) (valid []*Subscription, late []int64) {
 	byID := make(map[int64]*Subscription, len(stored))
 	for i := range stored {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A traceparent names the request that caused an event, as https://www.w3.org/TR/trace-context/ defines it. It is
-// stored as the last member of the event's data and of the message about it, and removed from both when they are
-// read. Stores and messages are the same as without it while tracing is off.
+// A traceparent identifies the request that caused an event, in the format defined by
+// https://www.w3.org/TR/trace-context/. It is stored as the last member of the event's data and of the webhook
+// message about the event, and removed from both when they are read. While tracing is off, nothing is added to them.
 const (
 	traceparentMember = `,"traceparent":"`
 	traceparentLength = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")

@@ -15,26 +15,26 @@ type CatalogVersion struct {
 // CatalogState describes the snapshot that a read has used.
 type CatalogState struct {
 	Version  CatalogVersion
-	Time     time.Time // the time of the store's clock, not before the snapshot
+	Time     time.Time // the time of the store's clock when the snapshot was taken or shortly after
 	NextHold time.Time // when the next hold expires; zero if there are no holds
 }
 
 // isDue reports whether the snapshot contains a hold that has ended without having been expired.
 func (s CatalogState) isDue() bool { return isPast(s.NextHold, s.Time) }
 
-// Validity is the range of states of the catalogue for which data that was read from it remains correct. The
-// zero value contains no state.
+// Validity says for how long data that was read from the catalogue remains correct: as long as the catalogue has the
+// same version and the time is in the given range. Data with the zero value is never correct.
 type Validity struct {
 	version     CatalogVersion
 	from, until time.Time
 }
 
-// maxValidity is the longest time that any Validity can cover. It limits the effect if another program has
-// changed a database file.
+// maxValidity is the longest time that any Validity can cover. It limits how long the service may miss a change that
+// another program makes to a database file.
 const maxValidity = time.Second
 
-// validity returns the range in which data from the snapshot is correct. It ends with the next change, with the
-// next expiry of a hold or after maxValidity, whichever comes first.
+// validity returns the validity of data from the snapshot. It ends with the next change, with the next expiry of a
+// hold or after maxValidity, whichever comes first.
 func (s CatalogState) validity() Validity {
 	if s.Version == (CatalogVersion{}) {
 		return Validity{}
@@ -46,8 +46,8 @@ func (s CatalogState) validity() Validity {
 	return Validity{s.Version, s.Time, until}
 }
 
-// contains reports whether the range contains the state that the catalogue has with this version at this time. A
-// time before the start of the range is outside, because it shows that the clock was set back.
+// contains reports whether data with this validity is correct if the catalogue has the given version at the given
+// time. A time before the start of the range is outside it, because it shows that the clock was set back.
 func (v Validity) contains(version CatalogVersion, now time.Time) bool {
 	return v.version == version && !now.Before(v.from) && now.Before(v.until)
 }
@@ -64,8 +64,8 @@ func (s *Service) IsValid(ctx context.Context, v Validity) bool {
 
 type validityKey struct{}
 
-// WithValidity returns a context for one read of the catalogue. When the read has succeeded, the validity of its
-// result is set. It remains zero if the result cannot be used again.
+// WithValidity returns a context for one read of the catalogue. When the read has succeeded, the returned Validity is
+// set to the validity of the result. It remains zero if the result must not be reused.
 func WithValidity(ctx context.Context) (context.Context, *Validity) {
 	v := &Validity{}
 	return context.WithValue(ctx, validityKey{}, v), v

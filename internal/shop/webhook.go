@@ -163,9 +163,9 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	}
 }
 
-// changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or
-// enqueues the webhook's deliveries. If the webhook is far behind, changeWebhook only enqueues some of its deliveries,
-// and must be called again in another transaction.
+// changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or enqueues
+// the webhook's deliveries. If the webhook is far behind, changeWebhook enqueues only some of its deliveries and does
+// not store the webhook. It then returns true for behind and must be called again in another transaction.
 func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (changed Webhook, behind bool, err error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -243,7 +243,7 @@ type WebhookReader interface {
 	Webhooks(page PageRequest) ([]Webhook, error)
 	// WebhooksByID returns the webhooks with the given ids that exist, in no particular order.
 	WebhooksByID(ids []int64) ([]Webhook, error)
-	// Subscriptions returns what the enabled webhooks want, sorted by ascending id.
+	// Subscriptions returns the subscriptions of the enabled webhooks, sorted by ascending webhook id.
 	Subscriptions() ([]Subscription, error)
 	// WebhookSecrets returns, for each webhook, the secrets used to sign messages at the given time, newest
 	// first.
@@ -265,8 +265,8 @@ type WebhookMutations interface {
 // WebhookBookkeeping contains the methods of Bookkeeping that change the internal state of webhooks. A new
 // secret needs no event of its own, because the event for the change to the webhook already reports it.
 type WebhookBookkeeping interface {
-	// AdvanceWebhooks stores the position up to which events have become deliveries to the webhooks. A later
-	// position is kept.
+	// AdvanceWebhooks stores the position up to which events have become deliveries to the webhooks. It does not
+	// change a stored position that is later.
 	AdvanceWebhooks(ids []int64, position int64) error
 	// SetWebhookFailing stores the time since which every attempt has failed, or the zero time if the
 	// last attempt succeeded.

@@ -3,9 +3,9 @@ package shop
 import "time"
 
 // enqueueBacklog turns the next page of existing events that the webhook wants into deliveries. more reports whether
-// there are further ones, which need another transaction: other writes may wait for this one. All of them must
-// become deliveries before the webhook's types change, because existing events are selected by the old types and
-// later events by the new types.
+// there are further events. They need another transaction, because other writes may be waiting for this one. All
+// existing events must become deliveries before the webhook's types change, because they are selected by the old
+// types and later events by the new types.
 func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) (more bool, err error) {
 	reached, err := tx.LastEvent()
 	if err != nil {

@@ -15,7 +15,7 @@ type webhookHarness struct {
 	*shoptest.Shop
 	t    *testing.T
 	hook shop.IssuedWebhook
-	node *shop.FanOut // the memory of a node that runs all the time
+	node *shop.FanOut // the FanOut of a node that runs during the whole test
 }
 
 // withWebhook runs a test with a webhook that subscribes to pet.created.
@@ -116,7 +116,7 @@ func accepted(claim shop.Claim) shop.AttemptResult {
 	return shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 200}}
 }
 
-// sendAll sends all messages that are due and checks that they are as many different ones as expected.
+// sendAll sends all messages that are due. It checks that no message is sent twice and that their number is want.
 func (h *webhookHarness) sendAll(want int) {
 	h.t.Helper()
 	sent := map[string]bool{}
@@ -142,7 +142,7 @@ func (h *webhookHarness) setTypes(types ...shop.EventType) {
 	h.update(shop.WebhookChange{Types: &types})
 }
 
-// wantHealth checks whether the webhook is enabled and whether it fails.
+// wantHealth checks whether the webhook is enabled and whether it is failing.
 func (h *webhookHarness) wantHealth(enabled, failing bool) {
 	h.t.Helper()
 	hook := h.current()

@@ -55,8 +55,8 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	})
 }
 
-// The events from before a change of types become deliveries in transactions of limited size, because other writes
-// may wait for each of them.
+// When a webhook's types change, the events from before the change become deliveries in several transactions of
+// limited size, because other writes may have to wait for each transaction.
 func TestBacklogIsEnqueuedInSeveralTransactions(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const events, atOnce = 250, 100
@@ -76,8 +76,9 @@ func TestBacklogIsEnqueuedInSeveralTransactions(t *testing.T) {
 	})
 }
 
-// A webhook without types receives the events of pets, categories and orders. Those of keys and webhooks need to be
-// named. The same holds for the events that it missed while it was disabled, or from before its types changed.
+// A webhook without types receives the events about animals, categories and orders. It receives events about keys and
+// webhooks only if it names their types. The same holds for events that it missed while it was disabled, and for
+// events from before its types changed.
 func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		sent := func(want ...shop.EventType) {
@@ -105,14 +106,15 @@ func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
 		h.enable(true)
 		sent(shop.CategoryCreated, shop.PetCreated)
 		change()
-		h.setTypes(shop.KeyCreated, shop.WebhookUpdated) // its own event is the first that it selects
+		h.setTypes(shop.KeyCreated, shop.WebhookUpdated) // the event about this change is the first that the new types select
 		sent(shop.CategoryCreated, shop.PetCreated, shop.WebhookUpdated)
 		change()
 		sent(shop.KeyCreated)
 	})
 }
 
-// A node that has not noticed yet that a webhook was changed, or that another node was faster, skips and repeats no event.
+// A node neither skips nor repeats an event, even if it has not noticed yet that a webhook was changed or that
+// another node has already created the deliveries.
 func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		stale := h.NewFanOut()
@@ -122,7 +124,7 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 		}
 		step(0)
 		h.addAndFanOut(1)
-		step(0) // another node was faster
+		step(0) // another node has already created the delivery
 		h.enable(false)
 		h.addPets(1)
 		step(0)

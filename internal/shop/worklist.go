@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// WorkList is what the staff has to do now. Every placed order is either in EndingToday or in ToApprove.
+// WorkList contains the orders that the staff has to deal with now. Every placed order is either in EndingToday or in
+// ToApprove.
 type WorkList struct {
-	EndingToday Page[OrderView] // placed orders whose hold ends today in the shop's time zone, the first to end first
+	EndingToday Page[OrderView] // placed orders whose hold ends today in the shop's time zone, sorted by the end of the hold
 	ToApprove   Page[OrderView] // placed orders whose hold ends later, oldest first
 	ToHandOver  Page[OrderView] // approved orders, oldest first
 	Now         time.Time       // the time of the store's clock
 }
 
-// WorkList returns the first orders of each list, at most limit of each.
+// WorkList returns the work list with at most limit orders of each kind.
 func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (work WorkList, err error) {
 		if work.Now, err = tx.Now(); err != nil {

@@ -3,9 +3,9 @@ package shop
 import "context"
 
 // WriteSet declares the rows that a write reads and changes. A store can use it to run many writes in one
-// transaction. It must not give a write any other rows without running it in a transaction of its own.
+// transaction. If a write needs any other rows, the store must run it in a transaction of its own.
 type WriteSet struct {
-	Categories []int64 // for each animal that the write adds, the category to which it will belong
+	Categories []int64 // the categories of the animals that the write adds
 	Pets       []int64 // the animals for which the write places orders
 	Orders     []int64 // the orders that the write changes, with their animals
 	// Idempotency is the request whose record the write reads and stores, or nil.

@@ -12,7 +12,7 @@ type Date struct {
 	Day   int
 }
 
-// Location returns the shop's time zone, which decides on which day something happens.
+// Location returns the shop's time zone, which determines the day on which something happens.
 func (s *Service) Location() *time.Location { return s.location }
 
 // Today returns the current day in the shop's time zone.
@@ -27,8 +27,8 @@ func (s *Service) DayBounds(d Date) (begin, end time.Time) {
 	return s.beginOf(d), s.beginOf(d.Add(1))
 }
 
-// beginOf returns the first minute of a day. It does not rely on midnight: where clocks are changed at midnight, there
-// may be none or two of them.
+// beginOf returns the first minute of a day. It does not rely on midnight, because a day on which clocks are changed
+// at midnight may have no midnight or two.
 func (s *Service) beginOf(d Date) time.Time {
 	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, s.location).Add(-3 * time.Hour)
 	minutes := sort.Search(6*60, func(i int) bool {
@@ -46,10 +46,10 @@ func (d Date) Before(other Date) bool { return d.UTC().Before(other.UTC()) }
 // UTC returns midnight of the day in UTC, so that days can be compared and formatted as times.
 func (d Date) UTC() time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC) }
 
-// String returns the day as in 2026-03-29.
+// String formats the day like 2026-03-29.
 func (d Date) String() string { return d.UTC().Format(time.DateOnly) }
 
-// ParseDate parses a day as in 2026-03-29.
+// ParseDate parses a day in the format 2026-03-29.
 func ParseDate(text string) (Date, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	return dateOf(day), err

@@ -15,7 +15,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return must(time.LoadLocation(name))(t)
 }
 
-// A day begins and ends where it does in the shop's time zone, even if clocks are changed on that day or at midnight.
+// A day begins and ends according to the shop's time zone, even if clocks are changed on that day or at midnight.
 func TestDayBounds(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -41,8 +41,7 @@ func TestDayBounds(t *testing.T) {
 	}
 }
 
-// Arrivals are counted on the days of the shop's time zone: on the day that has 23 hours, on the one that has 25, and
-// around midnight.
+// Arrivals are counted by day in the shop's time zone, even around midnight and on days that have 23 or 25 hours.
 func TestDailyStatsCountLocalDays(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	inVirtualTime(t, shop.Options{Location: berlin}, func(t *testing.T, s *shoptest.Shop) {
@@ -53,7 +52,7 @@ func TestDailyStatsCountLocalDays(t *testing.T) {
 			date := must(shop.ParseDate(day.date))(t)
 			begin, end := s.DayBounds(date)
 			time.Sleep(time.Until(begin.Add(-30 * time.Minute)))
-			for time.Now().Before(end.Add(time.Hour)) { // one on the day before, one each hour, and one on the day after
+			for time.Now().Before(end.Add(time.Hour)) { // add one animal on the day before, one each hour, and one on the day after
 				s.AddPet(t, "Rex", 1, shop.Available)
 				time.Sleep(time.Hour)
 			}
@@ -70,7 +69,7 @@ func TestDailyStatsCountLocalDays(t *testing.T) {
 // The holds that end today are those that end before the next midnight in the shop's time zone.
 func TestHoldsEndingTodayFollowTheTimeZone(t *testing.T) {
 	inVirtualTime(t, shop.Options{Location: zone(t, "America/New_York")}, func(t *testing.T, s *shoptest.Shop) {
-		begin, end := s.DayBounds(s.Today()) // of 31 December 1999, because it is midnight in UTC
+		begin, end := s.DayBounds(s.Today()) // 31 December 1999, because virtual time starts at midnight UTC on 1 January 2000
 		equal(t, "the day", s.Today().String(), "1999-12-31")
 		equal(t, "the hours that are left", time.Until(end), 5*time.Hour)
 		equal(t, "the hours that are over", time.Since(begin), 19*time.Hour)
