@@ -10,9 +10,9 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// Fill creates a store with the animals that animal returns for the ids from 1 to animals. Like the service, it
-// also writes events and counts, but it writes many animals in one transaction. It is for code that has no
-// test, such as the benchmark.
+// Fill creates a store with the given number of animals. animal returns the animal for each id, starting with 1. Like
+// the service, Fill also writes events and counts, but it writes many animals in one transaction. It needs no
+// testing.TB, so that the benchmark can use it.
 func Fill(ctx context.Context, database string, animals int, animal func(id int64) shop.NewPet) (err error) {
 	store, err := sqlstore.Open(ctx, database, sqlstore.Options{Exclusive: true})
 	if err != nil {
@@ -64,7 +64,7 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 	return nil
 }
 
-// IndexSearch adds all animals to the search index. Otherwise the service would do so while it is measured.
+// IndexSearch adds all animals to the search index. Otherwise the service would do so while a benchmark measures it.
 func IndexSearch(ctx context.Context, store shop.Store) error {
 	for more := true; more; {
 		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
@@ -78,7 +78,7 @@ func IndexSearch(ctx context.Context, store shop.Store) error {
 	return nil
 }
 
-// insertPets adds animals, the categories that they need, and the events of both.
+// insertPets adds animals, the categories that they need, and the events about both.
 func insertPets(tx shop.WriteTx, pets []shop.NewPet) error {
 	var events []shop.NewEvent
 	record := func(what shop.EventType, subject string, current any) error {

@@ -1,5 +1,5 @@
-// Package shoptest opens a complete shop for tests: a real store, a service, a clock that tests can move, and
-// a switch for failures.
+// Package shoptest opens a complete shop for tests: a real store that can be made to fail, a service, and a clock
+// that tests can move.
 package shoptest
 
 import (
@@ -21,7 +21,7 @@ const AdminKey = "configured-key-of-the-tests"
 type Options struct {
 	shop.Options
 	Postgres bool   // use PostgreSQL instead of SQLite
-	Database string // the path or the URL of the database, instead of a new one
+	Database string // the path or the URL of the database; "" means a new database
 }
 
 // Shop is a service on a real store.
@@ -51,8 +51,8 @@ func Open(t testing.TB, o Options) *Shop {
 	return s
 }
 
-// OpenAt opens a shop on the given database for code that has no test, such as an example. The caller closes
-// the store.
+// OpenAt opens a shop on the given database. It needs no testing.TB, so that examples can use it. The caller must
+// close the store.
 func OpenAt(ctx context.Context, database string, o shop.Options) (*Shop, error) {
 	s := &Shop{Clock: &Clock{}, Database: database}
 	if err := provideFile(database); err != nil {

@@ -46,8 +46,8 @@ func (s *Store) HoldWrites() (entered <-chan struct{}, release func()) {
 	return begun, func() { close(gate) }
 }
 
-// HoldSearches blocks every search, which then holds its transaction, until release is called or the context of
-// the search ends. Each search sends a value on entered when it starts. release may be called more than once.
+// HoldSearches blocks every search inside its transaction until release is called or the context of the search ends.
+// Each search sends a value on entered when it starts. release may be called more than once.
 func (s *Store) HoldSearches() (entered <-chan struct{}, release func()) {
 	h := &hold{entered: make(chan struct{}), gate: make(chan struct{})}
 	s.mu.Lock()
@@ -105,7 +105,7 @@ func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (sh
 	return s.Store.ReadCatalog(ctx, s.held(ctx, fn))
 }
 
-// held returns fn for a transaction in which searches are blocked, if they are.
+// held returns a version of fn whose searches are blocked, or fn itself if searches are not blocked.
 func (s *Store) held(ctx context.Context, fn func(shop.ReadTx) error) func(shop.ReadTx) error {
 	s.mu.Lock()
 	searches := s.searches

@@ -38,8 +38,8 @@ func provideFile(database string) error {
 	return os.WriteFile(database, content, 0o600)
 }
 
-// NewPostgresDatabase returns the URL of a new database on the shared server. It already has the tables of an
-// empty store, because copying them is quicker than creating them.
+// NewPostgresDatabase returns the URL of a new database on the shared server. The database already has the tables of
+// an empty store, because copying them is quicker than creating them.
 func NewPostgresDatabase(t testing.TB) string {
 	t.Helper()
 	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
