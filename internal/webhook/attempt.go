@@ -12,7 +12,7 @@ import (
 // claim ends.
 const startWithin = shop.ClaimDuration / 4
 
-// result is the result of an attempt, which can be recorded until the claim ends.
+// result is the result of an attempt and the time until which it can be recorded, which is the end of the claim.
 type result struct {
 	shop.AttemptResult
 	until time.Time

@@ -48,10 +48,10 @@ type Dispatcher struct {
 	tracer  trace.Tracer // nil if tracing is off
 	slots   *slots
 	results chan result
-	due     chan struct{} // receives a value when deliveries may be due that could not be started before
+	due     chan struct{} // receives a value when there may be due deliveries that can be started now
 }
 
-// New returns a dispatcher. Call Run to start it, once.
+// New returns a dispatcher. Call Run exactly once to start it.
 func New(c Config) *Dispatcher {
 	check := requirePublic
 	if c.AllowPrivate {
@@ -132,7 +132,7 @@ func (d *Dispatcher) deliver(ctx context.Context) {
 func (d *Dispatcher) wake() {
 	select {
 	case d.due <- struct{}{}:
-	default: // it will look anyway
+	default: // deliver is about to look anyway
 	}
 }
 

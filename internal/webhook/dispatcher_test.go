@@ -83,7 +83,7 @@ func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []sh
 	return must(o.ListDeliveries(o.t.Context(), list))(o.t).Items
 }
 
-// awaitSucceeded waits until this number of deliveries to a webhook has succeeded.
+// awaitSucceeded waits until n deliveries to a webhook have succeeded.
 func (o *fixture) awaitSucceeded(hook shop.Webhook, n int) {
 	o.t.Helper()
 	programtest.Await(o.t, "deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == n })
@@ -195,7 +195,7 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	slow.wantMessages(t, 3*maxPerWebhook)
 }
 
-// A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
+// A webhook can be created, tested, disabled, enabled and deleted while the dispatcher is running.
 func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)

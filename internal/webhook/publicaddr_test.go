@@ -52,8 +52,8 @@ func (s *dnsServer) resolver() *net.Resolver {
 	}}
 }
 
-// answer answers one query, which its length precedes. Each lookup sends an A query and an AAAA query, so
-// only the A queries are counted.
+// answer answers one query, which is preceded by its length. Each lookup sends an A query and an AAAA query, so only
+// the A queries are counted.
 func (s *dnsServer) answer(conn net.Conn) {
 	defer conn.Close()
 	var message dnsmessage.Message

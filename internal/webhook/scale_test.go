@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// manyWebhooks is the number of webhooks for which the work of a node is measured.
+// manyWebhooks is the number of webhooks in the tests of how much work many webhooks cause.
 const manyWebhooks = 1000
 
 // newServerFixture returns a fixture with a PostgreSQL store, and a connection to its database.
@@ -48,8 +48,8 @@ func (o *fixture) countTransactions() (reads, writes *atomic.Int64) {
 	return reads, writes
 }
 
-// While nothing happens, a node needs one transaction for each look for due deliveries, however many webhooks there
-// are, and none to see that there are no new events.
+// While nothing happens, a node needs one transaction each time it looks for due deliveries, however many webhooks
+// there are. It needs none to find out that there are no new events.
 func TestIdleLookIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	o, db := newServerFixture(t)
@@ -84,7 +84,7 @@ func TestIdleLookIsOneTransaction(t *testing.T) {
 	if r, w := reads.Load(), writes.Load(); r != looks || w != 0 {
 		t.Errorf("%d looks began %d reads and %d writes, want one read for each look", looks, r, w)
 	}
-	// The server adds a session's transactions to its statistics later, at the latest when the session ends.
+	// The server adds a session's transactions to its statistics with a delay, at the latest when the session ends.
 	o.Store.Close()
 	after := transactions()
 	programtest.Await(t, "the statistics of the server", func() bool { after = transactions(); return after-before >= looks })
@@ -105,7 +105,8 @@ func runService(t *testing.T, s *shop.Service) (stop func()) {
 	return stop
 }
 
-// An event reaches every one of a thousand webhooks once, although some never respond. Its message is stored once.
+// An event reaches each of a thousand webhooks exactly once, even if some of them never respond. Its message is
+// stored only once.
 func TestEventReachesAThousandWebhooks(t *testing.T) {
 	t.Parallel()
 	o, db := newServerFixture(t)
@@ -147,7 +148,8 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 	}
 }
 
-// Webhooks that fail have half of the attempts at most, so that others need not wait for their timeouts.
+// Failing webhooks get at most half of the concurrent attempts, so that other webhooks do not have to wait for their
+// timeouts.
 func TestFailingWebhooksLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	o, db := newServerFixture(t)

@@ -220,7 +220,7 @@ func TestProxyIsNotUsed(t *testing.T) {
 	proxy.wantNoConnection(t)
 }
 
-// sendInVirtualTime sends a message to a receiver on an in-memory network, on which no timeout depends on the
+// sendInVirtualTime sends a message to a receiver on an in-memory network. In virtual time, no timeout depends on the
 // speed of the machine.
 func sendInVirtualTime(t *testing.T, handler http.HandlerFunc) (attempt shop.Attempt) {
 	t.Helper()

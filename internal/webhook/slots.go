@@ -12,7 +12,7 @@ const (
 	// connections that attempts need.
 	maxInFlight = 256
 	// maxFailing is the maximum number of these attempts that are made to failing webhooks. Receivers that do not
-	// respond keep their attempts in flight until the timeout, and would otherwise leave nothing for others.
+	// respond keep their attempts in flight until the timeout, and could otherwise use up all attempts.
 	maxFailing = maxInFlight / 2
 	// maxIdleConns is the maximum number of connections that are kept open for later attempts.
 	maxIdleConns = 64

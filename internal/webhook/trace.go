@@ -23,7 +23,7 @@ func (d *Dispatcher) startSpan(ctx context.Context, claim shop.Claim) (context.C
 		attribute.Int("animalstore.attempt", len(claim.Attempts)+1)))
 }
 
-// endSpan ends the span of an attempt, which may be nil.
+// endSpan ends the span of an attempt. The span may be nil.
 func endSpan(span trace.Span, attempt shop.Attempt) {
 	if span == nil {
 		return
