@@ -10,9 +10,9 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// Check waits until no order is on hold, reads all data from every node and compares the data with what was
-// recorded. It also checks that every follower receives every event exactly once and in order. The load must have
-// been stopped, and all nodes must work.
+// Check waits until no order is on hold, reads all data from every node and compares it with the recorded operations.
+// It also checks that every follower receives every event exactly once and in order. The load must have been stopped,
+// and all nodes must be running.
 func (l *Load) Check() {
 	l.t.Helper()
 	ctx := l.t.Context()
@@ -46,8 +46,8 @@ func (l *Load) Check() {
 	}
 }
 
-// checkFollowers waits until every follower has received the last event and compares what each one received with
-// the feed. A position that was assigned twice would be a difference.
+// checkFollowers waits until every follower has received the last event and compares the received events with the
+// feed. It would also notice a position that was assigned twice.
 func (l *Load) checkFollowers(events []client.Event) {
 	l.t.Helper()
 	l.streamProxy.meanBytes.Store(0)

@@ -91,10 +91,10 @@ func (c *randomClient) run(ctx context.Context) {
 type attempt func(context.Context) (id int64, err error)
 
 // do sends the request for an operation, records the result and reports whether the service acknowledged the
-// operation. The operation's event has a subject in the given collection, such as pets. It retries the request
-// only if this client retries. The only refusals expected are those with the given codes. If a retry is
-// refused, the result stays unknown, because an earlier attempt that got no response may have caused the
-// refusal.
+// operation. The subject of the operation's event is in the given collection, such as pets. If this client retries,
+// do repeats a request that got no response. The service may refuse the operation only with one of the given codes.
+// If it refuses a retry, the result stays unknown, because an earlier attempt that got no response may have caused
+// the refusal.
 func (c *randomClient) do(ctx context.Context, op *operation, collection string, send attempt, refusals ...client.Code) bool {
 	op.client = c.id
 	c.l.recordOperation(op)
@@ -132,8 +132,8 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 	}
 }
 
-// isTemporary reports whether a client may repeat a request later. A key can have only a few imports at the same time,
-// and gets a 429 for others.
+// isTemporary reports whether a client may repeat a request later. One example is a 429, which a key gets if it sends
+// too many imports at the same time.
 func isTemporary(e *client.Error) bool {
 	return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests || e.Code == client.CodeIdempotencyKeyInUse
 }

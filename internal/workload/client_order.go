@@ -41,7 +41,7 @@ func (c *randomClient) advanceOrder(ctx context.Context) {
 	}
 }
 
-// nextStatus is the status after each status that leads to a sale.
+// nextStatus maps the status of an open order to the next status on the way to a sale.
 var nextStatus = map[client.OrderStatus]client.OrderStatus{client.OrderPlaced: client.OrderApproved, client.OrderApproved: client.OrderDelivered}
 
 // setStatus changes the status of an order and reports whether the service acknowledged the change.

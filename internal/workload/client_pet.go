@@ -54,9 +54,10 @@ func (c *randomClient) changePet(ctx context.Context) {
 	}
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
-	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be
-	// retried. With If-Match, a delayed attempt fails instead. If an animal is for sale, an order may change it
-	// between two attempts, so that nobody can tell which attempt has failed.
+	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be retried. With
+	// If-Match, a delayed attempt fails instead. If the animal is for sale, an order may change it between two
+	// attempts. A failed retry would then not show whether the first attempt had failed, so the operation must not be
+	// retried either.
 	op := &operation{eventKey: "rename " + name, noRetry: !c.retries || pet.forSale}
 	var conditions []client.Condition
 	if c.retries {
@@ -101,8 +102,8 @@ func (c *randomClient) removePet(ctx context.Context) {
 	}
 }
 
-// changeCategory creates a category or renames one. A change is never retried because another client may
-// rename the category before the retry.
+// changeCategory creates a category or renames one. A rename is never retried, because another client may rename the
+// category before the retry.
 func (c *randomClient) changeCategory(ctx context.Context) {
 	name, id := c.uniqueName("kind"), c.anyCategory()
 	create := c.rng.IntN(2) == 0

@@ -29,7 +29,7 @@ func (l *Load) LongestPause(node int, from, to time.Duration) time.Duration {
 	return longestPause(acknowledged, from, to)
 }
 
-// longestPause returns the longest time between from and to in which none of the given times lies.
+// longestPause returns the length of the longest interval between from and to that contains none of the given times.
 func longestPause(times []time.Duration, from, to time.Duration) (longest time.Duration) {
 	times = slices.DeleteFunc(slices.Sorted(slices.Values(times)), func(at time.Duration) bool { return at < from || at > to })
 	last := from
@@ -40,7 +40,8 @@ func longestPause(times []time.Duration, from, to time.Duration) (longest time.D
 	return longest
 }
 
-// LongestRequests lists, for each method and collection, how long a request took at most until its response began.
+// LongestRequests lists, for each method and collection, the longest time from a request to the beginning of its
+// response.
 func (l *Load) LongestRequests() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

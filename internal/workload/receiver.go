@@ -60,7 +60,7 @@ func (r *Receiver) Enable(enabled bool) {
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
 	body, err := io.ReadAll(sent.Body)
 	if err != nil {
-		return // the sender went away, so it sends the message again
+		return // the sender has disconnected and will send the message again
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +77,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
 	r.accepted = append(r.accepted, message{id, event})
 }
 
-// Check waits until everything is delivered. It then compares what the receiver accepted and what the log of
-// deliveries says with the events in the feed.
+// Check waits until everything is delivered. It then compares the accepted messages and the log of deliveries with
+// the events in the feed.
 func (r *Receiver) Check() {
 	t, ctx, c := r.l.t, r.l.t.Context(), r.api()
 	t.Helper()
@@ -102,8 +102,9 @@ func (r *Receiver) Check() {
 	t.Logf("webhook %d: %d events, %d messages accepted, %d deliveries", r.hook.ID, len(events), len(r.accepted), len(deliveries))
 }
 
-// checkMessages returns what is wrong with the messages and the deliveries of a webhook that must receive the
-// given events. A message may arrive more than once, but an event has only one message and one delivery.
+// checkMessages compares the accepted messages and the deliveries of a webhook with the events that the webhook must
+// receive, and returns the problems that it finds. A message may arrive more than once, but an event has only one
+// message and one delivery.
 func checkMessages(events []client.Event, accepted []message, deliveries []client.Delivery) (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	wanted, messages := map[string]string{}, map[string]string{}

@@ -16,7 +16,8 @@ type replay struct {
 	categories map[int64]client.Category
 	members    map[int64]int   // the number of animals in each category
 	holds      map[int64]int64 // the open order for each animal
-	// dueStatus is the status that the next event must give to each animal whose order has changed.
+	// dueStatus contains the animals whose order has changed, with the status that the next event about each animal
+	// must report.
 	dueStatus map[int64]client.PetStatus
 	usedIDs   map[int64]bool // the IDs of all animals, including removed ones
 }

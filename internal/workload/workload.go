@@ -31,7 +31,7 @@ type Load struct {
 	// the nodes through a proxy that cuts connections at random.
 	Pinned bool
 	// If Retries is not 0, nothing cuts connections, and the Go client retries each call by itself, up to this many
-	// times. A call that fails nevertheless is a problem, unless a retry could apply the change twice.
+	// times. A call that fails in spite of its retries is a problem, unless a retry could apply the change twice.
 	Retries int
 	Pause   time.Duration // the average time that a client waits after each operation
 
@@ -68,8 +68,8 @@ func New(t *testing.T, seed uint64, nodes int) *Load {
 	return l
 }
 
-// SetNode makes the load use a node. If node is nil, the proxies forget the node with this number. They must forget
-// a node before it ends, because another process may reuse its port.
+// SetNode makes the load use the given node as node i. If node is nil, the proxies no longer use node i. This must
+// happen before the node ends, because another process may reuse its port.
 func (l *Load) SetNode(i int, node *programtest.Program) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
