@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// cluster is a cluster of PostgreSQL servers that Patroni manages, and the etcd that Patroni uses.
+// cluster is a cluster of PostgreSQL servers that Patroni manages, together with the etcd server that Patroni uses.
 type cluster struct {
 	t        *testing.T
 	sandbox  *pgtest.Sandbox
@@ -27,8 +27,8 @@ type cluster struct {
 	members  []*member
 }
 
-// startCluster starts etcd and three members, and waits until one is the leader and the others follow it. patroni
-// is the path of Patroni's command in a virtual environment.
+// startCluster starts etcd and three members, and waits until one is the leader and the others follow it. patroni is
+// the path of Patroni's command in a Python virtual environment, and etcd is etcd's command.
 func startCluster(t *testing.T, patroni, etcd string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, sandbox: newSandbox(t)}
@@ -147,8 +147,8 @@ func (c *cluster) stop() {
 	}
 }
 
-// await polls until a condition is true. It asks less often than programtest.Await, because asking Patroni costs
-// time.
+// await polls until a condition is true. It polls less often than programtest.Await, because a request to Patroni
+// takes some time.
 func (c *cluster) await(what string, condition func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(programtest.WaitTimeout); !condition(); time.Sleep(200 * time.Millisecond) {
@@ -158,7 +158,7 @@ func (c *cluster) await(what string, condition func() bool) {
 	}
 }
 
-// status returns what the first Patroni that responds says about the members.
+// status returns the states of all members as reported by the first Patroni that responds.
 func (c *cluster) status() []status {
 	asker := http.Client{Timeout: 2 * time.Second}
 	defer asker.CloseIdleConnections()
@@ -195,7 +195,8 @@ func (c *cluster) awaitComplete() (leader *member, timeline int) {
 	return c.leader()
 }
 
-// url returns the URL of a database for a client that knows all members and wants the one that accepts writes.
+// url returns the URL of a database. It lists all members and makes the client connect to the one that accepts
+// writes.
 func (c *cluster) url(user, database string) string {
 	var hosts []string
 	for _, m := range c.members {

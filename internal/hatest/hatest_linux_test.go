@@ -29,7 +29,7 @@ var (
 
 func TestMain(m *testing.M) { programtest.Main(m) }
 
-// harness has three nodes on a cluster, and a load on the nodes.
+// harness runs three nodes on a cluster and puts them under load.
 type harness struct {
 	t       *testing.T
 	cluster *cluster
@@ -40,8 +40,8 @@ type harness struct {
 }
 
 // TestHighAvailability kills and freezes the leader under load, kills only its PostgreSQL, freezes etcd, and finally
-// lets an old state of the store take the place of the cluster. No acknowledged write may be lost, nothing may
-// happen twice, the feed must have no gap and no position twice, and the nodes must refuse the old state.
+// replaces the cluster with a server that has an old state of the store. No acknowledged write may be lost or applied
+// twice, the feed must have no gaps and no repeated positions, and the nodes must refuse the old state.
 func TestHighAvailability(t *testing.T) {
 	if *patroni == "" {
 		t.Skip("runs by hand: make ha-test")
@@ -93,8 +93,8 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// inject injects a fault into a complete cluster under load, which must repair itself. If failover is true, another
-// member must become the leader, on a higher timeline.
+// inject injects a fault into a complete cluster under load. The cluster must then repair itself. If failover is
+// true, another member must become the leader, on a higher timeline.
 func (h *harness) inject(name string, failover bool, fault func(leader *member)) {
 	h.t.Helper()
 	h.awaitService()
@@ -127,21 +127,22 @@ func (h *harness) awaitService() {
 }
 
 // killLeader kills everything on the leader's machine. Before that, it stops the leader's WAL senders, so that the
-// leader has commits that no standby has. None of them may have been acknowledged. When another member has taken
-// over, the machine starts again.
+// leader has commits that no standby has. The service must not have acknowledged any of them. When another member has
+// taken over, the machine starts again.
 func (h *harness) killLeader(leader *member) {
 	h.t.Helper()
 	for _, id := range h.postgresProcesses(leader, "walsender") {
 		must(h.t, syscall.Kill(id, syscall.SIGSTOP))
 	}
-	time.Sleep(time.Second) // time for commits; the test does not depend on there being any
+	time.Sleep(time.Second) // gives the leader time for commits; the test does not depend on them
 	kill(h.t, leader.dir)
 	h.awaitFailover(leader)
 	h.cluster.startMember(leader)
 }
 
-// freezeLeader freezes everything on the leader's machine, as a virtual machine that is migrated or short of memory.
-// When another member has taken over, it continues and still believes that it is the leader.
+// freezeLeader freezes everything on the leader's machine, as happens to a virtual machine that is being migrated or
+// is short of memory. When another member has taken over, the machine continues and still believes that it is the
+// leader.
 func (h *harness) freezeLeader(leader *member) {
 	h.t.Helper()
 	freeze(h.t, leader.dir)
@@ -173,15 +174,15 @@ func (h *harness) awaitLeader(from *member) {
 	})
 }
 
-// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again: that would show
-// readers what no standby has, and what a second fault would undo.
+// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again. Otherwise readers
+// would see commits that no standby has and that a second fault would undo.
 func (h *harness) killPostgres(leader *member) {
 	h.t.Helper()
 	kill(h.t, filepath.Join(leader.dir, "data"))
 }
 
-// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the same
-// reason.
+// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the
+// reason given for killPostgres.
 func (h *harness) killCheckpointer(leader *member) {
 	h.t.Helper()
 	for _, id := range h.postgresProcesses(leader, "checkpointer") {
@@ -189,8 +190,8 @@ func (h *harness) killCheckpointer(leader *member) {
 	}
 }
 
-// postgresProcesses returns the ids of the processes of a member's PostgreSQL that have the given kind. It fails the
-// test if there are none.
+// postgresProcesses returns the ids of a member's PostgreSQL processes of the given kind, such as walsender. It fails
+// the test if there are none.
 func (h *harness) postgresProcesses(m *member, kind string) (ids []int) {
 	h.t.Helper()
 	for _, id := range processes(filepath.Join(m.dir, "data")) {
@@ -209,7 +210,7 @@ func (h *harness) postgresProcesses(m *member, kind string) (ids []int) {
 func (h *harness) freezeEtcd(*member) {
 	h.t.Helper()
 	freeze(h.t, h.cluster.etcd)
-	time.Sleep(30 * time.Second) // longer than ttl, which nothing shows from outside
+	time.Sleep(30 * time.Second) // longer than ttl; the expiry of the key cannot be seen from outside
 	thaw(h.cluster.etcd)
 }
 
@@ -226,9 +227,9 @@ func (h *harness) copyLeader() string {
 	return dir
 }
 
-// bringBack kills the whole cluster and starts a server from an old copy in place of a member, as a failover manager
-// does that has lost its memory. Every node and every command must refuse this server, and nothing may be
-// acknowledged. Then the cluster starts again.
+// bringBack kills the whole cluster and starts a server on an old copy of the data in place of a member, as a
+// failover manager that has lost its state might do. Every node and every command must refuse this server, and
+// nothing may be acknowledged. Then the cluster starts again.
 func (h *harness) bringBack(old string) {
 	h.t.Helper()
 	for _, m := range h.cluster.members {

@@ -12,11 +12,11 @@ import (
 type member struct {
 	name, dir       string
 	port, patroni   int
-	dcs             map[string]any // where etcd is
+	dcs             map[string]any // Patroni's settings for etcd
 	postgresProgram string
 }
 
-// status is what Patroni says about a member.
+// status is the state of a member as reported by Patroni.
 type status struct {
 	Name, Role, State string
 	Timeline          int
@@ -67,7 +67,8 @@ func (m *member) config() []byte {
 	return text
 }
 
-// isComplete reports whether each member does its work.
+// isComplete reports whether there are a leader, a synchronous standby and another standby that all work and are on
+// the same timeline.
 func isComplete(members []status) bool {
 	want := map[string]string{"leader": "running", "sync_standby": "streaming", "replica": "streaming"}
 	for _, s := range members {
@@ -79,7 +80,7 @@ func isComplete(members []status) bool {
 	return len(want) == 0
 }
 
-// flatten adds the names and values of settings to flat. A name that only has settings below it has no value.
+// flatten adds the names and values of settings to flat. A name that only groups other settings gets the value "".
 func flatten(settings map[string]any, flat map[string]string) {
 	for name, value := range settings {
 		if below, ok := value.(map[string]any); ok {

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// cleanerScript kills the processes in a directory and removes the directory when the test process has closed the
-// script's stdin, even if that was killed.
+// cleanerScript waits until the test process has closed the script's stdin, which also happens if the test process is
+// killed. Then it kills the processes in a directory and removes the directory.
 const cleanerScript = `
 cat >/dev/null
 while :; do
@@ -42,7 +42,7 @@ func newSandbox(t *testing.T) *pgtest.Sandbox {
 	must(t, err)
 	cleaner := exec.Command("sh", "-c", cleanerScript, "sh", s.Dir)
 	cleaner.Dir, cleaner.Stdin = "/", stdin
-	cleaner.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach it
+	cleaner.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that Ctrl-C does not reach the cleaner
 	must(t, cleaner.Start())
 	must(t, stdin.Close())
 	t.Cleanup(func() {
@@ -52,8 +52,8 @@ func newSandbox(t *testing.T) *pgtest.Sandbox {
 	return s
 }
 
-// processes returns the ids of the processes whose working directory is dir or below it. These are all processes of
-// a member: PostgreSQL works in its data directory and is not a child of Patroni.
+// processes returns the ids of the processes whose working directory is dir or below it. This finds all processes of
+// a member: PostgreSQL is not a child process of Patroni, but its working directory is its data directory.
 func processes(dir string) (ids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // the pattern is valid
 	for _, link := range links {
@@ -98,7 +98,7 @@ func thaw(dir string) {
 	}
 }
 
-// kill kills all processes in a directory, as a power failure does.
+// kill kills all processes in a directory, as a power failure would.
 func kill(t *testing.T, dir string) {
 	t.Helper()
 	freeze(t, dir)

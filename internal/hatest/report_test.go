@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// outage is a fault and what it did to the service.
+// outage describes a fault and its effect on the service.
 type outage struct {
 	fault        string
 	leaders      [2]string // the leader before and after the fault
@@ -17,7 +17,7 @@ type outage struct {
 	pauses       []time.Duration // for each node, the longest time without an acknowledged write
 }
 
-// table formats the outages.
+// table formats outages as a table for people to read.
 func table(outages []outage) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -33,7 +33,7 @@ func table(outages []outage) string {
 	return b.String()
 }
 
-// change formats a value before and after.
+// change formats the values before and after a fault.
 func change[T comparable](before, after T) string {
 	if before == after {
 		return fmt.Sprint(before)
