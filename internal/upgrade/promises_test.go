@@ -10,17 +10,19 @@ import (
 	"animalstore/internal/workload"
 )
 
-// promises is what a node has told its clients. It must stay true after an upgrade.
+// promises contains what a node has issued to its clients, such as keys and ETags. It must remain valid after an
+// upgrade.
 type promises struct {
 	load                 *workload.Load
 	created              programtest.Response // the first response to addKept
 	etag                 string
 	nextPage             string // the path and query of the page that begins with the kept animal
-	key, oldKey, revoked string // a rotated key, its secret from before, and a key that was revoked
+	key, oldKey, revoked string // a rotated key, its secret from before the rotation, and a revoked key
 	session              string // the cookie of a signed-in user
 }
 
-// addKept adds the animal that is expected to survive the upgrade, or repeats the request.
+// addKept adds the animal that is expected to survive the upgrade. If it was added before, addKept repeats the
+// request with the same idempotency key.
 func addKept(node *programtest.Program) programtest.Response {
 	node.T.Helper()
 	a := node.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Kept","categoryId":424242,"status":"pending"}`, "Idempotency-Key: kept")

@@ -23,10 +23,10 @@ func TestMain(m *testing.M) { programtest.Main(m) }
 
 var upgrade = flag.Bool("upgrade", false, "run the upgrade from the previous release, which is built from the git history")
 
-// TestUpgrade upgrades a store from the previous release under load: three nodes on PostgreSQL, one after another, and
-// the single node on SQLite. No call of a client that retries may fail, every change must be made exactly once,
-// every follower and every webhook must receive every event, and what the previous release has promised must
-// hold after the upgrade. Afterwards, the previous release must refuse the store.
+// TestUpgrade upgrades a store from the previous release under load: three nodes on PostgreSQL, one after another,
+// and the single node on SQLite. No call of a client that retries may fail, and every change must be made exactly
+// once. Every follower and every webhook must receive every event. Keys, sessions, cursors and ETags that the
+// previous release has issued must remain valid. Afterwards, the previous release must refuse the store.
 func TestUpgrade(t *testing.T) {
 	if !*upgrade {
 		t.Skip("runs by hand: make upgrade-test")
@@ -34,13 +34,13 @@ func TestUpgrade(t *testing.T) {
 	previous := programtest.Previous(t)
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		// While the only node is down, calls must wait for longer than with several nodes.
+		// Clients need more retries here, because the service is unavailable while its only node restarts.
 		runUpgrade(t, previous, programtest.NewFolderWithKey(t), 1, 50)
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.Shared(t).NewDatabase(t))
-		runUpgrade(t, previous, f, 3, 4) // the default of the Go client
+		runUpgrade(t, previous, f, 3, 4) // 4 retries are the default of the Go client
 	})
 }
 
