@@ -25,8 +25,8 @@ type categoryList struct {
 	More       bool              `json:"more" jsonschema:"whether there may be more categories that match"`
 }
 
-// maxCategories is how many categories one call reads to find a name. The API has no search for them, and few
-// stores have more than a page.
+// maxCategories is the maximum number of categories that one call reads to find a name. The API cannot search
+// categories, and few stores have more than one page of them.
 const maxCategories = 1000
 
 func listCategories(ctx context.Context, s session, in listCategoriesInput) (categoryList, error) {

@@ -26,7 +26,7 @@ type recentActivityInput struct {
 	Limit   limit     `json:"limit,omitempty" jsonschema:"how many changes at most; 20 unless given"`
 }
 
-// activity describes an event.
+// activity describes an event for a model.
 type activity struct {
 	Time    time.Time        `json:"time"`
 	Type    client.EventType `json:"type"`
@@ -56,7 +56,7 @@ func (a activity) text() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", timeText(a.Time), a.Type, a.Subject, a.Actor, a.Change), ": ")
 }
 
-// historyText returns a line for each change, to follow the line of the resource.
+// historyText returns one line for each change. These lines follow the line that describes the resource.
 func historyText(changes []activity) string {
 	var text strings.Builder
 	for _, change := range changes {
@@ -65,10 +65,10 @@ func historyText(changes []activity) string {
 	return text.String()
 }
 
-// historyPage is how many events of a resource are read at first. Few resources have more.
+// historyPage is the number of events about a resource that history reads first. Few resources have more.
 const historyPage = 100
 
-// history returns the latest changes of a resource, newest first.
+// history returns the latest changes to a resource, newest first, at most defaultLimit of them.
 func history(ctx context.Context, s session, subject string) ([]activity, error) {
 	query := client.EventQuery{EventFilter: client.EventFilter{Subject: subject}, Limit: historyPage}
 	events, next, err := s.ListEvents(ctx, query)
@@ -87,8 +87,8 @@ func newestFirst(events []client.Event) []activity {
 	return list
 }
 
-// describeChange describes a change in one line: all members of a resource that is new or gone, and otherwise
-// those that changed.
+// describeChange describes a change in one line. It lists all members of a created or deleted resource, and only the
+// members that differ of a changed one.
 func describeChange(d client.EventData) string {
 	before, now := members(d.Previous), members(d.Current)
 	if d.Current == nil {

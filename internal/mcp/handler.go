@@ -31,14 +31,14 @@ func NewHandler(version string, transport http.RoundTripper, report func(error))
 	h := &Handler{Server: server, transport: transport, byScopes: map[string]*sdk.Server{}}
 	h.protocol = sdk.NewStreamableHTTPHandler(h.serverFor, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
-		DisableLocalhostProtection: true, // the API checks the Origin header; a proxy on this machine sends other hosts
+		DisableLocalhostProtection: true, // the API checks the Origin header itself, and a proxy on this machine may forward any Host header
 	})
 	return h, nil
 }
 
 type callerKey struct{}
 
-// caller is the client and the scopes of the key that sent a request.
+// caller holds the API client and the scopes of the key that sent a request.
 type caller struct {
 	client *client.Client
 	scopes []client.Scope
@@ -47,8 +47,8 @@ type caller struct {
 // Serve serves one request of a client that has this API key with these scopes. It fails if the key cannot be
 // sent in a header.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scopes []client.Scope) error {
-	// The base URL is never resolved, because transport calls the API directly. An assistant decides itself whether
-	// to try again.
+	// The base URL is never resolved, because transport calls the API directly. The client does not retry, because an
+	// assistant decides for itself whether to try again.
 	c, err := client.New("http://animalstore/v1", key, client.WithHTTPClient(&http.Client{Transport: h.transport}), client.WithRetries(0))
 	if err != nil {
 		return err
@@ -57,7 +57,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scop
 	return nil
 }
 
-// serverFor returns the server for the scopes of a request. There are few sets of scopes, so servers are kept.
+// serverFor returns the server for the scopes of a request. It keeps the servers, because there are only a few sets
+// of scopes.
 func (h *Handler) serverFor(r *http.Request) *sdk.Server {
 	scopes := slices.Sorted(slices.Values(r.Context().Value(callerKey{}).(caller).scopes))
 	name := fmt.Sprint(scopes)

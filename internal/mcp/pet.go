@@ -76,7 +76,7 @@ type animalDetails struct {
 	History  []activity     `json:"history,omitempty" jsonschema:"the latest changes of the animal, newest first, at most 20"`
 }
 
-// latestOrders is how many orders of an animal are shown.
+// latestOrders is the maximum number of an animal's orders that get_animal shows.
 const latestOrders = 5
 
 func getAnimal(ctx context.Context, s session, in getAnimalInput) (details animalDetails, err error) {
@@ -85,7 +85,7 @@ func getAnimal(ctx context.Context, s session, in getAnimalInput) (details anima
 	}
 	details.Version = versionOf(details.Animal.ETag)
 	category, err := s.GetCategory(ctx, details.Animal.CategoryID)
-	if err != nil && !client.IsCode(err, client.CodeNotFound) { // the animal may have changed since
+	if err != nil && !client.IsCode(err, client.CodeNotFound) { // the category may have been deleted since the animal was read
 		return details, err
 	}
 	details.Category = category.Name

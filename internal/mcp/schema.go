@@ -11,7 +11,7 @@ import (
 	"animalstore/client"
 )
 
-// limit is how many items a list may have. Lists are short, because a model has to read them.
+// limit is the maximum number of items in a list. Lists are short, because a model has to read them.
 type limit int
 
 const (
@@ -27,16 +27,16 @@ func (l limit) orDefault() int {
 	return int(l)
 }
 
-// petFilter is the id of an animal in a query, or 0 if the query has none. Ids start at 1, so its schema refuses a 0
-// that was given, which would otherwise select everything.
+// petFilter is the id of an animal in a query, or 0 if the query has none. Ids start at 1, so the schema refuses an
+// explicit 0, which would otherwise select all orders.
 type petFilter int64
 
-// idempotencyKey identifies a write. Its repetition changes nothing.
+// idempotencyKey identifies a write, so that repeating the write changes nothing.
 type idempotencyKey string
 
-// version identifies a state of an animal or order. A change names the version that it is based on, so that it
-// overwrites no later change, and its repetition changes nothing. It is an ETag without its quotes, which models
-// tend to lose.
+// version identifies a state of an animal or order. A change names the version that it is based on. It therefore
+// cannot overwrite a later change, and repeating it changes nothing. A version is an ETag without its quotes, because
+// models tend to lose the quotes.
 type version string
 
 func versionOf(etag string) version { return version(strings.Trim(etag, `"`)) }
@@ -86,7 +86,7 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// withoutNull removes null from the types of pointers and slices. It only confuses models, and no answer
+// withoutNull removes null from the types of pointers and slices, because null only confuses models and no answer
 // contains it.
 func withoutNull(schema *jsonschema.Schema) {
 	if len(schema.Types) == 2 && schema.Types[0] == "null" {

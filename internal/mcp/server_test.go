@@ -58,7 +58,7 @@ func TestToolOutsideTheScopesIsRefused(t *testing.T) {
 	}
 }
 
-// Changes are described by what differs, and new and deleted resources by all of their members.
+// A change is described by the members that differ, and a new or deleted resource by all of its members.
 func TestDescribeChange(t *testing.T) {
 	const rex, max = `{"id":1,"name":"Rex","categoryId":7,"updatedAt":"x"}`, `{"id":1,"name":"Max","categoryId":7,"status":"sold","updatedAt":"y"}`
 	for _, c := range []struct{ current, previous, want string }{

@@ -18,8 +18,8 @@ type effect int
 
 const (
 	reads   effect = iota // changes nothing
-	adds                  // adds something and changes nothing that exists
-	changes               // changes what exists
+	adds                  // adds a resource without changing existing ones
+	changes               // changes existing resources
 )
 
 // tool is a tool for assistants and the scope that it requires.
@@ -39,7 +39,7 @@ type toolSet struct {
 	err   error
 }
 
-// newTools returns all tools. The list has the order in which a model reads it.
+// newTools returns all tools in the order in which a model reads them.
 func newTools() ([]tool, error) {
 	set := &toolSet{}
 	set.addPetTools()
@@ -49,7 +49,7 @@ func newTools() ([]tool, error) {
 	return set.tools, set.err
 }
 
-// add adds a tool. Its schemas follow from the types of its arguments and its answer.
+// add adds a tool. Its schemas are derived from the types of its arguments and its answer.
 func add[In any, Out answer](
 	set *toolSet, name, title string, scope client.Scope, does effect, description string,
 	run func(context.Context, session, In) (Out, error),
@@ -126,8 +126,8 @@ func invalidArguments(why string) error {
 	return &client.Error{Code: client.CodeValidationFailed, Status: 400, Message: "The arguments " + why + "."}
 }
 
-// errorResult returns the result of a call that failed. The text contains what a model needs, and the metadata
-// what a program needs.
+// errorResult returns the result of a call that failed. The text is for models. The metadata contains the error code
+// for programs.
 func errorResult(err error) *sdk.CallToolResult {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -144,7 +144,7 @@ func errorResult(err error) *sdk.CallToolResult {
 	}
 }
 
-// nonNil returns an empty list instead of nil, which JSON would show as null.
+// nonNil returns an empty list instead of nil, which would be encoded as null.
 func nonNil[T any](items []T) []T {
 	if items == nil {
 		return []T{}
