@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tokens are the parts of code that get a colour: strings, comments, and the words of the languages that readers
-// look for first.
+// tokens matches, for each language, the parts of code that get a colour: strings, comments and the most important
+// keywords.
 var (
 	quoted = "\"(?:\\\\.|[^\"\\\\\\n])*\"|'(?:\\\\.|[^'\\\\\\n])*'|`[^`]*`"
 	tokens = map[string]*regexp.Regexp{

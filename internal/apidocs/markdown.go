@@ -19,8 +19,8 @@ import (
 	"animalstore/docs"
 )
 
-// localURL is the address in the Markdown of the guides, which are also read in the repository. The pages show
-// the address of the service instead.
+// localURL is the address of the API in the Markdown files of the guides, which people also read in the repository.
+// The rendered pages show the address of the service instead.
 const localURL = "http://127.0.0.1:8080/v1"
 
 var converter = goldmark.New(
@@ -39,12 +39,12 @@ func render(source []byte, n ast.Node) (template.HTML, error) {
 	if err := converter.Renderer().Render(&b, source, n); err != nil {
 		return "", err
 	}
-	// A wide table or long code scrolls by itself, also with the keyboard.
+	// A wide table scrolls separately from the page, also with the keyboard.
 	wrapped := strings.NewReplacer("<table>", `<div class="scroll" tabindex="0"><table>`, "</table>", "</table></div>", "<th>", `<th scope="col">`)
 	return template.HTML(wrapped.Replace(strings.TrimSpace(b.String()))), nil
 }
 
-// inline returns rendered Markdown without its paragraphs, for places that cannot contain any.
+// inline returns rendered Markdown without paragraph tags, for places that cannot contain paragraphs.
 func inline(html template.HTML) template.HTML {
 	return template.HTML(strings.NewReplacer("<p>", "", "</p>", " ").Replace(string(html)))
 }
@@ -63,7 +63,7 @@ func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// guide is a Markdown file of the folder docs.
+// guide is a page rendered from a Markdown file in the folder docs.
 type guide struct {
 	Name, Title, Summary string
 	Content              template.HTML

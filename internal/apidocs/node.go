@@ -11,8 +11,8 @@ import (
 	"animalstore/api"
 )
 
-// document gives access to the nodes of the OpenAPI document. It works on nodes because they keep the order of
-// the document. It assumes a valid document, which the tests of package api prove.
+// document gives access to the nodes of the OpenAPI document. It works on YAML nodes, because they keep the order of
+// the document. It assumes that the document is valid, which the tests of package api check.
 type document struct{ root *yaml.Node }
 
 // members iterates over the keys and values of a mapping, in the order of the document.
@@ -47,8 +47,8 @@ func member(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// at follows the names from a node, resolves all references on the way, and returns nil if there is no such
-// member.
+// at returns the node that is reached from n by following the names, or nil if there is none. It resolves all
+// references on the way.
 func (d document) at(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
 		n = d.resolve(member(n, name))
@@ -86,7 +86,7 @@ func compactJSON(n *yaml.Node) (string, error) {
 	return b.String(), err
 }
 
-// exampleText returns an example as a reader would type it: JSON over several lines, and a text as it is.
+// exampleText formats an example for readers. JSON is indented over several lines, and a text stays as it is.
 func exampleText(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value, nil

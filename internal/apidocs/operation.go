@@ -30,7 +30,7 @@ type operation struct {
 	Responses                 []response
 	Answer                    *answer // an example of a successful response; nil if it has no body
 	Samples                   []sample
-	Words                     string // what a search finds
+	Words                     string // the words by which a search finds the operation
 }
 
 type parameter struct {
@@ -48,7 +48,7 @@ type body struct {
 	Media       []media
 }
 
-// media is a representation of a body.
+// media is one representation of a body, such as JSON.
 type media struct {
 	Type     string
 	Schema   schema
@@ -117,7 +117,7 @@ func (d document) groups() ([]*group, error) {
 	return groups, nil
 }
 
-// scopePattern matches the scope in the description of an operation, whose lines may end anywhere.
+// scopePattern matches the scope in the description of an operation, even if a line break splits the sentence.
 var scopePattern = regexp.MustCompile("Needs\\s+the\\s+scope\\s+`([a-z:]+)`")
 
 func (d document) operation(method, path string, n *yaml.Node) (*operation, error) {
@@ -142,7 +142,7 @@ func (d document) operation(method, path string, n *yaml.Node) (*operation, erro
 		}
 		o.Parameters = append(o.Parameters, parameter)
 	}
-	// What a request needs comes first.
+	// Path parameters come first, then query parameters, then headers.
 	slices.SortStableFunc(o.Parameters, func(a, b parameter) int {
 		return strings.Index("path query header", a.In) - strings.Index("path query header", b.In)
 	})
@@ -254,13 +254,13 @@ func (d document) allText(n *yaml.Node) string {
 	var b strings.Builder
 	var walk func(*yaml.Node, int)
 	walk = func(n *yaml.Node, depth int) {
-		if n == nil || depth > 12 { // deeper are only the resources inside events, which have operations of their own
+		if n == nil || depth > 12 { // only the resources inside events are deeper, and these have operations of their own
 			return
 		}
 		if ref := member(n, "$ref"); ref != nil {
 			b.WriteString(refName(n) + " ")
 			if strings.Contains(ref.Value, "/headers/") || strings.Contains(ref.Value, "/examples/") || refName(n) == "Error" {
-				return // the same in many operations
+				return // this text is the same in many operations
 			}
 			n = d.resolve(n)
 		}
@@ -277,7 +277,7 @@ func (d document) allText(n *yaml.Node) string {
 
 var wordPattern = regexp.MustCompile(`[\p{L}\p{N}_]+(?:[.:-][\p{L}\p{N}_]+)*`)
 
-// words returns the different words of texts in lower case.
+// words returns the distinct words of the texts in lower case, separated by spaces.
 func words(texts ...string) string {
 	var all []string
 	seen := map[string]bool{}

@@ -19,22 +19,22 @@ import (
 //go:embed templates/*.html static
 var files embed.FS
 
-// Site is all pages, by their path below /docs: "" is the reference.
+// Site contains all pages. The keys of Pages are paths below /docs. The key "" stands for the reference.
 type Site struct {
 	Pages   map[string]*Page
 	Files   map[string][]byte // scripts and style sheets, by name
 	Samples []Sample          // every sample of the reference
 }
 
-// Load renders the site. It does so once per process, because nothing in it depends on the service; Page.Fill
-// inserts what does. It fails only if the program was built wrongly.
+// Load renders the site, once per process. The result does not depend on the service; Page.Fill inserts the values
+// that do. Load fails only if the program was built incorrectly.
 func Load() (*Site, error) { return load() }
 
 var load = sync.OnceValues(newSite)
 
-// view is what a template shows.
+// view is the data for a template.
 type view struct {
-	Root   string // the way from the page to the root of the service, such as "../"
+	Root   string // the relative path from the page to the root of the service, such as "../"
 	Title  string
 	Path   string
 	Groups []*group
@@ -127,7 +127,8 @@ func (d document) reference() (*reference, error) {
 	if r.Introduction, err = markdown(d.text(d.root, "info", "description")); err != nil {
 		return nil, err
 	}
-	// The headings of the description are below others on the page, which may have the same names.
+	// The headings of the description become subheadings. Their ids get a prefix, because other headings may have the
+	// same ids.
 	r.Introduction = template.HTML(strings.NewReplacer(`<h2 id="`, `<h3 id="about-`, "</h2>", "</h3>").Replace(string(r.Introduction)))
 	if r.Schemas, err = d.schemas(); err != nil {
 		return nil, err
@@ -142,23 +143,23 @@ func (d document) reference() (*reference, error) {
 	return r, nil
 }
 
-// slots are the places of a page that depend on the service, and what stands there in the rendered page.
+// slots contains the placeholders in a rendered page, by the name of the value that Page.Fill inserts in their place.
 var slots = map[string]string{
 	"base": baseURL, "public": "https://public.invalid", "environment": "<i>environment</i>", "server": "<i>server</i>",
 }
 
-// Values is what a service inserts into its pages.
+// Values contains what Page.Fill inserts into a page for a particular service.
 type Values struct {
 	PublicURL  string // the configured URL of the API; "" if readers know it only from the address of the page
 	StagingURL string // the URL of the staging deployment's API; "" if there is none
 	Staging    bool   // whether the service is a staging deployment
 }
 
-// Page is a rendered page with places that depend on the service.
+// Page is a rendered page with placeholders for everything that depends on the service.
 type Page struct{ content string }
 
-// Fill returns the page for a service. Without a public URL, the page shows the default address of a service, until
-// its script replaces that by the address at which the reader has found the page.
+// Fill returns the page for a service. Without a public URL, the page shows the default address of a service until
+// its script replaces it with the address from which the page was loaded.
 func (p *Page) Fill(v Values) []byte {
 	base, environment, server := v.PublicURL, "", ""
 	if base == "" {

@@ -44,7 +44,8 @@ func TestEveryOperationIsInTheReference(t *testing.T) {
 	}
 }
 
-// A staging service says so, a service with a staging deployment offers it, and a configured URL is shown.
+// The pages of a staging service say that it is one. The pages of a service with a staging deployment offer that
+// deployment. A configured public URL is shown.
 func TestPagesShowTheServersOfAService(t *testing.T) {
 	t.Parallel()
 	const badge, choice, public = `<p class="staging">Staging</p>`, `<option>https://staging.example.com/v1</option>`, `data-public="https://pets.example.com/v1"`
@@ -67,7 +68,7 @@ func TestPagesShowTheServersOfAService(t *testing.T) {
 	}
 }
 
-// The contents of a guide mark the guide itself, and those of other pages mark none.
+// On the page of a guide, the table of contents marks this guide. On other pages, it marks nothing.
 func TestContentsMarkTheCurrentGuide(t *testing.T) {
 	t.Parallel()
 	for name, page := range shoptest.Must(Load())(t).Pages {
@@ -119,7 +120,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Markup in the document, in a guide or in an example is shown and not interpreted.
+// Markup in the document, in a guide or in an example is shown as text and not interpreted.
 func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	description := shoptest.Must(markdown("<script>alert(1)</script> and `<b>`"))(t)
@@ -132,7 +133,8 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// A paragraph ends before the next one begins. A browser would otherwise end it there, and show an empty one later.
+// A paragraph ends before the next one begins. Otherwise a browser would end the outer paragraph where the inner one
+// begins, and show an extra empty paragraph later.
 func TestParagraphsAreNotNested(t *testing.T) {
 	t.Parallel()
 	tags := regexp.MustCompile(`<p(?: [^>]*)?>|</p>`)
@@ -149,7 +151,7 @@ func TestParagraphsAreNotNested(t *testing.T) {
 	}
 }
 
-// The scope of an operation is found, even if a line of its description ends within the sentence.
+// The scope of an operation is found even if a line break splits the sentence that names it.
 func TestScopeIsFoundAcrossLines(t *testing.T) {
 	t.Parallel()
 	for _, description := range []string{"Needs the scope `pets:read`.", "Lists all. Needs the\nscope `pets:read`.", "Needs\nthe scope\n`pets:read`."} {

@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Placeholders in samples. Page.Fill replaces the base URL, and the script of the pages the key.
+// These are the placeholders in samples. Page.Fill replaces the base URL, and a script on the page replaces the key.
 const (
 	baseURL = "https://base.invalid/v1"
 	yourKey = "YOUR_KEY"
 )
 
-// Sample is a program in one language that sends the example of an operation.
+// Sample is a program in one language that sends the example request of an operation.
 type Sample struct{ Operation, Language, Code string }
 
 // Fill returns the code for the service at a base URL, with a key.
@@ -27,7 +27,7 @@ func (s Sample) Fill(base, key string) string {
 	return strings.NewReplacer(baseURL, base, yourKey, key).Replace(s.Code)
 }
 
-// sample is a Sample as the reference shows it.
+// sample is the template data for a Sample, with the code also as highlighted HTML.
 type sample struct {
 	Language, Title, Code string
 	HTML                  template.HTML

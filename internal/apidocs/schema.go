@@ -14,7 +14,7 @@ type schema struct {
 	Description template.HTML
 	Type        valueType
 	Properties  []property
-	Choices     []string // the names of the schemas of which a value has one
+	Choices     []string // the names of the schemas in oneOf; a value matches one of them
 }
 
 type property struct {
@@ -128,7 +128,8 @@ func (d document) valueType(n *yaml.Node) valueType {
 	return t
 }
 
-// limits returns the restrictions of a schema in words. Patterns are left out: the descriptions say what they mean.
+// limits returns the restrictions of a schema in words. It leaves out patterns, because the descriptions explain
+// them.
 func (d document) limits(n *yaml.Node) (all []string) {
 	between := func(low, high, unit string) {
 		switch {
