@@ -15,7 +15,8 @@ import (
 // data.
 var ErrNotEmpty = errors.New("it already has animals, categories, orders or webhooks")
 
-// writeTimeout is the maximum duration of the single write, which takes a long time on a remote server.
+// writeTimeout is the maximum duration of the transaction that writes everything. It takes a long time on a remote
+// server.
 const writeTimeout = 5 * time.Minute
 
 // Fill fills an open but empty store and returns the number of animals. Everything is written in one

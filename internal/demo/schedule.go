@@ -102,7 +102,7 @@ func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 		s.schedule(s.intoOpeningHours(when), func() error {
 			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
 		})
-		if pet.ID%3 == 0 { // it was the wrong animal
+		if pet.ID%3 == 0 { // the wrong animal was removed, so it is restored
 			s.schedule(s.intoOpeningHours(when).Add(5*time.Minute), func() error {
 				return s.actAs(s.anna, func(ctx context.Context) error {
 					_, err := s.service.RestorePet(ctx, pet.ID)
@@ -171,7 +171,7 @@ func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
 	case n < 88:
 		free = approved
 		s.scheduleStatus(s.web, free, order, shop.Cancelled)
-	default: // the hold expires, for every second order after the customer was given one more day
+	default: // the hold expires; for every second order, it is first extended by a day
 		hold := order.HoldExpiresAt
 		if order.ID%2 == 0 {
 			hold = hold.Add(day)
