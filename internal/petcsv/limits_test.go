@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A hostile file of 8 MiB needs little more memory than the rows that an import may have.
+// Reading a hostile file of 8 MiB takes little more memory than the maximum number of rows in an import.
 func TestHostileFilesNeedLittleMemory(t *testing.T) {
 	const size, limit = 8 << 20, 24 << 20
 	for name, file := range map[string]string{
@@ -38,7 +38,7 @@ func TestHostileFilesNeedLittleMemory(t *testing.T) {
 	}
 }
 
-// Only a row that is too long stops the import; the longest valid rows are read.
+// Rows up to the length limit are read. A longer row makes the import fail.
 func TestRowsUpToTheLimitAreRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", shop.MaxImportRow-100)

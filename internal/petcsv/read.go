@@ -75,10 +75,10 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	return rows, nil
 }
 
-// recordReader reads a file. It fails if a record needs more than the bytes that are left for it.
+// recordReader reads a file for a csv.Reader. It fails if a record needs more bytes than left allows.
 type recordReader struct {
 	file []byte
-	left int // set before each record
+	left int // how many more bytes the current record may have; Read sets it before each record
 }
 
 var errRecordTooLong = errors.New("the record is too long")
@@ -146,7 +146,8 @@ func parseHeader(header []string) (columns, error) {
 	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expectedColumns)
 }
 
-// titleSeparators removes what people write between the words of a title, such as Category ID or category_id.
+// titleSeparators removes the characters that people write between the words of a title, such as Category ID or
+// category_id.
 var titleSeparators = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 // quoteValue prepares a column title or a value for an error message. It shortens a long text and escapes invisible
