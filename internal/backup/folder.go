@@ -108,7 +108,7 @@ func (f *Folder) Files() ([]File, error) {
 		}
 		info, err := entry.Info()
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was removed meanwhile
+			continue // the file has been removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -142,8 +142,8 @@ func (f *Folder) prune(keep int, fresh string) (removed int, err error) {
 	return removed, nil
 }
 
-// removePartial removes what a process that was killed during a backup has left behind. The folder must be
-// locked.
+// removePartial removes the files that a process left behind because it was killed during a backup. The folder must
+// be locked.
 func (f *Folder) removePartial() error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {

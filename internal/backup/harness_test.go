@@ -38,8 +38,8 @@ func newBackups(t *testing.T) *backups {
 	return b
 }
 
-// start starts a scheduler in a bubble of synctest and waits until it has nothing to do. Its clock starts at midnight
-// on 1 January 2000.
+// start starts a scheduler in a bubble of synctest and waits until it has nothing to do. The clock of the bubble
+// starts at midnight on 1 January 2000.
 func (b *backups) start(t *testing.T, interval time.Duration, keep int) (s *Scheduler, stop func()) {
 	s = New(Config{
 		Database: b.database, Folder: NewFolder(b.dir, b.database), Interval: interval, Keep: keep,

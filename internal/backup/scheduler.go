@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// checkInterval is how often the scheduler looks whether a backup is due. It looks at the clock and at the
+	// checkInterval is how often the scheduler checks whether a backup is due. It looks at the clock and at the
 	// folder each time, so it notices that the clock was set, that the machine was asleep, and that backups are
 	// missing.
 	checkInterval = time.Minute
@@ -91,8 +91,8 @@ func (s *Scheduler) runIfDue(ctx context.Context) {
 	}
 }
 
-// newestUntil returns the newest backup that was not made after a time, or the zero File. A backup from a later time
-// was made while the clock was wrong, and says nothing about its age.
+// newestUntil returns the newest backup that was made before the given time, or the zero File if there is none. A
+// later backup was made while the clock was wrong, so its real age is unknown.
 func newestUntil(files []File, end time.Time) File {
 	for _, file := range files {
 		if file.Time.Before(end) {
@@ -102,7 +102,7 @@ func newestUntil(files []File, end time.Time) File {
 	return File{}
 }
 
-// backUp makes a backup and then removes the oldest ones.
+// backUp makes a backup and then removes the oldest backups.
 func (s *Scheduler) backUp(ctx context.Context, now time.Time) error {
 	log, file := s.config.Log, File{Path: s.config.Folder.fileName(now), Time: now}
 	found, err := storeadmin.Backup(ctx, s.config.Database, file.Path, false, func(finding string) {

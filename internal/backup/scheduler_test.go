@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// A backup is made when the newest one is as old as the interval. Its age also decides after a restart.
+// A backup is made when the newest one is as old as the interval, even after a restart.
 func TestBackupIsMadeWhenTheNewestIsOldEnough(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
@@ -58,7 +58,7 @@ func TestBackupIsWholeAndPrivate(t *testing.T) {
 	})
 }
 
-// Only the oldest backups are removed, and no file that the scheduler has not written.
+// Only the oldest backups are removed. Files that the scheduler did not write are kept.
 func TestOnlyTheOldestBackupsAreRemoved(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
@@ -117,7 +117,8 @@ func TestDamagedStoreReplacesNoBackup(t *testing.T) {
 	})
 }
 
-// Backups from the future were made while the clock was wrong. They neither delay the next backup nor take its place.
+// Backups from the future were made while the clock was wrong. They neither delay the next backup nor cause it to be
+// removed.
 func TestBackupsFromTheFutureDelayNothing(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
@@ -147,7 +148,7 @@ func TestMissingBackupIsMadeAgain(t *testing.T) {
 	})
 }
 
-// What a killed process has left behind is removed.
+// Incomplete backups that a killed process has left behind are removed.
 func TestIncompleteBackupsAreRemoved(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
