@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// dashboard is the part of Grafana's classic dashboard model that docs/dashboard.json uses and the tests look at.
+// dashboard is the part of Grafana's classic dashboard model that the test checks in docs/dashboard.json.
 type dashboard struct {
 	UID, Title    string
 	SchemaVersion int
@@ -44,7 +44,7 @@ func TestDashboardUsesExistingMetricsAndLabels(t *testing.T) {
 	docs := programtest.Folder{T: t, Dir: "../../docs"}
 	var d dashboard
 	shoptest.OK(t, json.Unmarshal([]byte(docs.Read("dashboard.json")), &d))
-	const classicModel = 39 // Grafana 11 and newer import it as it is
+	const classicModel = 39 // Grafana 11 and newer import this version without changes
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < classicModel || len(d.Templating.List) != 2 {
 		t.Errorf("got %q, %q, schema %d and %v, want a uid, a title, schema %d or newer, and two variables",
 			d.UID, d.Title, d.SchemaVersion, d.Templating.List, classicModel)

@@ -79,8 +79,9 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// existingMetrics returns the labels of all time series that services with either engine, TLS and scheduled backups
-// export, by the name of the time series. It fails the test if a metric has no help text.
+// existingMetrics starts a service on each engine, one of them with TLS and scheduled backups. It returns the labels
+// of all time series that these services export, by the name of the time series. It fails the test if a metric has no
+// help text.
 func existingMetrics(t *testing.T) map[string][]map[string]string {
 	t.Helper()
 	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
@@ -107,8 +108,8 @@ func existingMetrics(t *testing.T) map[string][]map[string]string {
 	return existing
 }
 
-// checkExpression checks that every metric, label and label value in a PromQL expression exists, and that the metrics
-// have the used labels, too. The name says where the expression is.
+// checkExpression checks that every metric, label and label value in a PromQL expression exists, and that the
+// selected metrics have all labels in used. name says where the expression is.
 func checkExpression(t *testing.T, name, expression string, existing map[string][]map[string]string, used []string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(expression, -1)

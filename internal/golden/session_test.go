@@ -204,7 +204,8 @@ func (s *session) writeResponse(a recordedResponse) {
 	fmt.Fprintf(&s.transcript, "<<< %d %s\n%s\n", a.status, http.StatusText(a.status), s.format(header, body))
 }
 
-// format returns the lines of a header and a body, from which everything that varies has been removed.
+// format formats a header and a body as lines. It replaces everything in the header that varies between runs. The
+// body must already be normalized.
 func (s *session) format(header http.Header, body string) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {
