@@ -24,9 +24,9 @@ var (
 )
 
 const (
-	minCases    = 10_000 // requests that a seed generates at least; with fewer, the tool has not done its work
-	minStateful = 500    // requests in sequences, with each store and key
-	maxRuns     = 20     // runs to get them
+	minCases    = 10_000 // the minimum number of requests for each seed; with fewer, the tool has not done its work
+	minStateful = 500    // the minimum number of requests in stateful sequences, for each store and key
+	maxRuns     = 20     // the maximum number of additional runs to reach minStateful
 )
 
 func TestMain(m *testing.M) { programtest.Main(m) }
@@ -57,8 +57,8 @@ func TestConformance(t *testing.T) {
 }
 
 // testStore runs the tool on a new store: without a key, with a key that may only read, and with a key that may do
-// everything. The last one goes last, because it changes the store and revokes keys. It is a configured key, which
-// cannot be revoked.
+// everything. The last key must come last, because the tool changes the store and revokes keys with it. It is the
+// configured key, which cannot be revoked.
 func testStore(t *testing.T, seed, store string) (reports []report) {
 	f := programtest.NewFolderWithKey(t)
 	p := f.Serve(fmt.Sprintf("--demo=%t", store == "demo"))
@@ -103,7 +103,8 @@ func runTool(t *testing.T, p *programtest.Program, seed, key string, options ...
 	return r
 }
 
-// checkWebhooks checks that no webhook had a URL that could have been reached. The tool's hooks.py promises that.
+// checkWebhooks checks that every webhook had a URL on this machine, so that no message was sent to anybody else. The
+// tool's hooks.py is meant to ensure that.
 func checkWebhooks(t *testing.T, p *programtest.Program) {
 	t.Helper()
 	type event struct {
