@@ -74,8 +74,8 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 	})
 }
 
-// A call ends with its context, both while it waits for a response and while it waits for a retry. It does
-// not wait for a retry that its deadline rules out.
+// A call ends with its context, whether it is waiting for a response or for a retry. If the deadline would pass
+// before the next retry, the call ends at once.
 func TestCallEndsWithItsContext(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const second = time.Second
@@ -156,7 +156,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestKeyIsNotShown(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const secret = "ask_live_somebody-elses-key"
-		c := n.clientWith(secret, neverCut, client.WithRetries(0)) // the server reports a retry as unexpected
+		c := n.clientWith(secret, neverCut, client.WithRetries(0)) // no retries, because the canned server would report one as an unexpected request
 		shown := []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c)}
 		for _, f := range []fault{refuse(401, client.CodeInvalidAPIKey), dropRequest, respond(502, "you sent "+secret)} {
 			n.inject(f)

@@ -42,9 +42,10 @@ func (c *Client) GetCategory(ctx context.Context, id int64) (category Category, 
 	return category.withETag(got), err
 }
 
-// PutCategory sets the name of a category and creates the category if it does not exist. [IfAbsent] restricts it
-// to creating, and [IfMatch] to renaming. The return value created reports whether the category was created. After a retry, created may be false even though an
-// earlier attempt, whose response was lost, created the category.
+// PutCategory sets the name of a category and creates the category if it does not exist. With [IfAbsent], it only
+// creates a category. With [IfMatch], it only renames one. The return value created reports whether the category was
+// created. After a retry, created may be false even though an earlier attempt, whose response was lost, created the
+// category.
 func (c *Client) PutCategory(ctx context.Context, id int64, name string, conditions ...Condition) (category Category, created bool, err error) {
 	r := request{method: http.MethodPut, path: pathOf("/categories", id), body: categoryName{name}}
 	got, err := c.do(ctx, r.withConditions(conditions), &category)

@@ -44,8 +44,8 @@
 // single pages with cursors, use [Client.ListPets] and similar methods. An item that does not change while a
 // list is being read is returned exactly once, even if other items change.
 //
-// Many animals can be imported as a list with [Client.ImportPets] or as a file with [Client.ImportFile], and
-// exported as a file with [Client.ExportFile]. With [Upsert], an exported file that was edited changes the animals.
+// Many animals can be imported as a list with [Client.ImportPets] or as a file with [Client.ImportFile], and exported
+// as a file with [Client.ExportFile]. To change animals, edit an exported file and import it with [Upsert].
 //
 // # Changes
 //

@@ -191,8 +191,8 @@ func (c *Client) LatestEvents(ctx context.Context, q EventQuery, n int) ([]Event
 	if err != nil {
 		return nil, fmt.Errorf("animalstore: %w", err)
 	}
-	// The API lists events only in ascending order, so the first try begins n events before the newest one. If the
-	// query leaves too few of them, the next try begins ten times as far back.
+	// The API lists events only in ascending order, so the first try begins n events before the newest one. If fewer
+	// than n of these events match the query, the next try begins ten times as far back.
 	for back := int64(n); ; back *= 10 {
 		q.After, q.Limit = "", 0
 		if back < last {

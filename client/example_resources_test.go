@@ -32,7 +32,7 @@ func ExampleClient_Categories() {
 	// 7 Cats
 }
 
-// Find the open orders of a customer, and give the customer three more days.
+// Find the open orders of a customer and extend their holds by three days.
 func ExampleClient_Orders() {
 	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
@@ -79,7 +79,7 @@ func ExampleClient_Inventory() {
 	// Output: 1 available, 0 sold
 }
 
-// Tell what happened to an animal, and who did it.
+// List what happened to an animal and who did it.
 func ExampleClient_Events() {
 	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
@@ -130,7 +130,7 @@ func ExampleClient_ImportFile() {
 	// 2 animals were created
 }
 
-// Send a test message to a webhook, and list the deliveries, whose attempts say what the receiver answered.
+// Send a test message to a webhook and list the deliveries. Their attempts show how the receiver responded.
 func ExampleClient_TestWebhook() {
 	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()

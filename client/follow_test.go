@@ -173,13 +173,13 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 	}, func(o *shop.Options) { o.EventRetention = time.Hour })
 }
 
-// The tests below follow streams that a canned server sends.
+// The tests below use a server with canned responses instead of the real service.
 
 func eventText(id string) string {
 	return fmt.Sprintf("id: %s\ndata: {\"id\":%q,\ndata: \"type\":\"pet.created\"}\n\n", id, id)
 }
 
-// unauthorized ends a follower.
+// unauthorized is a response that ends a follower with a permanent error.
 var unauthorized = respond(401, "")
 
 // Whatever a stream contains, each event is delivered only once. Data that cannot be decoded is an error and
@@ -191,7 +191,7 @@ func TestFollowUnusualStreams(t *testing.T) {
 			name  string
 			texts []string // what the service sends on each connection
 			want  string   // the ids of the delivered events
-			asked string   // the Last-Event-ID header of each connection; at the end of the last one, the key is refused
+			asked string   // the Last-Event-ID header of each connection; after the last text, a connection is refused
 		}{
 			{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11")}, "6 10 11", "5 10 11"},
 			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7")}, "6 7", "5 6 7"},
@@ -249,7 +249,7 @@ func TestFollowReconnectDelays(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name        string
-			faults      []fault   // the last one repeats
+			faults      []fault   // the last fault repeats
 			least, most []float64 // the expected range for each delay in seconds
 		}{
 			{"by itself", []fault{none}, make([]float64, 9), []float64{.25, .5, 1, 2, 4, 8, 16, 30, 30}},
@@ -344,7 +344,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The limits that the client documents are those of the service.
+// The service refuses imports that are larger than the limits that the client documents.
 func TestImportLimits(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
 		_, err := s.client().ImportFile(t.Context(), client.CSV, make([]byte, client.MaxImportSize+1))

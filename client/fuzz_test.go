@@ -170,7 +170,7 @@ func TestSSESizeLimits(t *testing.T) {
 	}
 }
 
-// FuzzSSE checks that a stream is read as by the reference, however it arrives.
+// FuzzSSE checks that sseReader gives the same result as readReference, however the bytes of a stream arrive.
 func FuzzSSE(f *testing.F) {
 	for _, text := range []string{
 		"", "id:7\ndata:x\n\n", "data:\tx\n\n", "data: a\ndata\ndata: b\n\n", "data:\ndata:\n\n", "event: a\nevent\ndata: x\n\n",

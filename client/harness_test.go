@@ -40,7 +40,7 @@ type testService struct {
 	api  *httpapi.API
 }
 
-// inVirtualTime runs a test against a real service in virtual time, in which no retry takes any real time.
+// inVirtualTime runs a test against a real service in virtual time, so that waiting for a retry takes no real time.
 // All goroutines that the test starts must end before the test does.
 func inVirtualTime(t *testing.T, test func(*testing.T, *testService), change ...func(*shop.Options)) {
 	t.Helper()
@@ -56,7 +56,7 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *testService), change ...
 	})
 }
 
-// withCannedResponses runs a test in virtual time with a server that sends the injected responses only.
+// withCannedResponses runs a test in virtual time with a server that sends only injected responses.
 func withCannedResponses(t *testing.T, test func(*testing.T, *testNetwork)) {
 	t.Helper()
 	t.Parallel()
@@ -152,7 +152,7 @@ func (n *testNetwork) inject(faults ...fault) {
 	n.faults, n.received = faults, nil
 }
 
-// injectAlways repeats the faults for the next requests.
+// injectAlways injects the same faults a hundred times in a row, which is enough for every test.
 func (n *testNetwork) injectAlways(faults ...fault) { n.inject(slices.Repeat(faults, 100)...) }
 
 // requests returns the requests since the last call of requests or inject.
@@ -164,7 +164,7 @@ func (n *testNetwork) requests() []request {
 	return received
 }
 
-// waits returns the time between one request and the next.
+// waits returns the times between consecutive requests.
 func (n *testNetwork) waits() (waits []time.Duration) {
 	sent := n.requests()
 	for i := range sent[1:] {
@@ -219,7 +219,7 @@ func cutResponse(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), whole.Header())
-	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len())) // net/http cuts a response that is shorter
+	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len())) // net/http cuts the connection if the body is shorter
 	w.WriteHeader(whole.Code)
 	w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 }
@@ -232,7 +232,7 @@ func proxyError(w http.ResponseWriter, r *http.Request, service http.Handler) {
 
 const proxyPage = "<html><head><title>502 Bad Gateway</title></head></html>"
 
-// handle lets the service handle a request, unless it asks for a stream, which would never end.
+// handle lets the service handle a request. It skips a request for an event stream, which would never end.
 func handle(r *http.Request, service http.Handler) *httptest.ResponseRecorder {
 	whole := httptest.NewRecorder()
 	if r.Header.Get("Accept") != "text/event-stream" {

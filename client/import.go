@@ -24,10 +24,10 @@ const importTimeout = 2 * time.Minute
 type Format string
 
 const (
-	// CSV files start with a header row. The column name is required, and so is categoryId or category, which is
-	// the name of the category. The columns status, id and etag are optional.
+	// CSV files start with a header row. A file must have the column "name" and either "categoryId" or "category",
+	// which contains the name of the category. The columns "status", "id" and "etag" are optional.
 	CSV Format = "csv"
-	// NDJSON files contain one JSON object per line, with the same names.
+	// NDJSON files contain one JSON object per line. Its members have the names of the CSV columns.
 	NDJSON Format = "ndjson"
 )
 
@@ -71,7 +71,7 @@ type Imported struct {
 	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] did this
 }
 
-// ImportPreview is what an import would do.
+// ImportPreview describes what an import would do.
 type ImportPreview struct {
 	Created    int `json:"created"`    // the number of animals that the import would create
 	Updated    int `json:"updated"`    // the number of animals that it would change

@@ -39,7 +39,7 @@ func (y *story) pets() {
 	category := new(int64(1<<53 + 1))
 	y.call("UpdatePet", int64(1), client.PetUpdate{Name: new("ZOË & co"), CategoryID: category, Status: new(client.PetAvailable)})
 	y.call("UpdatePet", int64(1), client.PetUpdate{})
-	y.s.inject() // TestRetryAfterALostResponse covers conditional updates on other networks
+	y.s.inject() // no faults here; TestRetryAfterALostResponse covers conditional updates with faults
 	y.call("UpdatePet", int64(1), client.PetUpdate{Name: new("Bo")}, client.IfMatch(`"other"`))
 	y.begin()
 
@@ -94,7 +94,7 @@ func (y *story) orders() {
 	y.call("PlaceOrder", client.NewOrder{PetID: rex})
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("web-18"), HoldExpiresAt: new(time.Now().Add(time.Hour))})
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("")})
-	y.s.inject() // TestRetryAfterALostResponse covers conditional updates on other networks
+	y.s.inject() // no faults here; TestRetryAfterALostResponse covers conditional updates with faults
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("web-19")}, client.IfMatch(`"other"`))
 	y.begin()
 	y.call("CancelOrder", int64(1))

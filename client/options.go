@@ -44,11 +44,10 @@ func IdempotencyKey(name string) PostOption {
 // Condition makes a call change a resource only if a condition is met; see [IfMatch] and [IfAbsent].
 type Condition func(*request)
 
-// IfMatch makes a change only if the resource still has this ETag. With "*", the resource only has to exist.
-// Otherwise, the call fails with
-// [CodePreconditionFailed]. If a response is lost and the retry finds that the resource has changed, the call
-// returns the error from the attempt whose response was lost, because that attempt may have made the change
-// itself.
+// IfMatch makes a change only if the resource still has this ETag or, if the ETag is "*", only if the resource
+// exists. If the condition is not met, the call fails with [CodePreconditionFailed]. If a response is lost and the
+// retry finds that the resource has changed, the call returns the error from the attempt whose response was lost,
+// because that attempt may have made the change itself.
 func IfMatch(etag string) Condition {
 	return func(r *request) {
 		r.ifMatch = etag

@@ -96,10 +96,9 @@ type Inventory struct {
 	Unspecified int64 `json:"unspecified"` // the number of animals without a status
 }
 
-// ListOrders returns one page of orders, newest first. The default page size is 20. To get the next page, set
-// Cursor to the returned value of next, which is empty on the last page. If the query has a Text, a page may
-// have fewer orders than the limit, or none, although another page follows. [Client.Orders] iterates over all
-// pages.
+// ListOrders returns one page of orders, newest first. The default page size is 20. To get the next page, set Cursor
+// to the returned value of next, which is empty on the last page. If the query has a Text, a page may have fewer
+// orders than the limit, or none, even if another page follows. [Client.Orders] iterates over all pages.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
 	return fetchPage[Order](ctx, c, "/store/orders", byCursor, q.values())
 }

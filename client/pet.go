@@ -69,10 +69,9 @@ func (q PetQuery) values() url.Values {
 	return query
 }
 
-// ListPets returns one page of animals, newest first. The default page size is 20. To get the next page, set
-// Cursor to the returned value of next, which is empty on the last page. If the query has a Text, a page may
-// have fewer animals than the limit, or none, although another page follows. [Client.Pets] iterates over all
-// pages.
+// ListPets returns one page of animals, newest first. The default page size is 20. To get the next page, set Cursor
+// to the returned value of next, which is empty on the last page. If the query has a Text, a page may have fewer
+// animals than the limit, or none, even if another page follows. [Client.Pets] iterates over all pages.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
 	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())
 }
@@ -125,10 +124,10 @@ func (c *Client) DeletePet(ctx context.Context, id int64, conditions ...Conditio
 	return err
 }
 
-// RestorePet brings a deleted animal back under its id, as it was when it was deleted. It fails with
-// [CodeNotFound] if the animal never existed or the events about it have expired, and with [CodePetExists] if the
-// animal was not deleted. If its category has been deleted, it is created again, unless the service is
-// configured to accept only known categories: then RestorePet fails with [CodeUnknownCategory].
+// RestorePet brings a deleted animal back under its id, as it was when it was deleted. It fails with [CodeNotFound]
+// if the animal never existed or the events about it have expired, and with [CodePetExists] if the animal was not
+// deleted. If the animal's category has been deleted, RestorePet creates it again. If the service is configured to
+// accept only known categories, RestorePet fails with [CodeUnknownCategory] instead.
 func (c *Client) RestorePet(ctx context.Context, id int64, options ...PostOption) (pet Pet, err error) {
 	got, err := c.post(ctx, pathOf("/pets", id)+"/restore", nil, options, &pet)
 	return withETag(pet, got), err

@@ -137,9 +137,9 @@ func TestRetryAfterALostResponse(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name   string
-			remove bool // delete or change
+			remove bool // delete the animal instead of changing it
 			faults []fault
-			code   client.Code // the expected error code; if empty, see message
+			code   client.Code // the expected error code; if empty, see text
 			text   string      // part of the expected message; if both are empty, the call succeeds
 		}{
 			{"deleted by the lost attempt", true, []fault{dropRequest, notFound}, "", ""},
@@ -187,7 +187,7 @@ func TestMayBeDone(t *testing.T) {
 	}
 }
 
-// A refused connection is retried. If the retries run out, the error says so and names the request.
+// A refused connection is retried. If the retries run out, the error names the request and the reason.
 func TestRefusedConnectionIsRetried(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		dials := 0
@@ -235,7 +235,8 @@ func TestTimedOutAttemptIsRetried(t *testing.T) {
 	})
 }
 
-// An export is retried until it begins, and it ends with the error of its writer.
+// An export is retried only until its first bytes arrive. If the writer fails, the export fails with the writer's
+// error.
 func TestExportIsRetriedUntilItBegins(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		file := respond(200, "id\r\n", "Content-Type", "text/csv")

@@ -30,8 +30,8 @@ var notCalled = []string{
 	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
 
-// story is one run over every operation of the client. Its transcript shows every call with its results. All
-// calls share one service, so an effect that happens twice shows later.
+// story is one run over every operation of the client. Its transcript shows every call with its results. All calls
+// share one service, so an effect that happens twice shows in the results of later calls.
 type story struct {
 	*testing.T
 	s          *testService
@@ -48,8 +48,8 @@ type story struct {
 func TestEveryOperation(t *testing.T) {
 	const golden = "testdata/story.txt"
 	want := string(shoptest.Must(os.ReadFile(golden))(t))
-	// If a response is lost, the retry cannot return the secret that was in it, and it finds what the first
-	// attempt has created.
+	// If a response is lost, the retry cannot return the secret that was in it. It also reports that the first
+	// attempt has already created the resource.
 	ifLost := strings.NewReplacer("Secret:{secret}}\n", fmt.Sprintf("Secret:}\n\t%v\n", client.ErrSecretLost),
 		"Created:0 Updated:0 Replayed:false", "Created:0 Updated:0 Replayed:false", "Replayed:false", "Replayed:true", "\ttrue\n", "\tfalse\n")
 	for name, network := range map[string]*story{
@@ -92,7 +92,8 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// begin makes every call from here on need one retry.
+// begin injects the story's fault into the first request of every later call. The retry of each call reaches the
+// service.
 func (y *story) begin() { y.s.injectAlways(y.fault, passThrough) }
 
 // call calls a method of the client, writes its results to the transcript and returns the first one.
@@ -123,8 +124,8 @@ var (
 	randomText = regexp.MustCompile(`request [a-z2-7]{26}|(Hint|MessageID|"hint"):[^ ,]+`)
 )
 
-// write writes one result to the transcript. It replaces what is random, and shows times as the time since
-// the start of the story in units of five minutes.
+// write writes one result to the transcript. It replaces random values, and shows times as the time since the start
+// of the story in units of five minutes.
 func (y *story) write(result any) {
 	text := fmt.Sprintf("%+v", result)
 	switch r := result.(type) {
@@ -163,7 +164,7 @@ func (y *story) writeBody() {
 	y.write(sent[len(sent)-1].body)
 }
 
-// body returns the body of the service's response, bypassing the client and the network.
+// body returns the body of the service's response to a GET request, which bypasses the client and the network.
 func (y *story) body(path string) []byte {
 	r := httptest.NewRequestWithContext(y.Context(), "GET", path, nil)
 	r.Header.Set("Authorization", "Bearer "+shoptest.AdminKey)
@@ -172,7 +173,8 @@ func (y *story) body(path string) []byte {
 	return w.Body.Bytes()
 }
 
-// wantEveryOperationCalled checks the service's own metrics for the operations in the API document.
+// wantEveryOperationCalled checks in the service's metrics that every operation in the API document was called,
+// except those in notCalled.
 func (y *story) wantEveryOperationCalled() {
 	operations := regexp.MustCompile(`operationId: (\w+)`).FindAllSubmatch(shoptest.Must(api.NewDocument())(y.T).YAML(nil), -1)
 	if len(operations) < 30 {

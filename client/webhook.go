@@ -13,7 +13,7 @@ import (
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // if empty, all events of pets, categories and orders are sent
+	Types          []EventType `json:"types,omitempty"` // if empty, all events about animals, categories and orders are sent
 	Enabled        bool        `json:"enabled"`
 	DisabledReason string      `json:"disabledReason,omitempty"` // set if the service disabled the webhook
 	FailingSince   time.Time   `json:"failingSince,omitzero"`    // no delivery has succeeded since this time; zero if the webhook is healthy
@@ -27,13 +27,13 @@ type Webhook struct {
 // NewWebhook describes a webhook to create.
 type NewWebhook struct {
 	URL   string      `json:"url"`
-	Types []EventType `json:"types,omitempty"` // if empty, all events of pets, categories and orders are sent
+	Types []EventType `json:"types,omitempty"` // if empty, all events about animals, categories and orders are sent
 }
 
 // WebhookUpdate describes a change to a webhook. Fields that are nil stay unchanged.
 type WebhookUpdate struct {
 	URL     *string      `json:"url,omitempty"`
-	Types   *[]EventType `json:"types,omitempty"`   // if the slice is empty, all events of pets, categories and orders are sent
+	Types   *[]EventType `json:"types,omitempty"`   // if the slice is empty, all events about animals, categories and orders are sent
 	Enabled *bool        `json:"enabled,omitempty"` // after the webhook is enabled again, deliveries resume where they stopped
 }
 
@@ -94,9 +94,9 @@ func (c *Client) GetWebhook(ctx context.Context, id int64) (hook Webhook, err er
 	return hook, err
 }
 
-// CreateWebhook creates a webhook and returns it with its secret. From then on, the service sends all events
-// of the selected types to the webhook. If the response with the secret was lost, CreateWebhook returns the
-// webhook without its secret and [ErrSecretLost].
+// CreateWebhook creates a webhook and returns it with its secret. From then on, the service sends all events of the
+// selected types to the webhook. If the response with the secret was lost, CreateWebhook returns the webhook without
+// its secret, together with [ErrSecretLost].
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook, options ...PostOption) (Webhook, error) {
 	return c.issueWebhook(ctx, "/webhooks", n, options)
 }
