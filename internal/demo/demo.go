@@ -11,6 +11,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
+// weeks is the length of the history. The daily charts cover a shorter time, so they do not show the many
+// arrivals on the opening day.
+const weeks = 5
+
 // ErrNotEmpty is returned by Fill if the store already contains data. Demo data must never be mixed with real
 // data.
 var ErrNotEmpty = errors.New("it already has animals, categories, orders or webhooks")

@@ -10,10 +10,7 @@ import (
 )
 
 const (
-	// weeks is the length of the history. The daily charts cover a shorter time, so they do not show the many
-	// arrivals on the opening day.
-	weeks = 5
-	day   = 24 * time.Hour
+	day = 24 * time.Hour
 	// opening is the number of animals that arrive on the first day.
 	opening = 64
 	// openHours is how long the shop is open each day. It closes each day at the time of day at which the

@@ -26,6 +26,15 @@ func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
 }
 
+// checkNotHeld fails with pet_has_open_order if an open order holds the animal.
+func checkNotHeld(tx ReadTx, pet Pet) error {
+	order, held, err := tx.OpenOrder(pet.ID)
+	if err == nil && held {
+		err = Errorf(PetHasOpenOrder, "Order %d holds this animal; deliver or cancel the order first.", order.ID)
+	}
+	return err
+}
+
 // expireDueHold expires the open order for the animal with the given id if the order's hold is due. Every
 // write that depends on the animal's status calls expireDueHold first, so the rules never see a hold that
 // should already have expired.

@@ -211,14 +211,6 @@ func checkTransition(tx ReadTx, pet Pet, to Status) error {
 	return checkNotHeld(tx, pet)
 }
 
-func checkNotHeld(tx ReadTx, pet Pet) error {
-	order, held, err := tx.OpenOrder(pet.ID)
-	if err == nil && held {
-		err = Errorf(PetHasOpenOrder, "Order %d holds this animal; deliver or cancel the order first.", order.ID)
-	}
-	return err
-}
-
 // DeletePet removes an animal but keeps its orders. It fails with not_found, precondition_failed or
 // pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -103,8 +102,10 @@ type WebhookChange struct {
 // Problems validates the fields that are to be changed.
 func (c WebhookChange) Problems() Problems {
 	var p Problems
-	if c.URL != nil && !isWebhookURL(*c.URL) {
-		p.Add("url", fmt.Sprintf("must be a URL such as https://example.com/hook, with at most %d ASCII characters and without credentials or a fragment", maxURL))
+	if c.URL != nil {
+		if reason := webhookURLProblem(*c.URL); reason != "" {
+			p.Add("url", reason)
+		}
 	}
 	if c.Types != nil {
 		for _, t := range *c.Types {

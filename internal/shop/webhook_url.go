@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -14,11 +15,14 @@ const maxURL = 2000
 // and a query.
 var webhookURL = regexp.MustCompile(`^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\[[%.0-9:A-Za-z-]+\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\?[!$-;=?-~]*)?$`)
 
-// isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
-// request line.
-func isWebhookURL(text string) bool {
+// webhookURLProblem returns "" if text is an absolute HTTP or HTTPS URL that can be sent unchanged in a request line,
+// and otherwise what is wrong with it.
+func webhookURLProblem(text string) string {
 	u, err := url.Parse(text)
-	return err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u)
+	if err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u) {
+		return ""
+	}
+	return fmt.Sprintf("must be a URL such as https://example.com/hook, with at most %d ASCII characters and without credentials or a fragment", maxURL)
 }
 
 // hasValidPort reports whether a URL has either no port or a port from 1 to 65535.

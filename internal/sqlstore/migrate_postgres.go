@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
+
+// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
+const pgStartTimeout = 30 * time.Second
 
 // migratePostgres brings the schema up to date. Each migration has its own transaction, so that nodes of an earlier
 // version do not have to wait for all of them. Several nodes may start at the same time. The node that locks the row

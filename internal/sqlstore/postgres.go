@@ -50,22 +50,10 @@ type postgresEngine struct {
 }
 
 const (
-	// pgMaxConns is the default maximum number of connections in the pool.
-	pgMaxConns = 32
-	// maxConstraintViolations is the number of constraint violations in one write that are treated as
-	// conflicts. Any further violation is treated as a bug.
-	maxConstraintViolations = 10
-	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
-	pgConnectTimeout = 2 * time.Second
-	// pgIdleTime is the idle time after which a connection is checked before it is used, because its server may be
-	// lost.
-	pgIdleTime = time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
 	// pgCancelTimeout is the default of postgresEngine.cancelTimeout.
 	pgCancelTimeout = time.Second
-	// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
-	pgStartTimeout = 30 * time.Second
 )
 
 // openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after

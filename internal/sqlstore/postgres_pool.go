@@ -15,6 +15,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+const (
+	// pgMaxConns is the default maximum number of connections in the pool.
+	pgMaxConns = 32
+	// pgIdleTime is the idle time after which a connection is checked before it is used, because its server may be
+	// lost.
+	pgIdleTime = time.Second
+)
+
 // poolSettings limits how many connections a node keeps open and for how long. The URL may set the limits
 // with the parameters that pgxpool defines: pool_max_conns, pool_max_conn_idle_time and
 // pool_max_conn_lifetime.

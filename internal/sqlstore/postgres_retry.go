@@ -9,6 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
+// maxConstraintViolations is the number of constraint violations in one write that are treated as
+// conflicts. Any further violation is treated as a bug.
+const maxConstraintViolations = 10
+
 // retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
 // is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
 // when the budget is spent.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,6 +19,9 @@ func CheckURL(url string) error {
 	_, _, err := parsePostgresURL(url)
 	return err
 }
+
+// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
+const pgConnectTimeout = 2 * time.Second
 
 const urlForm = "the form is postgres://USER:PASSWORD@HOST/DATABASE"
 
