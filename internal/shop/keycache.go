@@ -10,6 +10,10 @@ import (
 // second.
 const keyFreshness = 500 * time.Millisecond
 
+// maxCachedKeys is the maximum number of keys in the cache. When it is reached, the cache starts again empty, because
+// keys that are no longer used would otherwise stay forever.
+const maxCachedKeys = 10_000
+
 // keyCache caches the credentials of keys in use. It never caches the fact that a secret is unknown.
 // Therefore a new key works immediately, and requests with made-up secrets cannot fill the cache.
 type keyCache struct {
@@ -45,6 +49,9 @@ func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)
 	if !found {
 		delete(c.entries, hash)
 		return Credential{}, false, nil
+	}
+	if len(c.entries) >= maxCachedKeys {
+		clear(c.entries)
 	}
 	c.entries[hash] = cachedKey{credential, start}
 	return credential, true, nil

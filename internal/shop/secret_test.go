@@ -3,6 +3,7 @@ package shop
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -118,6 +119,21 @@ func TestKeyCacheForgetsWithinASecond(t *testing.T) {
 			t.Error("a revoked key is still cached")
 		}
 	})
+}
+
+// Keys that were used once and then rotated or revoked do not fill the cache.
+func TestKeyCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	cache := newKeyCache()
+	for n := range 2*maxCachedKeys + 1 {
+		_, found, err := cache.find(HashSecret(strconv.Itoa(n)), func() (Credential, bool, error) { return Credential{}, true, nil })
+		if !found || err != nil {
+			t.Fatalf("key %d: found %v, %v", n, found, err)
+		}
+	}
+	if n := len(cache.entries); n > maxCachedKeys {
+		t.Errorf("the cache has %d keys, want at most %d", n, maxCachedKeys)
+	}
 }
 
 // Uses that could not be saved are requeued, unless a later use of the same key has been recorded meanwhile.
