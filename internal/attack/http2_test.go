@@ -19,14 +19,14 @@ type http2Request struct {
 	method, path string
 	fields       []hpack.HeaderField
 	part         string // the beginning of a body that never ends; "" for a request without a body
-	window       uint32 // the bytes of each response that the client is ready to read
+	window       uint32 // how many bytes of each response the client accepts
 }
 
-// http2Conn is a connection on which an attacker holds streams.
+// http2Conn is a connection on which an attacker keeps streams open.
 type http2Conn struct {
 	attacker *attacker
 	conn     *tls.Conn
-	slots    chan struct{} // a value for each open stream
+	slots    chan struct{} // one element for each open stream
 	mu       sync.Mutex    // guards the fields below
 	framer   *http2.Framer
 	encoder  *hpack.Encoder
@@ -34,8 +34,8 @@ type http2Conn struct {
 	last     uint32 // the id of the newest stream
 }
 
-// holdStreams opens a connection and keeps the given number of streams open on it until the service or the end
-// of the attack closes the connection. A stream that the service ends is replaced.
+// holdStreams opens a connection and keeps the given number of streams open on it until the service closes the
+// connection or the attack ends. It replaces each stream that the service ends.
 func (a *attacker) holdStreams(streams int, r http2Request) {
 	raw := a.dial()
 	if raw == nil {
@@ -98,7 +98,8 @@ func (c *http2Conn) open(r http2Request) error {
 	return err
 }
 
-// read reads frames until the connection ends. It answers what the protocol demands and counts statuses.
+// read reads frames until the connection ends. It acknowledges settings and pings, as the protocol requires, and
+// counts the statuses of the responses.
 func (c *http2Conn) read() {
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	for {
@@ -127,7 +128,8 @@ func (c *http2Conn) read() {
 	}
 }
 
-// write writes a frame that answers one from the service. If that fails, reading fails, too.
+// write writes a frame in reply to a frame from the service. If that fails, it closes the connection, so that read
+// ends, too.
 func (c *http2Conn) write(frame func(*http2.Framer) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +138,8 @@ func (c *http2Conn) write(frame func(*http2.Framer) error) {
 	}
 }
 
-// ended makes room for another stream if one has ended. A stream that ends twice, with its response and with a
-// reset, makes room once.
+// If over is true, ended frees a slot for another stream. It does not block if no slot is taken, because it is called
+// twice for a stream that ends both with a response and with a reset.
 func (c *http2Conn) ended(over bool) {
 	if over {
 		c.attacker.sleep(streamPause)

@@ -15,15 +15,15 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// state is what the service uses while no attack runs.
+// state holds the resources that the service uses while no attack is running.
 type state struct {
 	resident    int64 // bytes
 	connections int
 	goroutines  int
-	err         error // the reason why the service did not tell
+	err         error // the reason why the state could not be read, or nil
 }
 
-// readState reads the memory of the service's process and asks the service for the rest.
+// readState reads the memory usage from the operating system, and the rest from the metrics of the service.
 func readState(p *programtest.Program) (s state) {
 	if s.resident, s.err = memory(p, "VmRSS"); s.err != nil {
 		return s
@@ -52,7 +52,7 @@ func metric(metrics []byte, name string) int {
 	return int(value)
 }
 
-// memory reads a line of the process's status, such as VmHWM, in bytes.
+// memory returns a value from the process's status file in /proc, such as VmHWM, in bytes.
 func memory(p *programtest.Program, name string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Command.Process.Pid))
 	if err != nil {
@@ -67,18 +67,19 @@ func memory(p *programtest.Program, name string) (int64, error) {
 	return 0, fmt.Errorf("process %d has no %s", p.Command.Process.Pid, name)
 }
 
-// killMemory is the memory at which the service is killed, so that an attack cannot take this machine down.
+// killMemory is the number of bytes of memory above which the service is killed, so that an attack cannot exhaust the
+// memory of this machine.
 const killMemory = 4_000_000_000
 
-// watcher samples memory while the service runs.
+// watcher samples memory usage while the service is running.
 type watcher struct {
 	p       *programtest.Program
 	mu      sync.Mutex // guards the fields below
-	sockets int64      // the most memory that the kernel has held for TCP connections
+	sockets int64      // the most bytes that the kernel has held for TCP connections since reset
 	killed  bool       // whether the service has exceeded killMemory
 }
 
-// watch starts to watch the service. The stop function ends it.
+// watch starts a watcher for the service. Call stop to end it.
 func watch(p *programtest.Program) (w *watcher, stop func()) {
 	w = &watcher{p: p}
 	done := make(chan struct{})
@@ -109,7 +110,7 @@ func (w *watcher) sample() {
 	}
 }
 
-// reset makes peak return only the memory from now on.
+// reset makes peak ignore the memory that was used before.
 func (w *watcher) reset() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +132,8 @@ func (w *watcher) peak() (service, sockets int64, err error) {
 	return service, w.sockets, err
 }
 
-// socketMemory returns how many bytes the kernel holds for all TCP connections, or 0 if it does not tell. They
-// are not part of the process, but count towards the limit of its container.
+// socketMemory returns how many bytes the kernel holds for all TCP connections, or 0 if that is unknown. This memory
+// does not belong to the process, but counts towards the limit of its container.
 func socketMemory() int64 {
 	text, _ := os.ReadFile("/proc/net/sockstat")
 	_, rest, _ := strings.Cut(string(text), "TCP: ")
@@ -142,7 +143,7 @@ func socketMemory() int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// latency summarizes how the service has answered the shop in a period.
+// latency summarizes the service's responses to the shop in a period.
 type latency struct {
 	requests     int
 	p50, p99     time.Duration

@@ -14,8 +14,8 @@ const (
 	maxMemory        = 300_000_000 // bytes
 	maxSlowdown      = 5           // the shop's p99 during the attack, as a multiple of its p99 without the attack
 	maxSlowdownLater = 3           // the shop's p50 after the recovery, as a multiple of its p50 without the attack
-	// Connections and goroutines after the recovery, compared with those before the attack. The shop's own
-	// requests make them vary by a few.
+	// How many more connections and goroutines there may be after the recovery than before the attack. The shop's own
+	// requests make the numbers vary by a few.
 	maxLeftConnections = 10
 	maxLeftGoroutines  = 30
 )
@@ -32,18 +32,20 @@ type row struct {
 	// The shop's latency before the attack, during it, and after the recovery.
 	quiet, during, after latency
 	before, later        state
-	exceeded             string // how the attack exceeded a limit of its own, or ""
+	exceeded             string // how the attack exceeded a limit that applies only to this attack, or ""
 }
 
 func (r row) memoryHolds() bool { return r.peak < maxMemory }
 func (r row) answersHold() bool { return r.during.errors == 0 }
 
-// latencyHolds also requires that nothing failed without the attack. Otherwise, there is nothing to compare with.
+// latencyHolds reports whether the shop's p99 rose at most by the factor maxSlowdown. It returns false if requests
+// failed even without the attack, because there is then nothing to compare with.
 func (r row) latencyHolds() bool {
 	return r.quiet.errors == 0 && r.during.p99 <= maxSlowdown*r.quiet.p99
 }
 
-// notRecovered returns what differs from the state before the attack.
+// notRecovered describes in which respects the service has not recovered from the attack. It returns nothing if the
+// service has recovered.
 func (r row) notRecovered() (differences []string) {
 	if r.later.err != nil {
 		return []string{r.later.err.Error()}
@@ -66,7 +68,7 @@ func (r row) notRecovered() (differences []string) {
 	return differences
 }
 
-// problems returns how the attack exceeded the limits.
+// problems describes each limit that the attack exceeded.
 func (r row) problems() (problems []string) {
 	if !r.memoryHolds() {
 		problems = append(problems, "memory "+megabytes(r.peak))
@@ -88,7 +90,7 @@ func (r row) problems() (problems []string) {
 	return problems
 }
 
-// summary returns the row as a line of text, for the progress of a run.
+// summary returns the row as a line of text, which is logged after each attack.
 func (r row) summary() string {
 	return fmt.Sprintf("%s; peak %s; p50 %s to %s, p99 %s to %s; %d errors of %d; problems: %s", r.result, megabytes(r.peak),
 		milliseconds(r.quiet.p50), milliseconds(r.during.p50), milliseconds(r.quiet.p99), milliseconds(r.during.p99),
@@ -132,7 +134,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%d", n/1_000_000) }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }
 
-// Each limit is checked on its own, so that a column of the table cannot hide another one.
+// An attack that exceeds a single limit has one problem, and one column of the table says FAIL.
 func TestRowReportsEachExceededLimit(t *testing.T) {
 	fine := row{
 		peak: 100_000_000, before: state{100_000_000, 20, 50, nil}, later: state{200_000_000, 25, 60, nil},
