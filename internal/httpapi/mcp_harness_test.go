@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	acceptMCP = "Accept: application/json, text/event-stream" // as the protocol demands of clients
+	acceptMCP = "Accept: application/json, text/event-stream" // the protocol requires clients to accept both types
 	listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 )
 
-// withKey sends every request with an API key.
+// withKey is a transport that adds an API key to every request.
 type withKey struct {
 	key string
 	http.RoundTripper
@@ -31,14 +31,14 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.RoundTripper.RoundTrip(r)
 }
 
-// assistant is the client of the official SDK.
+// assistant is a client session of the official MCP SDK.
 type assistant struct {
 	*sdk.ClientSession
 	t       *testing.T
-	schemas map[string]*jsonschema.Resolved // of the tools' answers
+	schemas map[string]*jsonschema.Resolved // the output schema of each tool, by its name
 }
 
-// assistant connects an assistant with an API key. Without a protocol version, it is the newest.
+// assistant connects an assistant that uses an API key. If protocol is empty, the newest version is used.
 func (s *testShop) assistant(t *testing.T, key, protocol string) assistant {
 	t.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
@@ -51,7 +51,7 @@ func (s *testShop) assistant(t *testing.T, key, protocol string) assistant {
 	return assistant{session, t, map[string]*jsonschema.Resolved{}}
 }
 
-// tools returns the tools that the assistant sees, by name.
+// tools returns the tools that the assistant sees, by name. It also records their output schemas for call.
 func (a assistant) tools() map[string]*sdk.Tool {
 	a.t.Helper()
 	list := shoptest.Must(a.ListTools(a.t.Context(), nil))(a.t)
@@ -65,7 +65,7 @@ func (a assistant) tools() map[string]*sdk.Tool {
 	return tools
 }
 
-// call calls a tool. The answer must match the schema of the tool.
+// call calls a tool and checks that a successful result matches the output schema that tools recorded.
 func (a assistant) call(name, arguments string) *sdk.CallToolResult {
 	a.t.Helper()
 	got, err := a.CallTool(a.t.Context(), &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
@@ -80,7 +80,7 @@ func (a assistant) call(name, arguments string) *sdk.CallToolResult {
 	return got
 }
 
-// want calls a tool and checks that the text of its answer matches a regular expression.
+// want calls a tool and checks that it succeeds and that a regular expression matches the whole text of its result.
 func (a assistant) want(name, arguments, pattern string) *sdk.CallToolResult {
 	a.t.Helper()
 	got := a.call(name, arguments)
@@ -90,7 +90,7 @@ func (a assistant) want(name, arguments, pattern string) *sdk.CallToolResult {
 	return got
 }
 
-// wantError calls a tool and checks that it fails with a code.
+// wantError calls a tool and checks that it fails with the given error code.
 func (a assistant) wantError(name, arguments string, code shop.Code) {
 	a.t.Helper()
 	got := a.call(name, arguments)
@@ -101,7 +101,8 @@ func (a assistant) wantError(name, arguments string, code shop.Code) {
 
 func textOf(result *sdk.CallToolResult) string { return result.Content[0].(*sdk.TextContent).Text }
 
-// version returns the version in an answer.
+// version returns the version in a tool's result. It ends the test if the text of the result does not contain the
+// version, too.
 func version(t *testing.T, result *sdk.CallToolResult) string {
 	t.Helper()
 	version, _ := result.StructuredContent.(map[string]any)["version"].(string)

@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Malformed messages, wrong methods and wrong headers get an error, never a fault, and the service goes on.
+// Malformed messages, wrong methods and wrong headers get an error response and cause no server error.
 func TestHostileMessagesAreRefused(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", mcpPath, listTools, acceptMCP, "Authorization: ").wantError(t, 401, shop.MissingAPIKey).wantHeaders(t, "WWW-Authenticate: "+realm)
@@ -24,7 +24,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		s.do("POST", mcpPath, listTools, acceptMCP, header).wantError(t, 400, shop.InvalidParameter)
 	}
 	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: text/plain").wantError(t, 415, shop.UnsupportedMediaType)
-	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: ").want(t, 200, "") // as everywhere in the API
+	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: ").want(t, 200, "") // the header is optional
 	s.do("POST", mcpPath, toolCall("find_animals", `{"text":"`+strings.Repeat("x", maxBodyBytes)+`"}`), acceptMCP).wantError(t, 413, shop.PayloadTooLarge)
 	for body, code := range map[string]shop.Code{
 		"": shop.InvalidJSON, "[]": shop.InvalidJSON, "[" + listTools + "]": shop.InvalidJSON, " [" + listTools + "," + listTools + "]": shop.InvalidJSON,
@@ -71,7 +71,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	}
 }
 
-// Pages of other sites cannot use the endpoint, even if they get around the same-origin policy (DNS rebinding).
+// Web pages of other sites cannot use the endpoint, even if they bypass the same-origin policy by DNS rebinding.
 func TestAssistantsOriginIsChecked(t *testing.T) {
 	s := parallelShop(t, func(c *Config) {
 		c.Origins, c.PublicURL = []string{"https://inspector.example"}, "https://pets.example/shop/v1"
@@ -86,7 +86,8 @@ func TestAssistantsOriginIsChecked(t *testing.T) {
 	for _, own := range []string{s.url, "https://pets.example"} {
 		s.do("POST", mcpPath, listTools, acceptMCP, "Origin: "+own).want(t, 200, "").wantHeaders(t, "Access-Control-Allow-Origin: ")
 	}
-	// A page whose name points to this service sends that name as the host, too.
+	// After DNS rebinding, the name of the attacker's site leads to this service, so the browser sends that name both
+	// as the origin and as the host.
 	rebound := shoptest.Must(http.NewRequest("POST", s.url+mcpPath, strings.NewReader(listTools)))(t)
 	rebound.Host = "evil.example:8080"
 	rebound.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"*/*"}, "Origin": {"http://evil.example:8080"}}
@@ -97,7 +98,7 @@ func TestAssistantsOriginIsChecked(t *testing.T) {
 	preflight.wantHeaders(t, "Access-Control-Allow-Methods: OPTIONS, POST", "Access-Control-Allow-Headers: "+corsRequestHeaders+mcpRequestHeaders)
 }
 
-// No message makes the service fail.
+// No message causes a server error.
 func FuzzMCPMessage(f *testing.F) {
 	shop := shoptest.Open(f, shoptest.Options{})
 	api, err := New(Config{Service: shop.Service, Log: slog.New(slog.DiscardHandler)})
