@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errorInterval is how long further messages of the same kind are suppressed.
+// errorInterval is how long further messages of the same kind are suppressed after one was logged.
 const errorInterval = 10 * time.Second
 
 // newErrorLog returns a logger for http.Server.ErrorLog. It suppresses repeated messages, because a client
@@ -40,7 +40,7 @@ func isPortProbe(message string) bool {
 		(strings.HasSuffix(message, ": EOF") || strings.HasSuffix(message, ": connection reset by peer"))
 }
 
-// errorKind returns the first words of a message, which are the same for all connections.
+// errorKind returns the first three words of a message, which are the same for all connections.
 func errorKind(message string) string {
 	words := strings.Fields(message)
 	return strings.Join(words[:min(3, len(words))], " ")

@@ -19,7 +19,8 @@ import (
 
 const authorization = "Authorization: Bearer " + programtest.AdminKey + "\r\n"
 
-// The service refuses requests that no client library would send, or responds as to the equivalent normal request.
+// The service either refuses a request that no client library would send, or handles it like the equivalent normal
+// request.
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -211,7 +212,8 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	s.expectPlainLog()
 }
 
-// More time series would exhaust the memory of the service and of Prometheus.
+// Requests with unusual paths and methods add no time series. Otherwise, clients could exhaust the memory of the
+// service and of Prometheus.
 func TestUnusualRequestsCreateNoTimeSeries(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -221,8 +223,8 @@ func TestUnusualRequestsCreateNoTimeSeries(t *testing.T) {
 		s.Send("BREW"+strings.Repeat("X", n), "/v1/pets", programtest.AdminKey, "")
 		return strings.Count(s.Get("/metrics").Body, "\nanimalstore_http_requests_total{")
 	}
-	send(0)           // the request of the metrics counts itself only afterwards
-	before := send(1) // after the first requests of their kind
+	send(0)           // a request for the metrics is counted only after its response
+	before := send(1) // by now, every kind of request has been counted once
 	for n := range 20 {
 		if after := send(n + 2); after != before {
 			t.Errorf("time series: got %d after unusual requests, want %d as before", after, before)
@@ -233,7 +235,8 @@ func TestUnusualRequestsCreateNoTimeSeries(t *testing.T) {
 	}
 }
 
-// expectPlainLog stops the service and checks that every log line has its own format and no control characters.
+// expectPlainLog stops the service and checks that every line of the log begins with a time and contains no control
+// characters.
 func (s *service) expectPlainLog() {
 	s.T.Helper()
 	s.stop()
@@ -245,7 +248,8 @@ func (s *service) expectPlainLog() {
 	}
 }
 
-// A key in a header, parameter or body where it does not belong appears in no response, log, metric or profile.
+// A key that a client sends in the wrong header, in a parameter or in a body appears in no response, log, metric or
+// profile.
 func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// http1Conn is a connection that uses HTTP/1. net/http refuses some requests without calling the handler: those
-// that are not valid HTTP or have too large headers, and those with an unknown Expect header. It writes a short
-// text to the connection. http1Conn calls Handlers.Malformed and sends that response instead. If net/http should
-// ever refuse a request in another way, clients get its text.
+// http1Conn is a connection that uses HTTP/1. net/http refuses some requests without calling the handler, because
+// they are not valid HTTP, their headers are too large or their Expect header is unknown. It then writes a short
+// response to the connection. http1Conn sends the response of Handlers.Malformed instead. If it cannot parse what
+// net/http has written, it sends that unchanged.
 type http1Conn struct {
 	halfCloser
 	limited   *limitedConn
@@ -24,21 +24,22 @@ type http1Conn struct {
 	head      []byte // the start of the request whose handler has not been called yet
 }
 
-// halfCloser is a *limitedConn or a *tls.Conn. net/http closes only the sending half after some responses.
+// halfCloser is a *limitedConn or a *tls.Conn. It has CloseWrite, because net/http closes only the sending half of a
+// connection after some responses.
 type halfCloser interface {
 	net.Conn
 	CloseWrite() error
 }
 
-// maxHead is how many bytes of a request are kept until its handler is called.
+// maxHead is the maximum number of bytes at the start of a request that are kept until its handler is called.
 const maxHead = 4 << 10
 
-// unreadTimeout is how long a client may take to read a refusal while it still sends its request.
+// unreadTimeout is how long a client may take to read a refusal while it is still sending its request.
 const unreadTimeout = 500 * time.Millisecond
 
 func (c *http1Conn) unwrap() *limitedConn { return c.limited }
 
-// Read reads from the connection and keeps the start of a request.
+// Read reads from the connection and keeps the start of a request whose handler has not been called yet.
 func (c *http1Conn) Read(p []byte) (int, error) {
 	n, err := c.halfCloser.Read(p)
 	if c.limited.state.Load() == connWaiting {
@@ -47,10 +48,11 @@ func (c *http1Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forgetHead is called when a request is complete.
+// forgetHead discards the start of the previous request. It is called when that request is complete.
 func (c *http1Conn) forgetHead() { c.head = c.head[:0] }
 
-// Write sends a part of a response. As long as no handler has been called, the response is a refusal by net/http.
+// Write sends a part of a response. If no handler has been called yet, net/http is refusing the request, and Write
+// calls refuse instead.
 func (c *http1Conn) Write(p []byte) (int, error) {
 	if c.limited.state.Load() == connWaiting {
 		if refusal, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(p)), nil); err == nil {
@@ -60,8 +62,9 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 	return c.halfCloser.Write(p)
 }
 
-// refuse sends the response of Handlers.Malformed and stops sending. The client may still send its request, so
-// refuse waits until it has read the response, because closing the connection earlier could discard the response.
+// refuse sends the response of Handlers.Malformed and closes the sending half of the connection. It then discards
+// what the client is still sending, for at most unreadTimeout, because the client could lose the response if the
+// connection were closed at once.
 func (c *http1Conn) refuse(refusal *http.Response) error {
 	r := c.readRequest()
 	w := &bufferedResponse{header: http.Header{}}
@@ -83,15 +86,16 @@ func (c *http1Conn) refuse(refusal *http.Response) error {
 	return nil
 }
 
-// readRequest returns what is known about a request that net/http has refused. Its path is not decoded. Nothing is
-// known about a request that the client sent before it received the previous response.
+// readRequest parses the start of a request that net/http has refused. It does not decode the path. The result is
+// empty if the client sent the request before it received the previous response, because the start of such a request
+// is not kept.
 func (c *http1Conn) readRequest() *http.Request {
 	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, RemoteAddr: c.RemoteAddr().String()}
 	if len(c.head) == 0 {
 		return r
 	}
 	var source io.Reader = bytes.NewReader(c.head)
-	if len(c.head) < maxHead { // net/http may have stopped at the first line
+	if len(c.head) < maxHead { // net/http may have stopped reading after the first line
 		source = io.LimitReader(io.MultiReader(source, c.halfCloser), maxHead)
 	}
 	lines := textproto.NewReader(bufio.NewReader(source))

@@ -26,9 +26,8 @@ func (l *plainListener) Accept() (net.Conn, error) {
 	return &http1Conn{halfCloser: c, limited: c, malformed: l.malformed}, nil
 }
 
-// tlsListener accepts connections with TLS. The handshake decides whether a client uses HTTP/2. Only then can
-// the listener return the connection, because net/http serves HTTP/2 on a *tls.Conn only, and HTTP/1 needs an
-// http1Conn.
+// tlsListener accepts connections with TLS. It returns a connection only after the handshake, which decides whether
+// the client uses HTTP/2: net/http serves HTTP/2 only on a *tls.Conn, and HTTP/1 needs an http1Conn.
 type tlsListener struct {
 	plainListener
 	config     *tls.Config
@@ -44,7 +43,7 @@ type acceptResult struct {
 	err  error
 }
 
-// newTLSListener returns a listener that has begun to accept connections.
+// newTLSListener returns a listener that already accepts connections in the background.
 func newTLSListener(plain plainListener, config *tls.Config, errorLog *log.Logger) *tlsListener {
 	l := &tlsListener{plainListener: plain, config: config, errorLog: errorLog, accepted: make(chan acceptResult)}
 	l.lifetime, l.end = context.WithCancel(context.Background())
@@ -99,7 +98,7 @@ func (l *tlsListener) handshake(c *limitedConn) {
 	}
 	state := secure.ConnectionState()
 	if protocol := state.NegotiatedProtocol; protocol != "" && protocol != "h2" && protocol != "http/1.1" {
-		secure.Close() // the handshake was all that the authority wanted
+		secure.Close() // an authority that examines a domain needs only the handshake
 		return
 	}
 	c.SetDeadline(time.Time{})
@@ -112,8 +111,8 @@ func (l *tlsListener) handshake(c *limitedConn) {
 	}
 }
 
-// refuse logs why a handshake has failed. It responds to a client that does not use TLS. The request has been read
-// by then, so nothing is known about it.
+// refuse logs why a handshake has failed. If the client does not use TLS, refuse responds with an error, which does
+// not depend on the request, because the handshake has already consumed it.
 func (l *tlsListener) refuse(c *limitedConn, err error) {
 	l.errorLog.Printf("http: TLS handshake error from %s: %v", c.RemoteAddr(), err)
 	mismatch, ok := errors.AsType[tls.RecordHeaderError](err)

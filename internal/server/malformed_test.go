@@ -16,14 +16,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// refusal is the body of an error.
+// refusal is the body of an error response.
 type refusal struct {
 	Code    shop.Code
 	Message string
 	Status  int
 }
 
-// wantRefusal checks that a response is an Error with a request id that is also in the log.
+// wantRefusal checks that a response is an Error as in the API, and that its request id is in the log.
 func (s *service) wantRefusal(what string, a programtest.Response, err error, status int, code shop.Code, message string) {
 	s.T.Helper()
 	var members map[string]any
@@ -40,7 +40,8 @@ func (s *service) wantRefusal(what string, a programtest.Response, err error, st
 	programtest.Await(s.T, what+" to be logged", func() bool { return strings.Contains(s.Output.String(), "id="+id) })
 }
 
-// overTLS serves a shop over TLS. The second result is for clients that trust its certificate.
+// overTLS serves a shop over TLS. It also returns a TLS configuration for clients, which trusts the shop's
+// certificate.
 func overTLS(t *testing.T) (*service, *tls.Config) {
 	t.Helper()
 	folder, authority := programtest.NewFolder(t), programtest.NewAuthority(t)
@@ -54,7 +55,7 @@ func overTLS(t *testing.T) (*service, *tls.Config) {
 	return serveWith(t, certificate), config
 }
 
-// Requests that net/http refuses before it calls a handler get an Error, too, over HTTP/1 with and without TLS. The
+// Over HTTP/1, with and without TLS, requests that net/http refuses without calling a handler also get an Error. The
 // key is checked before anything else.
 func TestMalformedRequestsGetAnError(t *testing.T) {
 	t.Parallel()
@@ -110,8 +111,8 @@ func TestMalformedRequestsGetAnError(t *testing.T) {
 	secure.expectPlainLog()
 }
 
-// A malformed request may follow others on the same connection, may arrive in pieces, and does not get a body if it
-// is a HEAD. If it was sent before the previous response, its key is not known.
+// A malformed request gets an Error even if it follows others on the same connection or arrives in pieces. The
+// response to HEAD has no body. If a request was sent before the previous response, its key is not known.
 func TestMalformedRequestAfterOthers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -151,15 +152,16 @@ func TestMalformedRequestAfterOthers(t *testing.T) {
 	s.wantRefusal("a request sent early", a, err, 400, shop.InvalidParameter, "not valid HTTP")
 }
 
-// Over HTTP/2, a handler sees unknown expectations and refuses them as over HTTP/1. A path that cannot be decoded
-// resets the stream. Too large headers get a page of net/http, or close the connection. No handler is called then.
+// Over HTTP/2, the handler refuses unknown expectations as over HTTP/1. Other malformed requests do not reach a
+// handler: net/http resets the stream if the path cannot be decoded, and sends its own error page or closes the
+// connection if the headers are too large.
 func TestMalformedRequestsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s, config := overTLS(t)
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	send := func(path string, headers ...string) (programtest.Response, error) {
 		t.Helper()
-		// Without a connection of its own, the transport would send the request again, without end, after PROTOCOL_ERROR.
+		// Each request has its own connection. Otherwise, the transport would retry it forever after PROTOCOL_ERROR.
 		connection, err := transport.NewClientConn(t.Context(), "https", s.addr)
 		if err != nil {
 			t.Fatal(err)

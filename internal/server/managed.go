@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// managed belongs to a certificate that the program itself obtains from an authority.
+// managed holds the settings of a certificate that the program itself obtains from an authority.
 type managed struct {
 	domains   []string
 	protocol  string
@@ -22,16 +22,18 @@ type managed struct {
 	temporary *tls.Certificate
 }
 
-// temporaryValidity is for how long the temporary certificate is valid. Nobody trusts it in any case.
+// temporaryValidity is how long the temporary certificate is valid. It may be long, because no client trusts that
+// certificate.
 const temporaryValidity = 10 * 365 * 24 * time.Hour
 
-// ManagedCertificate returns the certificate in a file with both the chain and the key. The file may be missing
-// or invalid, because the program will write it. Only handshakes for the domains succeed, and only when there
-// is a certificate. A handshake without a name succeeds in any case, if necessary with a temporary certificate
-// that nobody trusts, because health checks use the address and must not fail for lack of a certificate.
+// ManagedCertificate returns a certificate that is read from one file with both the chain and the key. The file may
+// be missing or invalid, because the program will write it later. A handshake for one of the domains succeeds as soon
+// as there is a certificate. A handshake for another name fails. A handshake without a name always succeeds, if
+// necessary with a temporary certificate that no client trusts, because health checks use the IP address and must not
+// fail for lack of a certificate.
 //
-// If a client offers only the given protocol (ALPN), it is an authority that examines a domain. It receives
-// the certificate that challenge returns, and is refused if that is nil.
+// A client that offers only the given protocol (ALPN) is an authority that examines a domain. It receives the
+// certificate that challenge returns, or is refused if challenge returns nil.
 func ManagedCertificate(file string, domains []string, protocol string, challenge func(domain string) *tls.Certificate) (*Certificate, error) {
 	temporary, err := newTemporaryCertificate()
 	if err != nil {
@@ -46,7 +48,7 @@ func ManagedCertificate(file string, domains []string, protocol string, challeng
 	return c, nil
 }
 
-// choose returns the certificate for a handshake.
+// choose returns the certificate for a handshake. It fails if the handshake must be refused.
 func (c *Certificate) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	m, current, name := c.managed, c.current.Load(), strings.ToLower(hello.ServerName)
 	switch {

@@ -14,16 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// These constants do not limit request bodies and responses, for which the handlers set their own deadlines.
+// These constants limit connections. Handlers set their own deadlines for request bodies and responses.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10 // net/http accepts 4 KiB more
-	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all.
-	// Responses have their own deadlines, but even resetting a stream requires a client that reads.
+	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all. The deadlines
+	// of responses do not suffice, because they reset a stream, and even that requires a client that reads.
 	writeByteTimeout = 15 * time.Second
-	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers
-	// read them. HTTP/2 does not allow less.
+	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
+	// them. HTTP/2 does not allow a smaller buffer.
 	maxReceiveBuffer = 64 << 10
 )
 
@@ -41,13 +41,13 @@ type Config struct {
 	DrainDelay time.Duration
 }
 
-// Handlers holds what a Server calls. All fields are required.
+// Handlers holds the functions that a Server calls. All fields are required.
 type Handlers struct {
 	// Serve responds to requests. Refuse responds instead of Serve if too many requests are in progress.
 	Serve, Refuse http.Handler
-	// Malformed responds to a request that net/http has refused without calling Serve, because it is not valid
-	// HTTP, has too large headers or an unknown Expect header. The request contains what is known about it, and
-	// its path is not decoded. The refusal is what net/http would have sent.
+	// Malformed responds to a request that net/http has refused without calling Serve, because it is not valid HTTP,
+	// its headers are too large or its Expect header is unknown. r contains what is known about the request; its path
+	// is not decoded. refusal is the response that net/http would have sent.
 	Malformed func(w http.ResponseWriter, r *http.Request, refusal *http.Response)
 	// IsProbe reports whether a request is a health check or reads the metrics. Probes are never refused.
 	IsProbe func(*http.Request) bool
@@ -124,8 +124,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
-	// Clients that send a request now also learn that they must use another connection afterwards. A connection
-	// that is closed while a client sends a request would leave the client without a response.
+	// From now on, every response asks the client to close its connection. Otherwise, the server might close a
+	// connection while a client is sending its next request, which would then get no response.
 	s.listener.draining.Store(true)
 	handlers.Drain()
 	time.Sleep(s.config.DrainDelay)

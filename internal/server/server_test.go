@@ -25,7 +25,7 @@ func run(t *testing.T, log *slog.Logger, handler http.Handler, drain func()) (ad
 	return runWith(t, server.Config{Log: log}, server.Handlers{Serve: handler, Drain: drain})
 }
 
-// runWith is like run for a server with further settings. It completes the configuration and the handlers.
+// runWith is like run, but takes a configuration and handlers. It sets the fields that are the same in all tests.
 func runWith(t *testing.T, config server.Config, handlers server.Handlers) (addr string, stop func()) {
 	t.Helper()
 	config.MaxConnections = 1000
@@ -70,7 +70,7 @@ type service struct {
 
 func serve(t *testing.T) *service { return serveWith(t, nil) }
 
-// serveWith is like serve, over TLS unless the certificate is nil.
+// serveWith is like serve, but uses TLS unless the certificate is nil.
 func serveWith(t *testing.T, certificate *server.Certificate) *service {
 	t.Helper()
 	s := &service{
@@ -109,7 +109,8 @@ func (s *service) sendRaw(request string) (programtest.Response, error) {
 	return receive(bufio.NewReader(connection))
 }
 
-// A stop lets a request in progress finish, even if its body is still arriving, although it accepts no new ones.
+// A server that is stopping lets a request in progress finish, even if its body is still arriving, but accepts no new
+// connections.
 func TestStopWaitsForRequestsInProgress(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
@@ -122,14 +123,14 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 	go func() {
 		<-started
 		go stop()
-		for { // the stop begins by closing the listener
+		for { // wait until the listener is closed, which is the first step of the stop
 			connection, err := net.Dial("tcp", addr)
 			if err != nil {
 				break
 			}
 			connection.Close()
 		}
-		for range 1000 { // one piece after the other, so that the client is still sending if a stop cuts its connection
+		for range 1000 { // many small pieces, so that the client would still be sending if the stop cut its connection
 			io.WriteString(rest, "piece ")
 		}
 		rest.Close()
@@ -144,8 +145,8 @@ func TestStopWaitsForRequestsInProgress(t *testing.T) {
 	}
 }
 
-// A server that is about to stop still responds, and tells its clients to leave their connections. Otherwise, it would
-// close some of them while a client sends the next request.
+// A server that is about to stop still responds, but tells its clients to close their connections. Otherwise, it
+// might close a connection while a client is sending its next request.
 func TestStoppingServerSendsItsClientsAway(t *testing.T) {
 	t.Parallel()
 	var addr string

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Certificate is a certificate and its key, read from two files. The files may be replaced while the server
-// runs. The server loads a valid new pair within seconds. If the new files are invalid, it keeps the last
-// valid pair.
+// Certificate is a certificate and its key, read from two files. The files may be replaced while the server is
+// running. The server loads a valid new pair within seconds. If the new files are invalid, it keeps the last valid
+// pair.
 type Certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
@@ -91,8 +91,9 @@ func (c *Certificate) watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// reload loads the files if they have changed. It logs an invalid pair only once, and only if the next reload
-// finds the same pair, because two files cannot be replaced at the same moment.
+// reload loads the files if they have changed. It logs an invalid pair only once, when the next reload finds the same
+// pair again: two files cannot be replaced at the same moment, so the first reload may have found only one of them
+// replaced.
 func (c *Certificate) reload(log *slog.Logger) {
 	found := c.read()
 	if found.equal(c.loaded) {
@@ -162,7 +163,8 @@ func (c *Certificate) expires() float64 {
 	return 0
 }
 
-// lifetime returns how long the certificate is valid in all, in seconds, or 0 if there is no certificate yet.
+// lifetime returns the time from the start of the certificate's validity to its expiry in seconds, or 0 if there is
+// no certificate yet.
 func (c *Certificate) lifetime() float64 {
 	if current := c.current.Load(); current != nil {
 		return current.Leaf.NotAfter.Sub(current.Leaf.NotBefore).Seconds()

@@ -20,7 +20,7 @@ type reloading struct {
 	log       bytes.Buffer
 }
 
-// newReloading loads a certificate from files that replace has written.
+// newReloading calls replace to write the first two files and loads the certificate from them.
 func newReloading(t *testing.T, replace func(r *reloading, cert, key string)) *reloading {
 	t.Helper()
 	r := &reloading{Folder: programtest.NewFolder(t), authority: programtest.NewAuthority(t)}
@@ -60,7 +60,8 @@ func renameFiles(r *reloading, cert, key string) { // replaces each file atomica
 	r.must(os.Rename(r.Write("new", key), r.Path("key.pem")))
 }
 
-// relinkFiles replaces the files as Kubernetes updates mounted secrets.
+// relinkFiles replaces the files in the way in which Kubernetes updates mounted secrets: it changes a symbolic link
+// to their folder.
 func relinkFiles(r *reloading, cert, key string) {
 	folder := fmt.Sprintf("..%d", r.authority.Last)
 	r.must(os.Mkdir(r.Path(folder), 0o700))
@@ -110,7 +111,7 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 		breakFiles()
 		for look := range 4 {
 			r.look()
-			// The first look may have found files of which only one had been replaced yet.
+			// The first look logs nothing, because possibly only one of the two files has been replaced by then.
 			if n, want := strings.Count(r.log.String(), "cannot reload the certificate"), i+min(look, 1); n != want {
 				t.Errorf("failure %d, look %d: got %d lines in the log, want %d", i, look, n, want)
 			}
