@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Warning is about a variable with an invalid value. It does not contain the value, which may be a secret.
+// Warning reports an environment variable with an invalid value. It does not contain the value, which may be a
+// secret.
 type Warning struct{ Variable, Problem string }
 
 // examine reports whether the environment asks for traces, and which variables have invalid values. An empty
@@ -44,7 +45,7 @@ func examine(getenv func(string) string) (on bool, warnings []Warning) {
 	return true, warnings
 }
 
-// first returns the first of the variables that is set, and its value.
+// first returns the first of the variables that is set, and its value, or two empty strings if none is set.
 func first(get func(string) string, names ...string) (name, value string) {
 	for _, name := range names {
 		if value := get(name); value != "" {
@@ -54,7 +55,7 @@ func first(get func(string) string, names ...string) (name, value string) {
 	return "", ""
 }
 
-// checks lists variables that the OpenTelemetry SDK reads. It ignores invalid values.
+// checks lists variables that the OpenTelemetry SDK reads, with their valid values. The SDK ignores invalid values.
 var checks = []struct {
 	variables []string
 	isValid   func(string) bool
