@@ -25,9 +25,9 @@ func BaseURL(publicURL string, r *http.Request) string {
 	return scheme + "://" + host + "/v1"
 }
 
-// forwardedHTTPS reports whether the last proxy says that the client uses HTTPS. A client that follows a link
-// must not send its API key in the clear because the proxy terminates TLS. Nothing else in these headers is
-// used, and they can only turn http into https, because any client can send them.
+// forwardedHTTPS reports whether the last proxy says that the client uses HTTPS. Links must then begin with https,
+// because a client that followed an http link would send its API key unencrypted. Any client can send these headers,
+// so they can only turn http into https, and nothing else in them is used.
 func forwardedHTTPS(h http.Header) bool {
 	if strings.EqualFold(lastItem(h["X-Forwarded-Proto"]), "https") {
 		return true

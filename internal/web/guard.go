@@ -39,7 +39,7 @@ func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*sh
 			sendError(shop.AsError(o.Err))
 		}
 		o.Status = w.status
-		// A response that was cut off without a panic failed in a write, because the client had disconnected.
+		// If a response was cut off without a panic, a write failed because the client had disconnected.
 		cutOff := o.Aborted && o.Stack == ""
 		if r.Context().Err() != nil && (cutOff || errors.Is(o.Err, context.Canceled)) {
 			o.Status = StatusClientGone

@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// One key cannot use up a limit, and a key that runs nothing is forgotten.
+// One key cannot use up the whole limit. A key without running operations takes no memory.
 func TestKeyLimitLeavesRoomForOtherKeys(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

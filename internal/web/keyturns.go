@@ -8,30 +8,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-// MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each
-// API key has one of them at most, so that one key cannot slow down the reads of others.
+// MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each API key
+// may run only one at a time, so that one key cannot slow down the reads of others.
 const MaxReplays = 2
 
-// turnPause is how many times as long as an operation took its key pauses, if more operations of the same key
-// wait. A key with many operations therefore uses a quarter of the time at most.
+// turnPause is the pause after an operation, as a multiple of the operation's duration. A key pauses if more of its
+// operations are waiting. A key with many operations is therefore active for at most a quarter of the time.
 const turnPause = 3
 
-// KeyTurns makes operations of one kind take turns. Only a few run at the same time, and only one for each API
-// key. Others wait, first for the operations of their own key and then for those of other keys. So a key with
-// many operations waits longer, and other keys do not.
+// KeyTurns makes operations of one kind take turns. Only a few run at the same time, and only one for each API key.
+// The others wait, first for the operations of their own key and then for those of other keys. A key with many
+// operations therefore delays itself, but not other keys.
 type KeyTurns struct {
-	running chan struct{} // has room for one element for each operation that may run
+	running chan struct{} // one element for each running operation; its capacity is the limit
 	mu      sync.Mutex
 	byKey   map[int64]*keyTurn
 }
 
-// keyTurn belongs to a key that has operations.
+// keyTurn is the state of a key that has operations.
 type keyTurn struct {
-	running chan struct{} // has room for one element
-	users   int           // operations that run or wait
+	running chan struct{} // holds an element while one of the key's operations has the turn, or during a pause
+	users   int           // the number of operations that are running or waiting
 }
 
-// NewKeyTurns returns turns for at most max operations at the same time.
+// NewKeyTurns returns a KeyTurns that lets at most max operations run at the same time.
 func NewKeyTurns(max int) *KeyTurns {
 	return &KeyTurns{running: make(chan struct{}, max), byKey: map[int64]*keyTurn{}}
 }
@@ -72,7 +72,7 @@ func (t *KeyTurns) othersWait(turn *keyTurn) bool {
 	return turn.users > 1
 }
 
-// enter waits until there is room in a channel. It reports false if the context ends first.
+// enter waits until the channel has room and adds an element. It reports false if the context ends first.
 func enter(ctx context.Context, running chan<- struct{}) bool {
 	select {
 	case running <- struct{}{}:

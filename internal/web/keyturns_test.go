@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Only max operations run at the same time, only one for each key, and a key with many does not delay others
-// and pauses in between. One whose context ends stops waiting.
+// At most max operations run at the same time, and only one for each key. A key with many operations pauses between
+// them and does not delay other keys. An operation stops waiting when its context ends.
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -64,7 +64,7 @@ func TestKeysTakeTurns(t *testing.T) {
 		want("greedy 1", "modest")
 		begin("third", third)
 		end("greedy 1")
-		want("modest", "third") // the greedy key is behind the third, which has waited for less time
+		want("modest", "third") // the third key goes first, although the greedy key has been waiting for longer
 		end("modest")
 		want("third", "greedy 2")
 		time.Sleep(time.Second)

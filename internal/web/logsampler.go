@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// sampledLines is the maximum number of lines that are logged in each sampleInterval for requests without
-	// a valid API key, for each status.
+	// sampledLines is the maximum number of lines per status that are logged in each sampleInterval for requests
+	// without a valid API key.
 	sampledLines   = 10
 	sampleInterval = time.Second
 )
 
-// logSampler limits how many lines the requests of strangers add to the access log, because anybody could
-// otherwise fill the disk. It reports how many lines it has left out. The zero value is ready to use.
+// logSampler limits how many lines requests without a valid API key add to the access log, because anybody could
+// otherwise fill the disk. It logs how many requests it has left out. The zero value is ready to use.
 type logSampler struct {
 	mu      sync.Mutex
 	windows map[int]*sampleWindow // by status, of which there are few
 }
 
-// sampleWindow counts the requests with one status since a time.
+// sampleWindow counts the requests with one status since start.
 type sampleWindow struct {
 	start           time.Time
 	logged, leftOut int
 }
 
-// allow reports whether a request with this status may be logged. If it may not, the log gets a line with the
-// number of such requests at the end of the interval.
+// allow reports whether a request with this status may be logged. If it may not, allow counts the request, and a line
+// at the end of the interval says how many were left out.
 func (s *logSampler) allow(log *slog.Logger, status int, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

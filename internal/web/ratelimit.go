@@ -29,7 +29,7 @@ func NewRateLimiter(perSecond int) *RateLimiter {
 
 func (l *RateLimiter) burst() int { return 2 * l.perSecond }
 
-// limiter returns the limiter for a principal and creates it if necessary.
+// limiter returns the limiter for the principal with this id and creates it if necessary.
 func (l *RateLimiter) limiter(principal int64) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

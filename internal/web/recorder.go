@@ -15,7 +15,7 @@ type Recorder struct {
 	status     int
 	bytes      int
 	unreadBody bool
-	stream     io.Closer // the body of a request over HTTP/2
+	stream     io.Closer // the body of a request over HTTP/2 if it has not been read, otherwise nil
 }
 
 // NewRecorder returns a Recorder that writes the response to r.
@@ -60,7 +60,7 @@ func (w *Recorder) WriteHeader(status int) {
 		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadBodyTimeout))
 	}
 	if w.stream != nil {
-		w.stream.Close() // over HTTP/2, net/http discards the rest, which it would otherwise keep in memory
+		w.stream.Close() // over HTTP/2, net/http would otherwise keep the rest of the body in memory
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

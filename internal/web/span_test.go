@@ -16,7 +16,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The span of a request says what the log line says, except for what the client has sent. The line names the span.
+// A request's span contains the same information as its log line, except for texts that the client has sent. The log
+// line contains the ids of the trace and the span.
 func TestSpanDescribesTheRequest(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()

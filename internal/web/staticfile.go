@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// StaticFile is a response body that does not change while the process runs. All responses share one copy of
-// the content, so the number of clients that read it at the same time does not matter for the memory.
+// StaticFile is a response body that does not change while the process runs. All responses share one copy of the
+// content, so the memory does not depend on how many clients read it at the same time.
 type StaticFile struct {
 	contentType []string
 	content     []byte

@@ -14,8 +14,8 @@ import (
 // https://www.w3.org/TR/trace-context/.
 type traceIDs struct{ id, span string }
 
-// traceOf returns the trace of a request and the span of this service, if tracing is on, or else the span of the
-// client. ok is false if the request belongs to no trace.
+// traceOf returns the ids of the trace that a request belongs to and of a span in it: the span of this service if
+// tracing is on, otherwise the span of the client. ok is false if the request belongs to no trace.
 func traceOf(r *http.Request) (t traceIDs, ok bool) {
 	if span := trace.SpanContextFromContext(r.Context()); span.IsValid() {
 		return traceIDs{span.TraceID().String(), span.SpanID().String()}, true
@@ -27,7 +27,7 @@ var knownMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
-// describe names the span of a request and adds attributes. None of them contains what a client has sent.
+// describe names the span of a request and adds attributes. Neither contains text that the client has sent.
 func (e Entry) describe(span trace.Span) {
 	if !span.IsRecording() {
 		return
