@@ -1,4 +1,5 @@
-// What the import page needs beyond htmx: a progress bar, and a clear message if the chosen file cannot be sent.
+// This script adds to the import page what htmx lacks: a progress bar, and a clear message if the chosen file cannot
+// be sent.
 "use strict";
 
 (() => {
@@ -16,9 +17,10 @@
     file.focus();
   }
 
-  // The button of an old preview must not import a file that was chosen later.
+  // Remove an old preview, so that its button cannot import a file that was chosen later.
   form.addEventListener("change", () => document.getElementById("import-result").replaceChildren());
-  // Browsers refuse to send a file that was saved again after it was chosen.
+  // Browsers refuse to send a file that was saved again after it was chosen. Reading one byte shows whether they
+  // would.
   form.addEventListener("htmx:confirm", async (event) => {
     event.preventDefault();
     if (file.files.length === 0) return problem("Choose a file.");

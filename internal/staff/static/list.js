@@ -1,4 +1,4 @@
-// The list of animals: selecting rows, and coming back to the same place.
+// This script lets users select rows in the list of animals, and brings them back to the same place in the list.
 "use strict";
 
 (() => {
@@ -6,7 +6,8 @@
   const maxSelected = 100; // the server's limit
   const boxes = () => [...document.querySelectorAll('#catalogue input[name="pet"]')];
 
-  // The value of a box changes with its animal. A row that is replaced keeps its tick only if the animal is the same.
+  // The value of a checkbox changes when its animal changes. A row that is replaced therefore keeps its tick only if
+  // the animal has not changed.
   const ticked = new Set();
   function showSelection() {
     const all = boxes(), selected = all.filter((box) => box.checked);
@@ -38,7 +39,8 @@
     if (event.target.id !== "bulk") return;
     for (const dialog of event.target.querySelectorAll(":popover-open")) dialog.hidePopover();
   });
-  // The result of a bulk action replaces its rows, and nothing is selected any more. Problems are above the list.
+  // The result of a bulk action replaces the rows of the animals and clears the selection. The page scrolls to the
+  // result only if it lists problems.
   body.addEventListener("htmx:beforeSwap", ({ detail: { target, shouldSwap } }) => {
     if (target.id === "bulk-result" && shouldSwap) select(false);
   });
@@ -47,8 +49,8 @@
   });
   showSelection();
 
-  // Going back to the list, or reloading it, shows the same rows at the same place. The place of each list is the first
-  // row on the screen and how far from the top it is.
+  // Going back to the list, or reloading it, shows the same rows at the same place. The saved place of a list is the
+  // first row on the screen and its distance from the top.
   const key = () => "list " + location.pathname + location.search;
   const rows = () => [...document.querySelectorAll("#catalogue tr[id]")];
   let restoring = false;
@@ -63,7 +65,7 @@
     const [navigation] = performance.getEntriesByType("navigation");
     if (!saved || !["back_forward", "reload"].includes(navigation?.type)) return;
     restoring = true;
-    // As many rows as before, and some more if new animals came before them.
+    // Load as many rows as before, and up to 200 more if new animals have pushed the saved row down.
     const missing = () => rows().length < saved.rows || (!document.getElementById(saved.id) && rows().length < saved.rows + 200);
     for (let more; missing() && (more = document.querySelector("#catalogue tr.more a[hx-get]"));) {
       const before = rows().length;
@@ -86,6 +88,7 @@
   addEventListener("click", savePlace, true); // a link may be followed before the timer ends
   addEventListener("DOMContentLoaded", () => setTimeout(restorePlace)); // after htmx has prepared the page
 
-  // The list follows every key in this field. Another refresh when the user leaves it would untick what they tick next.
+  // The list is refreshed while the user types in this field. Another refresh when they leave it would clear the
+  // boxes that they tick next.
   document.querySelector("#filter-name")?.addEventListener("change", (event) => event.stopPropagation());
 })();

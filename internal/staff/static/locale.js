@@ -1,5 +1,5 @@
-// Shows dates, times and numbers in the reader's language and the shop's time zone. This script is loaded before the
-// page is parsed and changes elements before they are painted, so that nothing moves.
+// This script shows dates, times and numbers in the format of the reader's language and in the shop's time zone. It
+// is loaded before the page is parsed and changes elements before they are painted, so that nothing moves.
 "use strict";
 
 (() => {
@@ -34,7 +34,8 @@
     }
     if (element.dateTime.length === 10) return date.format(at);
     element.title = exact.format(at);
-    const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper"); // paper is read later
+    // A printed page may be read in another year, so it always shows the year.
+    const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper");
     return (short ? thisYear : otherYear).format(at);
   }
   const selector = "time[datetime]:not(.time-left), data[value]";

@@ -1,4 +1,5 @@
-// The search in everything: a dialog that "/" and Ctrl-K open. The arrow keys choose a result, and Enter opens it.
+// This script implements the search dialog, which "/" and Ctrl-K open. The arrow keys choose a result, and Enter
+// opens it.
 "use strict";
 
 (() => {
@@ -44,7 +45,7 @@
       if (mine === search) results.removeAttribute("aria-busy");
     }
   }
-  let openFirst = false; // whether the first result is opened as soon as it is there
+  let openFirst = false; // whether to open the first result as soon as it arrives
   const isCurrent = () => problem.hidden && list().dataset.query === input.value.trim();
   function show(html) {
     problem.hidden = true;
@@ -56,7 +57,7 @@
     if (openFirst && isCurrent()) active()?.click();
     openFirst = false;
   }
-  // The page behind the dialog is out of reach, so a problem is shown in the dialog.
+  // A message on the page would be behind the dialog, so a problem is shown in the dialog itself.
   function showProblem(text) {
     problem.textContent = text;
     problem.hidden = false;
@@ -109,7 +110,8 @@
     else active()?.click();
   });
 
-  // The dialog stays, with its sign of progress, until the page of the result is there. Going back shows the page without it.
+  // After a click on a result, the dialog stays open and shows progress until the browser leaves the page. It then
+  // closes, so that it is not open if the user comes back.
   results.addEventListener("click", (event) => {
     if (event.target.closest("a") && !(event.ctrlKey || event.metaKey || event.shiftKey)) dialog.toggleAttribute("data-opening", true);
   });

@@ -1,4 +1,5 @@
-// What the pages need beyond htmx: live updates, messages, busy and offline signs, times left, menus and keyboard shortcuts.
+// This script adds to the pages what htmx lacks: live updates, messages, busy and offline signs, countdowns, menus
+// and keyboard shortcuts.
 "use strict";
 
 (() => {
@@ -24,7 +25,7 @@
     }
     flashes.append(message);
   }
-  // The server also adds messages itself, if their Undo button sends a long form.
+  // If the Undo button of a message needs a long form, the response itself adds the message to the page.
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.("div")) hideLater(node);
     while (flashes.children.length > 4) flashes.firstElementChild.remove();
@@ -35,7 +36,7 @@
     const delay = message.querySelector("button") || message.className === "problem" ? 15000 : 6000;
     setTimeout(() => (message.matches(":hover, :focus-within") ? hideLater(message) : message.remove()), delay);
   }
-  for (const message of flashes.children) hideLater(message); // a message about the previous page
+  for (const message of flashes.children) hideLater(message); // the message about the previous request
   const detail = (event) => (event.detail.value === undefined ? event.detail : { text: event.detail.value });
   body.addEventListener("flash", (event) => flash(detail(event), "info"));
   body.addEventListener("problem", (event) => flash(detail(event), "problem"));
@@ -91,9 +92,9 @@
     showBusy(false);
   });
 
-  // Live updates come second to what the user does. Nothing may move under the pointer: new rows wait until it rests,
-  // other updates until its button is released. They also wait for the response to the user's own request: if an update
-  // replaced the target of that request, htmx would drop the response.
+  // The user's actions take precedence over live updates. Nothing may move under the pointer, so new rows wait until
+  // the pointer rests, and other updates wait until its button is released. Updates also wait for the response to the
+  // user's own request, because htmx would drop that response if an update replaced its target.
   let pointerDown = false;
   const userRequests = new Set();
   const userIsBusy = () => pointerDown || userRequests.size > 0 || !!document.querySelector("main .menu[open]");
@@ -139,7 +140,8 @@
     const now = performance.now();
     for (const name of pending) {
       if (userIsBusy() || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
-      if (/^(pets|orders|activity)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
+      // These topics refresh whole pages, so they are dispatched at most every three seconds.
+      if (/^(pets|orders|activity)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue;
       pending.delete(name);
       dispatchedAt.set(name, now);
       body.dispatchEvent(new CustomEvent(name));
@@ -190,7 +192,8 @@
   addEventListener("pageshow", connect);
   connect();
 
-  // A response to a request from before a change may be stale: dispatch the change again, so that its elements reload.
+  // If a topic has changed since a request was sent, the response may be stale. The change is dispatched again, so
+  // that the topic's elements reload.
   const requestedAt = new WeakMap();
   body.addEventListener("htmx:beforeRequest", (event) => requestedAt.set(event.detail.xhr, performance.now()));
   body.addEventListener("htmx:afterSettle", (event) => {
@@ -200,7 +203,7 @@
       if (performance.now() - at > 60000) changedAt.delete(name);
     }
     dispatchPending();
-    requestedAt.delete(event.detail.xhr); // a response settles once per swapped element
+    requestedAt.delete(event.detail.xhr); // this event is raised for each swapped element, but one check is enough
   });
 
   // A live update must not replace a field that the user is editing, a button that is being pressed (the browser would
@@ -295,7 +298,7 @@
   for (const details of document.querySelectorAll("details.panel")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
   }
-  // On a phone, tabs may need more than the screen: show the current one, and that there are more.
+  // On a phone, the tabs may be wider than the screen. Scroll to the current tab, and show whether there are more.
   for (const tabs of document.querySelectorAll(".filters .tabs")) {
     const showMore = () => tabs.toggleAttribute("data-more", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 1);
     const current = tabs.querySelector("label:has(:checked), [aria-current]");
