@@ -88,13 +88,13 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	}
 }
 
-// clerk signs a user in who may do everything except administration.
+// clerk signs in a user who may do everything except administration.
 func (s *testShop) clerk(width int) *user {
 	s.t.Helper()
 	return s.signIn(width, s.Key(s.t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead).Secret)
 }
 
-// clerkWithoutScripts is like clerk, but the browser runs no scripts of the pages.
+// clerkWithoutScripts is like clerk, but the browser does not run the scripts of the pages.
 func (s *testShop) clerkWithoutScripts(width int) *user {
 	s.t.Helper()
 	p := s.clerk(width)
@@ -112,8 +112,8 @@ type user struct {
 
 const desktop, phone = 1280, 360 // widths of a page
 
-// holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, a
-// message could vanish before a busy machine has looked at it.
+// holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, on a busy
+// machine, a message could vanish before the test has seen it.
 const holdTimers = `(() => {
 	const set = window.setTimeout, clear = window.clearTimeout, held = new Map();
 	let last = 0;
@@ -158,14 +158,15 @@ func (p *user) offline(is bool) {
 	p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1))
 }
 
-// accessible checks the page at the widths of a desktop and of a phone.
+// accessible checks that the page is accessible and fits the screen at the widths of desktops and phones. what names
+// the page in error messages.
 func (p *user) accessible(what string) {
 	p.t.Helper()
 	for _, width := range []int{desktop, phone} {
 		p.resize(width)
 		p.Accessible(fmt.Sprintf("%s at %d pixels", what, width))
 	}
-	// axe does not find targets that are hard to touch.
+	// axe does not report targets that are too small to touch.
 	small := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll("button, .button, select, summary.button, .tabbar a, .tabbar summary, .items a, .tabs label, input:not([type=checkbox], [type=radio], [type=hidden])")]
 		.filter(e => e.checkVisibility({visibilityProperty: true}) && Math.round(e.getBoundingClientRect().height) < 44).map(e => e.outerHTML.slice(0, 120))`)
 	if len(small) > 0 {
@@ -192,8 +193,8 @@ func (p *user) open(path string, selectors ...string) {
 	}
 }
 
-// click clicks a visible element. It does not use the mouse: a live update may replace the element between the
-// press and the release of the button, and then there is no click.
+// click clicks a visible element. It does not simulate the mouse, because there is no click if a live update replaces
+// the element between the press and the release of the mouse button.
 func (p *user) click(selector string) {
 	p.t.Helper()
 	p.waitFor(`(() => {

@@ -55,8 +55,9 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 	p.waitText("#pet-9000", "Rex <b>")
 }
 
-// Staff export the animals, edit the file and import it: only what was edited changes, and nothing is doubled. An old
-// file says which rows are out of date, and a file that was saved again has to be chosen again.
+// Staff can export the animals, edit the file and import it again. Only the edited animals change, and none is added
+// twice. The preview of an old file says which rows are out of date. A file that was saved again after it was chosen
+// has to be chosen again.
 func TestExportIsEditedAndImported(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -91,13 +92,13 @@ func TestExportIsEditedAndImported(t *testing.T) {
 	p.waitText("#import-result", "The file was changed after you chose it")
 	p.chooseFile("name,category\nLeo,Dogs\n")
 	p.waitText("#import-now", "Add 1 animal")
-	p.click("[name=mode]") // another choice is previewed at once, and the file stays chosen
+	p.click("[name=mode]") // changing this option updates the preview at once, and the file stays chosen
 	p.waitFor(`document.querySelector("[name=mode]").checked && document.querySelector("#import-now")?.textContent.includes("Add 1 animal")`)
 	p.click("#import-now")
 	p.waitText("#import-result", "1 animal added")
 }
 
-// Without scripts, the page holds the file until the import button is pressed.
+// Without scripts, the page with the preview contains the file, and the import button sends it.
 func TestImportWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

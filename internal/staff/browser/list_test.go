@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// tick ticks the boxes of animals.
+// tick clicks the checkboxes of animals.
 func (p *user) tick(ids ...int) {
 	p.t.Helper()
 	for _, id := range ids {
@@ -65,7 +65,8 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 	p.waitText("#pet-1 .category", "Dogs")
 	p.waitText("#pet-2 .category", "Dogs")
 
-	// A change by someone else takes the tick away, because the row is not the one that was selected.
+	// If someone else changes an animal, its row loses the tick, because the animal is no longer the one that the
+	// user selected.
 	p.tick(1, 2)
 	s.updatePet(1, shop.PetChange{Name: new("Other")})
 	p.waitText("#pet-1-name", "Other")
@@ -144,7 +145,8 @@ func TestListKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// On a phone, the tabs are one row. The current tab is visible, and the row shows that there are more.
+// On a phone, the tabs are one row. The current tab is visible, and the row shows whether there are more tabs to the
+// right.
 func TestTabsOnAPhoneAreOneRow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

@@ -12,8 +12,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Dates, times and numbers are in the reader's language and in the shop's time zone, which is named where the reader is
-// in another one. They are so before the first paint: nothing on the page moves.
+// Dates, times and numbers are shown in the format of the reader's language. Times are in the shop's time zone, which
+// is named if the reader is in another one. Nothing on the page moves, because the formats are applied before the
+// first paint.
 func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	t.Parallel()
 	tokyo, err := time.LoadLocation("Asia/Tokyo")

@@ -75,14 +75,15 @@ func TestPageSaysThatItIsOffline(t *testing.T) {
 	p.ConsoleErrors() // the browser logs requests that it could not send
 }
 
-// holdPosts makes a page hold the forms that it sends until a test runs release().
+// holdPosts makes a page hold back the forms that it sends until a test runs release().
 const holdPosts = `window.held = [], document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
 	if (requestConfig.verb !== "post") return;
 	const send = xhr.send;
 	xhr.send = (body) => held.push(() => send.call(xhr, body));
 }), window.release = () => (held.splice(0).forEach((send) => send()), true), true`
 
-// On a slow network, a page shows that it is busy, sends a form once, and keeps what is typed meanwhile.
+// On a slow network, a page shows that it is busy, sends a form only once, and keeps the text that the user types in
+// the meantime.
 func TestSlowNetworkLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -92,7 +93,7 @@ func TestSlowNetworkLosesNothing(t *testing.T) {
 	p.fill("#add-name", "Rex")
 	p.fill("#add-new-category", "Dogs"+kb.Enter)
 	p.waitVisible("[data-busy] #busy")
-	p.Run(chromedp.KeyEvent(kb.Enter)) // once more
+	p.Run(chromedp.KeyEvent(kb.Enter)) // a second press of Enter
 	p.fill("#add-name", "Bel")
 	p.accessible("a busy page")
 	if n := browsertest.Eval[int](p.Page, "held.length"); n != 1 {

@@ -8,7 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// An order is found by its customer. On its page, the customer is changed, the hold extended and a wrong step undone.
+// Users can find an order by its customer. On the order's page, they can change the customer, extend the hold and
+// undo a wrong step.
 func TestOrderPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

@@ -121,7 +121,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	}
 }
 
-// A live update may replace a row while the response to one of its buttons is on its way.
+// A message appears even if a live update has replaced the row before the response to one of its buttons arrives.
 func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -132,7 +132,7 @@ func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	p.waitText("#flashes", "Rex is now pending.")
 }
 
-// A live update may arrive between a click and its response.
+// A live update that arrives between a click and its response does not make the page lose the response.
 func TestLiveUpdatesWaitForTheUsersRequest(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)

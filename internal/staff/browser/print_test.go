@@ -25,7 +25,8 @@ func (p *user) pdf() (document []byte, sheets int) {
 	return document, bytes.Count(document, []byte("/Type /Page\n"))
 }
 
-// Lists, an animal and an order fit on paper: without navigation and buttons, and every row of a list on some sheet.
+// Pages are printed without navigation and buttons. They fit the width of the paper and take about the expected
+// number of sheets.
 func TestPagesArePrinted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -49,7 +50,7 @@ func TestPagesArePrinted(t *testing.T) {
 	for _, c := range []struct {
 		path   string
 		text   string
-		sheets int // about as many
+		sheets int // the approximate number of sheets
 		dialog bool
 	}{
 		{"/staff/pets/print#print", "120 animals", 6, true},
@@ -60,7 +61,7 @@ func TestPagesArePrinted(t *testing.T) {
 		{"/staff/orders", "Mrs Novák", 1, false},
 	} {
 		p.Run(emulation.SetEmulatedMedia())
-		p.Run(chromedp.Navigate("about:blank")) // the pages differ in their fragments, too
+		p.Run(chromedp.Navigate("about:blank")) // so that the next page loads even if only its fragment differs
 		p.open(c.path)
 		p.waitText("main", c.text)
 		if c.dialog {

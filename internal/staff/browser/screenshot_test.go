@@ -21,8 +21,8 @@ var (
 	gallery     = flag.String("gallery", "", "directory for screenshots of every page")
 )
 
-// TestScreenshots takes the screenshots for the documentation and, for looking at, of every page. Run it with
-// `make screenshots`.
+// TestScreenshots takes the screenshots for the documentation. With the flag -gallery, it also takes screenshots of
+// every page for a review. Run it with `make screenshots`.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -90,7 +90,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "animal", animal)
 			take(p, "animal-available", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()))
 			take(p, "edit", animal+"/edit")
-			// takeAfter waits until the last click has had its effect.
+			// takeAfter is like take, but waits until the element effect, which the last click shows, is visible.
 			takeAfter := func(p *user, name, effect, path string, clicks ...string) {
 				p.look(width, theme)
 				p.open(path, "main")
@@ -175,7 +175,7 @@ func (p *user) look(width int, theme string) {
 	p.prefer(theme)
 }
 
-// take opens a page, clicks some elements and stores a screenshot.
+// take opens a page, waits until the element ready is visible, clicks some elements and stores a screenshot.
 func (p *user) take(folder, name, path, ready string, clicks ...string) {
 	p.t.Helper()
 	p.open(path, ready)

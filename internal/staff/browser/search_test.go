@@ -23,7 +23,7 @@ func (p *user) press(keys string) {
 	p.Run(chromedp.KeyEvent(keys))
 }
 
-// shortcut presses a key as a keyboard does: if the page handles the key, it is not typed.
+// shortcut presses a key like a real keyboard: if the page handles the key, its character is not typed.
 func (p *user) shortcut(key string, modifiers input.Modifier) {
 	p.t.Helper()
 	p.waitFor(`document.readyState === "complete"`) // so that the scripts have run
@@ -36,7 +36,7 @@ func (p *user) shortcut(key string, modifiers input.Modifier) {
 
 const searchIsOpen = `document.querySelector("#search-dialog").open && document.activeElement.id === "search-input"`
 
-// The search needs no mouse: a shortcut opens it on every page, the arrows choose, and Enter opens the result.
+// The search needs no mouse: a shortcut opens it on every page, the arrow keys choose a result, and Enter opens it.
 func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -127,7 +127,8 @@ func TestSearchWithoutScripts(t *testing.T) {
 	}
 }
 
-// behindProxy puts a proxy in front of the shop. The shop gets a request unless before returns false.
+// behindProxy puts a proxy in front of the shop. The proxy calls before with each request and forwards the request if
+// before returns true.
 func (s *testShop) behindProxy(before func(http.ResponseWriter, *http.Request) bool) {
 	s.t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(s.url))(s.t))
@@ -146,7 +147,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	waiting, cancelled, release := make(chan bool, 10), make(chan bool, 10), make(chan bool)
 	s.behindProxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Query().Get("q") {
-		case "rex": // its response comes only if the browser still waits for it after the next one
+		case "rex": // this request gets no response; it ends when the browser cancels it
 			waiting <- true
 			<-r.Context().Done()
 			cancelled <- true
@@ -174,10 +175,11 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Bella")
 	p.waitFor(`!document.querySelector("#search-results").ariaBusy`)
 
-	// Enter before there are results opens the first one as soon as it is there, unless the user types on.
+	// If the user presses Enter before there are results, the first result opens as soon as it arrives, unless the
+	// user types more.
 	p.fill("#search-input", "second"+kb.Enter)
 	<-waiting
-	p.press(" rex") // no Enter
+	p.press(" rex") // without Enter
 	p.waitFor(`document.querySelector("#search-input").value === "second rex"`)
 	close(release)
 	p.waitText("#search-results", "No results for “second rex”.")
@@ -185,7 +187,8 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.waitFor(`location.pathname === "/staff/pets/2"`)
 }
 
-// A search that fails says so in the dialog, because the page behind it is out of reach, and recovers.
+// A search that fails says so in the dialog, because the dialog covers the messages on the page. It recovers when the
+// service can be reached again.
 func TestSearchSaysThatItFailed(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)

@@ -25,7 +25,7 @@ func (p *user) openLink(link string) {
 	p.waitVisible(".sign-in")
 }
 
-// wantConsoleError checks that the only error on the console is the status of the page.
+// wantConsoleError checks that all errors on the console are about the given status of a page.
 func (p *user) wantConsoleError(status string) {
 	p.t.Helper()
 	for _, message := range p.ConsoleErrors() {
@@ -35,8 +35,8 @@ func (p *user) wantConsoleError(status string) {
 	}
 }
 
-// An administrator shows a person the link for their key, and the person signs in on a phone. The shop has no TLS,
-// as on a local network, where browsers do not send the Sec-Fetch-Site header.
+// An administrator shows a person the sign-in link for their key, and the person signs in on a phone. The shop is
+// served without TLS, as on a local network, so browsers do not send the Sec-Fetch-Site header.
 func TestSignInOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -72,7 +72,7 @@ func TestSignInOnAPhone(t *testing.T) {
 	thief.accessible("a used sign-in link")
 	thief.wantConsoleError("410")
 
-	// Anna adds another device, but too late.
+	// Anna creates a link for another device, but the link expires before it is used.
 	anna.open("/staff/devices", `[action="/staff/devices/link"] button`)
 	anna.accessible("devices")
 	anna.click(`[action="/staff/devices/link"] button`)
@@ -94,7 +94,8 @@ func TestSignInOnAPhone(t *testing.T) {
 	anna.waitText(".warning", "not signed in")
 }
 
-// The roles of a new key are presets. Without a custom role, there are no boxes for scopes.
+// A new key gets the scopes of its role. The checkboxes for single scopes are visible only while the role "custom" is
+// selected.
 func TestKeyIsCreatedByRole(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

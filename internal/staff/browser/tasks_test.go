@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// effort counts what a person does for a task.
+// effort counts the clicks and keys that a person needs for a task.
 type effort struct{ clicks, keys int }
 
 // worker is a person whose clicks and keys are counted.
@@ -38,7 +38,7 @@ func (w worker) enter(keys string) {
 	w.press(keys)
 }
 
-// find opens the first result of a search.
+// find searches for a text and opens the first result. result selects an element on the page that opens.
 func (w worker) find(text, result string) {
 	w.t.Helper()
 	w.done.keys++
@@ -66,8 +66,8 @@ func (w worker) focused(selector string) {
 	w.waitFor(`document.activeElement?.matches(%q)`, selector)
 }
 
-// The documentation says how many clicks and keys ten daily tasks need. Each begins on Today, and is done here in the
-// shortest way that the pages show.
+// The documentation says how many clicks and keys ten daily tasks need, and this test counts them. Each task begins
+// on the page Today and is done in the shortest way that the pages offer.
 func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -87,7 +87,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		}
 	}
 	kept := s.reserve("Rex", "Mrs Ito")
-	s.Clock.Forward(24 * time.Hour) // all that was yesterday
+	s.Clock.Forward(24 * time.Hour) // so that everything so far happened yesterday
 	anna := s.clerk(desktop)
 	anna.Run(chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument("window.print = () => { window.printed = 1 }").Do(ctx)

@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A removal happens at once, and can be undone in the message, in the list and on the animal's page, also by others.
+// A removal takes effect at once. It can be undone in the message, in the list and on the page of removed animals,
+// even by another user.
 func TestRemovalIsUndone(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -34,12 +35,12 @@ func TestRemovalIsUndone(t *testing.T) {
 	p.waitText("#flashes", "Rex was restored.")
 	wantRemoved(false)
 
-	// The other user's row restores it, too.
+	// The row on the other user's page can restore the animal, too.
 	p.choose("#pet-1", "#pet-1-delete")
 	other.click("#pet-1.removed button")
 	p.waitText("#pet-1-name", "Rex")
 
-	// On its page, and after leaving that page.
+	// An animal that was removed on its own page can still be restored after the user has left that page.
 	p.open("/staff/pets/1")
 	p.choose(".page-head", "#remove")
 	p.waitVisible(".badge.removed")
@@ -57,7 +58,7 @@ func TestRemovalIsUndone(t *testing.T) {
 	wantRemoved(false)
 }
 
-// Undo after an edit and a change of status, unless another user has changed the animal.
+// Undo takes back an edit or a change of status, unless another user has changed the animal since.
 func TestUndoNoticesTheOtherUser(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -80,7 +81,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Available {
 		t.Errorf("the animal is %+v (error %v)", pet, err)
 	}
-	// What cannot be undone asks first.
+	// Before a change that cannot be undone, the user is asked.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
 	two.waitText("#to-sold", "…") // appears without a reload
 	two.click("#to-sold")
@@ -94,7 +95,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	two.waitText("#flashes", "Rex is now sold.")
 }
 
-// A cancellation and a hand-over are undone, unless another user has reserved the animal.
+// A cancellation and a hand-over can be undone, unless another user has reserved the animal since.
 func TestOrderStepsAreUndone(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -149,7 +150,7 @@ func TestUndoWorksWithoutScripts(t *testing.T) {
 	}
 }
 
-// Without scripts, a question is a page.
+// Without scripts, a question is a page of its own.
 func TestQuestionWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -179,7 +180,7 @@ func TestQuestionWorksWithoutScripts(t *testing.T) {
 	}
 }
 
-// What was done to many animals is undone in one step, except for those that a colleague has changed since.
+// A bulk action is undone in one step, except for animals that a colleague has changed since.
 func TestBulkActionsAreUndone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -201,7 +202,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	p.waitFor(`!document.querySelector("#flashes form") && !document.querySelector("tr.removed")`)
 	other.waitFor(`!document.querySelector("tr.removed")`)
 
-	// On a phone, and a colleague changes one of them in the meantime.
+	// The same on a phone, but a colleague changes one of the animals before Undo.
 	other.tick(1, 2, 3)
 	other.click("#bulk .menu > summary")
 	other.click(`#bulk [value="pending"]`)
@@ -215,7 +216,8 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.waitText("#pet-2 .badge", "Pending")
 	other.accessible("an Undo that left an animal alone")
 
-	// Without a way back, a dialog asks first, with the number of animals. The selection stays if the user cancels.
+	// If a bulk action cannot be undone for some animals, a dialog asks first and says how many. The selection stays
+	// if the user cancels.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
 	p.waitText("#pet-1 .badge", "Pending")
 	p.waitText("#pet-2 .badge", "Pending")

@@ -35,7 +35,8 @@ func (s *testShop) endHoldToday(id int64) {
 	}
 }
 
-// An order moves through Today by its buttons, on a computer and on a phone, while a colleague watches.
+// The buttons on the page Today move an order from one list to the next, on a computer and on a phone. The page of a
+// colleague shows each step.
 func TestWorkIsDoneFromToday(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -96,7 +97,7 @@ func TestWorkIsDoneFromTodayWithoutScripts(t *testing.T) {
 	p.waitVisible(".activity li:first-child:last-child")
 }
 
-// The filters of the activity are in the address, which works for everybody, and the list updates by itself.
+// The filters of the activity page are in its URL, and the list updates by itself.
 func TestActivityIsFilteredAndLive(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -123,7 +124,8 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 	}
 }
 
-// While arrivals and sales are being counted after a start, the work list is there, and the chart appears by itself.
+// The page Today shows the work list while arrivals and sales are still being counted after a start. The chart then
+// appears by itself.
 func TestTodayDoesNotWaitForTheChart(t *testing.T) {
 	t.Parallel()
 	s := openIdleShop(t, shop.Options{})
