@@ -16,20 +16,20 @@ const (
 	// maxActivityReads is the maximum number of times that the events are read for one page. A filter that few
 	// events match may need several reads.
 	maxActivityReads = 5
-	// maxPeople is the maximum number of keys that an admin can select.
+	// maxPeople is the maximum number of keys that an admin can choose from in the filter by person.
 	maxPeople = 200
-	// exportedAtOnce is the number of events in one chunk of a file, and maxExportReads the maximum number of
-	// chunks.
+	// exportedAtOnce is the number of events in one chunk of an exported file, and maxExportReads is the maximum
+	// number of chunks.
 	exportedAtOnce = 500
 	maxExportReads = 400
 )
 
-// activityPage is the template data for the activity.
+// activityPage is the template data for the activity page.
 type activityPage struct {
 	Query            activityQuery
 	Days             []activityDay
 	More             bool
-	next             int64 // the position before which the next page begins, if there are more
+	next             int64 // if More is true, the event position before which the next page begins
 	NotFirst         bool  // whether this is a page after the first one
 	Groups           []activityGroup
 	People           []person
@@ -44,14 +44,14 @@ func (p activityPage) NextURL() string {
 	return p.Query.Before(p.next)
 }
 
-// activityDay is the activity of one day in the shop's time zone, newest first.
+// activityDay holds the changes of one day in the shop's time zone, newest first.
 type activityDay struct {
 	Day     shop.Date
 	Label   string // Today, Yesterday or ""
 	Entries []activityEntry
 }
 
-// person is somebody whose changes can be selected.
+// person is a choice in the filter by person: an actor, such as keys/3, and the name that is shown for it.
 type person struct{ Actor, Name string }
 
 func (p *Pages) activity(x *exchange) error {
@@ -94,13 +94,13 @@ func (x *exchange) loadActivity(filter shop.ActivityFilter, request shop.PageReq
 	return page, nil
 }
 
-// readActivity reads changes that match a filter, and says whether more follow and before which position. Those who are
-// not admins see the changes of animals, orders and categories only.
+// readActivity returns changes that match a filter, newest first. If there are more, the next page begins before the
+// position next. Users who are not admins see only changes of animals, orders and categories.
 func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter, request shop.PageRequest) (entries []activityEntry, more bool, next int64, err error) {
 	filter.Public = !x.May(shop.Admin)
 	var events []shop.Event
 	limit := request.Limit
-	request.Limit++ // one more, because a step of an order may begin with it
+	request.Limit++ // one more, because it may belong to the same step of an order as the event before it
 	for reads := 1; ; reads++ {
 		page, err := x.Service.ListActivity(ctx, filter, request)
 		if err != nil {
@@ -120,7 +120,7 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	if len(events) > limit {
 		more, next = true, events[limit-1].Position()
 		if last := changes[len(changes)-1]; last.Position() == events[limit].Position() {
-			if last.petNow != nil { // its other event is on this page
+			if last.petNow != nil { // its other event is on this page, so the whole step is shown here
 				next = last.Position()
 			} else {
 				changes = changes[:len(changes)-1]
@@ -134,8 +134,8 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	return entries, more, next, err
 }
 
-// people returns the people whose changes can be selected. Only admins may list keys, so others can select themselves
-// and those whose changes the page shows.
+// people returns the choices for the filter by person. Only admins may list keys. Other users can choose themselves,
+// the system, the person who is already selected and the people whose changes the page shows.
 func (x *exchange) people(page activityPage) ([]person, error) {
 	names := map[string]string{x.principal.Actor(): x.principal.Name(), "system": "System"}
 	if selected := page.Query.Person; selected != "" && page.Query.Problem == "" {
@@ -196,7 +196,7 @@ func (p *Pages) exportActivity(x *exchange) error {
 	})
 }
 
-// activityCells returns the cells of a change in a CSV file.
+// activityCells returns the cells of the row for a change in a CSV file.
 func (p *Pages) activityCells(e activityEntry) []string {
 	number := func(id int64) string {
 		if id == 0 {

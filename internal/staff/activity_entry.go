@@ -16,7 +16,7 @@ type activityEntry struct {
 	At       time.Time
 	Type     shop.EventType
 	Actor    string // the actor of the event, such as keys/3
-	Person   string // who did it, or "" if nobody did
+	Person   string // the name of the actor, or "" if an order expired
 	Text     []activityText
 	PetID    int64 // 0 if the change is not about an animal
 	Pet      string
@@ -25,7 +25,7 @@ type activityEntry struct {
 	From, To string // the status of the animal before and after, if it has changed
 }
 
-// activityText is a part of a sentence, which may be a link or a time.
+// activityText is a part of a sentence. It is a link if Path is set and a time if At is set.
 type activityText struct {
 	Text string
 	Path string
@@ -61,7 +61,7 @@ func (e activityEntry) Icon() string {
 	return "edit"
 }
 
-// Sentence returns the description as a text.
+// Sentence returns the description as plain text.
 func (e activityEntry) Sentence() string {
 	var text strings.Builder
 	for _, part := range e.Text {
@@ -70,7 +70,7 @@ func (e activityEntry) Sentence() string {
 	return strings.TrimSpace(e.Person + " " + text.String())
 }
 
-// resourceState has the members of every resource that descriptions use.
+// resourceState holds those members of all kinds of resources that descriptions use.
 type resourceState struct {
 	ID            int64
 	Name          string
@@ -86,8 +86,8 @@ type resourceState struct {
 // change is an event whose data has been decoded.
 type change struct {
 	shop.Event
-	now, was       *resourceState // nil if there is no such state
-	petNow, petWas *resourceState // the animal after and before a step of an order
+	now, was       *resourceState // the state after and before the change; nil if there is none
+	petNow, petWas *resourceState // the animal after and before a step of an order; nil if there is none
 }
 
 // state returns the state after the change or, if there is none, the one before.
@@ -106,13 +106,13 @@ func newChange(event shop.Event) change {
 	return change{Event: event, now: data.Current, was: data.Previous}
 }
 
-// animalStatus maps the steps of an order to the status that they give to the animal.
+// animalStatus maps each step of an order to the status that it gives to the animal.
 var animalStatus = map[shop.EventType]shop.Status{
 	shop.OrderPlaced: shop.Pending, shop.OrderDelivered: shop.Sold, shop.OrderCancelled: shop.Available, shop.OrderExpired: shop.Available,
 }
 
-// joinSteps decodes events, newest first. A step of an order that changes the status of the animal has two events,
-// which become one change.
+// joinSteps decodes events, which must be sorted newest first. A step of an order that changes the animal's status
+// has two events. joinSteps merges them into one change.
 func joinSteps(events []shop.Event) (changes []change) {
 	for _, event := range events {
 		changes = append(changes, newChange(event))
@@ -122,7 +122,7 @@ func joinSteps(events []shop.Event) (changes []change) {
 		if pet.Type != shop.PetUpdated || pet.now == nil || pet.was == nil || pet.now.Name != pet.was.Name || pet.now.CategoryID != pet.was.CategoryID {
 			continue
 		}
-		// The step is the newest older event about this animal.
+		// The event of the step is the newest event about this animal that is older than pet.
 		for j := i + 1; j < len(changes); j++ {
 			step := &changes[j]
 			if step.Subject == pet.Subject {
@@ -141,7 +141,7 @@ func joinSteps(events []shop.Event) (changes []change) {
 	return slices.DeleteFunc(changes, func(c change) bool { return c.Type == "" })
 }
 
-// activityNames are the names that descriptions need.
+// activityNames holds the names and settings that descriptions need.
 type activityNames struct {
 	people     map[string]string
 	pets       map[int64]string
@@ -228,7 +228,7 @@ func (n activityNames) describePet(e *activityEntry, c change) {
 	}
 }
 
-// describePetUpdate says from what to what an animal was changed.
+// describePetUpdate describes which members of an animal were changed, with the old and the new values.
 func (n activityNames) describePetUpdate(e *activityEntry, link activityText, was, now resourceState) {
 	e.From, e.To = was.Status, now.Status
 	var changed []string
@@ -306,7 +306,7 @@ func (n activityNames) describeOrder(e *activityEntry, c change) {
 	}
 }
 
-// describeOrderUpdate describes a new customer and a new end of the hold.
+// describeOrderUpdate describes a change of an order's customer, of the end of its hold, or of both.
 func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, number activityText) {
 	if c.was == nil || c.now == nil {
 		e.Text = []activityText{{Text: "changed "}, number}
@@ -361,7 +361,7 @@ func describeWebhook(e *activityEntry, c change) {
 		verb = map[bool]string{true: "turned on", false: "turned off"}[c.now.Enabled]
 	}
 	host := state.URL
-	if address, err := url.Parse(state.URL); err == nil { // the rest of the address may hold a token
+	if address, err := url.Parse(state.URL); err == nil { // the rest of the URL may contain a token
 		host = address.Host
 	}
 	link := activityText{Text: host, Path: fmt.Sprint("/staff/webhooks/", state.ID)}

@@ -7,25 +7,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// activityQuery holds the filters of the activity as they are in the address of the page.
+// activityQuery holds the filters of the activity page as they appear in its URL.
 type activityQuery struct {
 	Day, Person, Animal, Order, Kind string
 	Problem                          string // what is wrong with the filters
 }
 
-// activityKind is a choice of what kinds of changes are shown.
+// activityKind is a choice in the filter by kind of change.
 type activityKind struct {
 	Value, Label string
 	types        []shop.EventType
 }
 
-// activityGroup is a group of kinds.
+// activityGroup is a group of choices under a common label.
 type activityGroup struct {
 	Label string
 	Kinds []activityKind
 }
 
-// activityGroups returns the kinds of changes that the user may see.
+// activityGroups returns the kinds of changes that an admin or, if admin is false, another user may see.
 func activityGroups(admin bool) (groups []activityGroup) {
 	for _, group := range []struct {
 		label, all string
@@ -51,8 +51,8 @@ func activityGroups(admin bool) (groups []activityGroup) {
 	return groups
 }
 
-// parseActivityQuery parses the filters in the address. A filter that is invalid is reported in Problem, and then
-// selects nothing.
+// parseActivityQuery parses the filters in the URL. If one of them is invalid, it describes the mistake in Problem,
+// and the caller must not use the filter.
 func (x *exchange) parseActivityQuery() (q activityQuery, filter shop.ActivityFilter) {
 	values := x.r.URL.Query()
 	q = activityQuery{Day: values.Get("day"), Person: values.Get("person"), Animal: values.Get("animal"), Order: values.Get("order"), Kind: values.Get("kind")}
@@ -100,30 +100,31 @@ func (q activityQuery) IsFiltered() bool {
 	return q.Day != "" || q.Person != "" || q.Animal != "" || q.Order != "" || q.Kind != ""
 }
 
-// Path returns the path of the activity with these filters.
+// Path returns the path of the activity page with these filters.
 func (q activityQuery) Path() string { return "/staff/activity" + q.encode("") }
 
-// CSV returns the path of the file with these filters.
+// CSV returns the path of the CSV file with these filters.
 func (q activityQuery) CSV() string { return "/staff/activity.csv" + q.encode("") }
 
-// Before returns the path of the page that begins before an event.
+// Before returns the path of the page with the changes before the event at the given position.
 func (q activityQuery) Before(position int64) string {
 	return "/staff/activity" + q.encode(strconv.FormatInt(position, 10))
 }
 
-// On returns the path with another day.
+// On returns the path of the activity page with the same filters, but for another day.
 func (q activityQuery) On(day string) string {
 	q.Day = day
 	return q.Path()
 }
 
-// By returns the path with another person.
+// By returns the path of the activity page with the same filters, but for another person.
 func (q activityQuery) By(person string) string {
 	q.Person = person
 	return q.Path()
 }
 
-// encode returns the filters as a query, or "" if there are none.
+// encode returns the filters as a query string, or "" if there are none. before is the position at which the page
+// begins, or "" for the first page.
 func (q activityQuery) encode(before string) string {
 	values := url.Values{}
 	for name, value := range map[string]string{"day": q.Day, "person": q.Person, "animal": q.Animal, "order": q.Order, "kind": q.Kind, "from": before} {

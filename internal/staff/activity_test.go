@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Every change is told in plain words, with who made it. A step of an order is one line, although it has two events.
+// The activity page describes every change in plain words and names the person who made it. A step of an order is one
+// entry, although it has two events.
 func TestActivityIsToldInPlainWords(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -124,13 +125,14 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	reader.mustGet("/staff/orders").lacks("/staff/activity")
 }
 
-// The pages show every line once, and the two events of a step are not torn apart by the end of a page.
+// Together, the pages show every entry once. The two events of a step become one entry even if a page ends between
+// them.
 func TestActivityIsPaged(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
 	const n = 40
 	for i := range n {
-		s.addOrderedPet(fmt.Sprint("Rex", i)) // three events, and one more for the category
+		s.addOrderedPet(fmt.Sprint("Rex", i)) // three events, and the first animal has one more for its category
 	}
 	var text string
 	pages := 0
@@ -161,7 +163,7 @@ func nextActivity(r response) string {
 	return strings.ReplaceAll(link, "&amp;", "&")
 }
 
-// The file has a line for each change, and no cell runs as a formula.
+// The exported file has a row for each change, and a spreadsheet runs no cell as a formula.
 func TestActivityIsExported(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

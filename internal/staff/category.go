@@ -70,8 +70,9 @@ func (p *Pages) addCategory(x *exchange) error {
 	return x.redirect("/staff/categories")
 }
 
-// checkCategoryName fails with validation_failed if a category other than the own one has the name. The API allows it, because the
-// programs that use the API tell categories apart by their ids, but people would not know which of the two to choose.
+// checkCategoryName fails with validation_failed if a category has the name, unless the id of that category is in
+// own. The API allows duplicate names, because programs tell categories apart by their ids, but people would not know
+// which of the two to choose.
 func (x *exchange) checkCategoryName(name string, own ...int64) error {
 	named, err := x.Service.CategoriesNamed(x.context(), name)
 	if err != nil {
@@ -115,14 +116,14 @@ func (p *Pages) saveCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if was.Name != "" && was != wanted { // a category that has a name always keeps one
+	if was.Name != "" && was != wanted { // a first name cannot be undone: a category with a name keeps one
 		x.flashUndo(undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
 	}
 	return x.redirect("/staff/categories")
 }
 
-// deleteCategory removes a category, unless someone has renamed it since the page was shown. A category without a name
-// cannot be created again here, so the user is asked first.
+// deleteCategory removes a category, unless someone has renamed it since the page was shown. The pages cannot create
+// a category without a name, so they could not undo its removal and ask the user first.
 func (p *Pages) deleteCategory(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -154,21 +155,22 @@ func (p *Pages) deleteCategory(x *exchange) error {
 	return x.redirect("/staff/categories")
 }
 
-// undoOfCategoryChange returns the request that gives a category its former name again. If it was removed, its new name
-// is "".
+// undoOfCategoryChange returns the request that gives a category its former name again. now is the category's new
+// name, or "" if the category was removed.
 func undoOfCategoryChange(was shop.Category, now string) *undo {
 	return &undo{"/staff/categories/" + strconv.FormatInt(was.ID, 10) + "/undo", map[string]string{"name": was.Name, "was-name": now}}
 }
 
-// undoCategoryChange gives a category the name that it had before a change, or creates it again, unless it has changed
-// again.
+// undoCategoryChange gives a renamed category its former name, or creates a removed category again. It changes
+// nothing if the category has changed since.
 func (p *Pages) undoCategoryChange(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
 	category, was := shop.Category{ID: id, Name: x.field("name")}, x.field("was-name")
-	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }} // only creates it
+	// If the category was removed, it must not exist.
+	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }}
 	if was != "" {
 		condition = shop.PutCondition{Match: func(now shop.Category) bool { return now.Name == was }}
 	}

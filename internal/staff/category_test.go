@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A category cannot be given the name of another one, in any letter case. Names that are the same already stay so.
+// A category cannot be given the name of another category, in any letter case. Categories that already share a name
+// can keep it.
 func TestCategoriesHaveDifferentNames(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -19,7 +20,7 @@ func TestCategoriesHaveDifferentNames(t *testing.T) {
 	b.post("/staff/categories", "name", "Cats").wantRedirect("/staff/categories")
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "DOGS").want(422, "There is already a category “Dogs” (no. 1)")
 	b.post("/staff/categories/1", "was-name", "Dogs", "name", "dogs").wantRedirect("/staff/categories")
-	if _, err := s.CreateCategory(t.Context(), "dogs"); err != nil { // clients of the API may have a reason
+	if _, err := s.CreateCategory(t.Context(), "dogs"); err != nil { // the API allows duplicate names
 		t.Fatal(err)
 	}
 	b.post("/staff/categories/3", "was-name", "dogs", "name", "dogs").wantRedirect("/staff/categories")
@@ -28,7 +29,7 @@ func TestCategoriesHaveDifferentNames(t *testing.T) {
 	b.mustGet("/staff/categories", "2 1 0 0 1")
 }
 
-// While the animals are counted again, the pages show no numbers that may be wrong.
+// While the animals are being counted again, the pages show no numbers that may be wrong.
 func TestPagesShowThatAnimalsAreCountedAgain(t *testing.T) {
 	t.Parallel()
 	s := newShopOn(t, shoptest.Options{Postgres: true}, Config{})

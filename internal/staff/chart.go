@@ -21,7 +21,7 @@ type chartDay struct {
 	Arrivals, Sales bar
 }
 
-// bar is the vertical position of a bar, counted from the top of the chart.
+// bar holds the distance of a bar's top from the top of the chart, and the bar's height.
 type bar struct{ Y, Height int64 }
 
 // labelEvery is the number of days between two labels on the axis.
@@ -48,7 +48,8 @@ func newChart(days []shop.DayStats) chart {
 	return c
 }
 
-// scaleMax returns the smallest even round number that is at least n.
+// scaleMax returns the largest number on the scale: the first of 4, 6, 10, 16, 20, 40, 60, 100 and so on that is at
+// least n.
 func scaleMax(n int64) int64 {
 	for unit := int64(1); ; unit *= 10 {
 		for _, limit := range []int64{4, 6, 10, 16, 20} {

@@ -7,29 +7,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-// question is the template data for asking the user before an action that cannot be undone.
+// question is the template data for a question to the user before an action that cannot be undone.
 type question struct {
 	Title  string
 	Text   string
-	Button string // what the button says that does it
-	Danger bool   // whether something is lost
+	Button string // the label of the button that confirms the action
+	Danger bool   // whether the action destroys something
 	Back   string // the path to which Cancel leads
 	Target string // the id of the element that htmx replaces with the response
 	Swap   string // how htmx replaces it
 
 	Action string     // the path of the action
-	Fields url.Values // the form, which is sent again with the answer
+	Fields url.Values // the fields of the form, which are sent again with the answer
 }
 
-// confirmField is the form field that says that the user has been asked.
+// confirmField is the form field that says that the user has confirmed the action.
 const confirmField = "confirmed"
 
-// confirmed reports whether the user has been asked. A form that asks by itself, such as a dialog on the page,
-// contains the field, too.
+// confirmed reports whether the user has confirmed the action. A form that is itself a question, such as a dialog on
+// the page, always contains the field.
 func (x *exchange) confirmed() bool { return x.field(confirmField) != "" }
 
-// ask responds with a question instead of doing what the form says. If the user agrees, the same form is sent again.
-// With scripts, the question is a dialog on the page, otherwise a page.
+// ask responds with a question instead of performing the action of the form. If the user agrees, the browser sends
+// the same form again with confirmField. With scripts, the question is a dialog on the current page; without scripts,
+// it is a page of its own.
 func (x *exchange) ask(q question) error {
 	q.Action, q.Fields = x.r.URL.Path, x.r.PostForm
 	if !x.partial() {
@@ -43,7 +44,8 @@ func (x *exchange) ask(q question) error {
 	return x.showFragment("question", q)
 }
 
-// noWayBack says why an animal cannot be given its former status again. It returns "" if it can.
+// noWayBack returns the reason why an animal whose status changes cannot be given its former status again, or "" if
+// it can.
 func noWayBack(from, to shop.Status) string {
 	switch {
 	case from == to || canGoBack(from, to):

@@ -21,10 +21,10 @@ type devicesPage struct {
 // deviceRow is a session with the device that it was opened on.
 type deviceRow struct {
 	shop.Session
-	Current bool // whether this is the session of the user who looks at the page
+	Current bool // whether this is the session in which the user is looking at the page
 }
 
-// SeenNow reports whether the device was used just now. Times of the last use are exact to a minute.
+// SeenNow reports whether the device was used just now. LastSeenAt is exact only to a minute.
 func (r deviceRow) SeenNow(now time.Time) bool {
 	return r.Current || now.Sub(r.LastSeenAt) < 2*time.Minute
 }
@@ -70,7 +70,7 @@ func (p *Pages) endDevice(x *exchange) error {
 	return x.redirect("/staff/devices")
 }
 
-// keyActor returns the name of a key in the log.
+// keyActor returns the name that the log uses for a key.
 func keyActor(id int64) string {
 	if id == 0 {
 		return "configured"
@@ -78,8 +78,8 @@ func keyActor(id int64) string {
 	return fmt.Sprintf("keys/%d", id)
 }
 
-// browserNames and systemNames list what identifies a browser and a system in a User-Agent header. The first
-// match counts, because browsers also name those that they are compatible with.
+// browserNames and systemNames map parts of a User-Agent header to the names of browsers and systems. The first match
+// counts, because browsers also name other browsers with which they are compatible.
 var (
 	browserNames = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
 		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}

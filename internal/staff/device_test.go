@@ -18,7 +18,7 @@ func sessionIDs(r response) (ids []string) {
 	return ids
 }
 
-// Everyone sees and ends their own sessions. An administrator sees and ends all of them.
+// Users can see and end their own sessions. An administrator can see and end all sessions.
 func TestSessionsAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -28,7 +28,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	signIn := func(secret, userAgent string) *browser {
 		b := s.browser().with("User-Agent", userAgent)
 		b.post("/staff/sign-in", "key", secret).want(303)
-		s.Clock.Forward(time.Minute) // orders the list
+		s.Clock.Forward(time.Minute) // so that the sessions have different times, by which the list is sorted
 		return b
 	}
 	anna := key("Anna")
@@ -42,7 +42,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		t.Errorf("Anna sees %d sessions, want 2: %s", len(ids), own.text())
 	}
 	all := admin.mustGet("/staff/devices", "Other people’s devices", "Ben Unknown device", "Anna Firefox on Windows", "Anna Safari on iPhone")
-	ids := sessionIDs(all) // the administrator's own, then the last used first: the till that Anna has just used, Ben and Anna's phone
+	// The administrator's own session is the first. The others follow, last used first: Anna's till, Ben and Anna's phone.
+	ids := sessionIDs(all)
 	if len(ids) != 4 {
 		t.Fatalf("the administrator sees %d sessions, want 4: %s", len(ids), all.text())
 	}
@@ -78,7 +79,7 @@ func TestKeepMeSignedIn(t *testing.T) {
 	}
 }
 
-// A browser that signs in again has one session.
+// A browser that signs in again has only one session, because its earlier session ends.
 func TestSigningInAgainEndsTheEarlierSession(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)

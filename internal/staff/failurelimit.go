@@ -18,8 +18,7 @@ const (
 	maxAddresses = 10_000
 )
 
-// failureLimit limits how often a network address may try something that fails. Attempts that succeed do not
-// count.
+// failureLimit limits how often requests from a network address may fail. Requests that succeed do not count.
 type failureLimit struct {
 	mu        sync.Mutex
 	byAddress map[string]*rate.Limiter

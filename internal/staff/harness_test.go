@@ -30,7 +30,7 @@ type testShop struct {
 	url   string
 }
 
-// newShop opens a shop. The configuration needs no service and no log.
+// newShop opens a shop. The configuration is optional, and its service and log are set here.
 func newShop(t testing.TB, config ...Config) *testShop {
 	t.Helper()
 	return newShopOn(t, shoptest.Options{}, append(config, Config{})[0])

@@ -8,17 +8,18 @@ import (
 	"animalstore/internal/shop"
 )
 
-// holdExtension is a choice of how long a hold is extended.
+// holdExtension is a choice in the menu that extends a hold.
 type holdExtension struct {
 	Days  int
 	Label string
 }
 
-// holdExtensions are the choices on the pages.
+// holdExtensions lists the choices that the pages offer.
 var holdExtensions = []holdExtension{{1, "1 more day"}, {3, "3 more days"}, {7, "1 more week"}}
 
-// extendHold extends the hold of an order by some days, unless the order has changed since the page was shown. The
-// hold then ends at the same time of day as before. With the field "until", it undoes that.
+// extendHold extends the hold of an order by the number of days in the form, unless the end of the hold has changed
+// since the page was shown. The new end is at the same time of day as before. If the form has the field "until",
+// extendHold undoes an extension and makes the hold end at that time.
 func (p *Pages) extendHold(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -47,7 +48,8 @@ func (p *Pages) extendHold(x *exchange) error {
 	return x.showChangedOrder(id, order, err)
 }
 
-// newEndOfHold returns when a hold ends according to the form, and whether the form is that of Undo.
+// newEndOfHold returns the end of a hold that the form asks for, and whether the form undoes an extension. was is the
+// end of the hold so far.
 func (x *exchange) newEndOfHold(was time.Time) (until time.Time, undoes bool, err error) {
 	if text := x.field("until"); text != "" {
 		if until, err = time.Parse(time.RFC3339Nano, text); err != nil {
@@ -62,5 +64,5 @@ func (x *exchange) newEndOfHold(was time.Time) (until time.Time, undoes bool, er
 	return was.In(x.Service.Location()).AddDate(0, 0, days), false, nil
 }
 
-// formatHold returns the end of a hold as forms contain it.
+// formatHold formats the end of a hold for a form field.
 func formatHold(end time.Time) string { return end.UTC().Format(time.RFC3339Nano) }

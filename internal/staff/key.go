@@ -22,10 +22,10 @@ type keysPage struct {
 	Problem  string
 }
 
-// customRole is the value of the form for a key whose scopes are chosen one by one.
+// customRole is the value of the form field "role" for a key whose scopes are chosen one by one.
 const customRole = "custom"
 
-// roleChoice is a role as people read it.
+// roleChoice is a role with the texts that describe it to users.
 type roleChoice struct {
 	Value, Label, Hint string
 	Scopes             []shop.Scope
@@ -132,7 +132,7 @@ func parseOverlap(text string) (time.Duration, error) {
 	return time.Duration(hours) * time.Hour, nil
 }
 
-// askAboutKey asks before something is done with a key that cannot be undone.
+// askAboutKey asks the user to confirm an irreversible action on a key. title contains %s in place of the key's name.
 func (x *exchange) askAboutKey(id int64, title, text, button string) error {
 	actor := "keys/" + strconv.FormatInt(id, 10)
 	names, err := x.Service.KeyNames(x.r.Context(), []string{actor})

@@ -40,7 +40,7 @@ func readUntil(t *testing.T, stream *bufio.Scanner, topics ...string) {
 	}
 }
 
-// waitForFeed waits until the service has read all events that it streams.
+// waitForFeed waits until the service has read all events into its event feed.
 func (s *testShop) waitForFeed() {
 	s.t.Helper()
 	last, err := s.LastEvent(s.t.Context())
@@ -84,7 +84,8 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	}
 }
 
-// A page that is far behind refreshes everything instead of reading all events since then.
+// A page that is far behind is told to refresh everything, because the service would otherwise have to read too many
+// events.
 func TestLivePageFarBehindRefreshesEverything(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

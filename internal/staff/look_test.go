@@ -61,8 +61,8 @@ func TestIconsExist(t *testing.T) {
 	b.mustGet(used[0][1]).contains(`<symbol id="` + used[0][2] + `"`)
 }
 
-// In an empty shop, the form for an animal also creates the category. A second category of the same name is not
-// created, and a mistake elsewhere in the form creates nothing.
+// The form that adds an animal can also create its category. It does not create a second category with the same name,
+// and creates nothing if another field is invalid.
 func TestFirstAnimalBringsItsCategory(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// manifest describes the pages to a browser that installs them as an app.
+// manifest serves the web app manifest, which browsers read to install the pages as an app.
 func (p *Pages) manifest(x *exchange) error {
 	name := "animalstore"
 	if p.Service.Environment() == shop.Staging {

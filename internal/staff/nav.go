@@ -18,7 +18,7 @@ type navItem struct {
 	Gap     bool   // whether the link begins a new group
 	Current string // the value of aria-current, or ""
 
-	section string // the page, or the first part of the paths below /staff/
+	section string // the name of the page, or the first segment of its path after /staff/
 	scope   shop.Scope
 }
 
@@ -51,7 +51,7 @@ func (v *view) Nav() (items []navItem) {
 	return items
 }
 
-// initial returns the first character of a name, which stands for a picture of the user.
+// initial returns the first character of a name, which is shown in place of a picture of the user.
 func initial(name string) string {
 	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 	return string(r)

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderQuery holds the filters of the list of orders as they are in the address of the page.
+// orderQuery holds the filters of the list of orders as they appear in the URL of the page.
 type orderQuery struct {
 	Status  string
 	Query   string // words of the customer's name
@@ -148,8 +148,8 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 	return x.showChangedOrder(id, order, err)
 }
 
-// showChangedOrder shows an order after a change, or after an attempt that failed with err. Where it is shown depends on
-// the page from which the form was sent.
+// showChangedOrder shows an order after a change, or after an attempt that failed with err. It updates the page from
+// which the form was sent, or shows the animal's page if the form does not name a page.
 func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error {
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")

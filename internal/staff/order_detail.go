@@ -16,7 +16,7 @@ type orderDetail struct {
 	History []activityEntry
 }
 
-// CanPlaceAgain reports whether the order may be placed again, as far as the page can tell.
+// CanPlaceAgain reports whether the page offers to place the order again. The service may still refuse.
 func (o orderDetail) CanPlaceAgain() bool {
 	if o.Pet == nil {
 		return false
@@ -33,7 +33,8 @@ func (o orderDetail) CanPlaceAgain() bool {
 // orderPath returns the path of an order's page.
 func orderPath(id int64) string { return "/staff/orders/" + strconv.FormatInt(id, 10) }
 
-// orderStatusName returns the word for an order's status on the pages. Staff reserve, approve and hand over.
+// orderStatusName returns the word that the pages use for an order's status, such as "reserved" for placed and
+// "handed over" for delivered.
 func orderStatusName(status shop.OrderStatus) string {
 	switch status {
 	case shop.Placed:

@@ -51,8 +51,8 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Žofie <at the till> changed Rex from sold to available")
 }
 
-// The API calls the first and the last status of an order placed and delivered. The pages have words of their own, also if
-// something is refused.
+// The API calls the first and the last status of an order "placed" and "delivered". The pages say "reserved" and
+// "handed over" instead, even in error messages.
 func TestPagesUseTheWordsOfTheShop(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -19,7 +19,8 @@ type petQuery struct {
 	Problem  string
 }
 
-// oldestFirst is the only order besides the newest first. Both engines read a page in either order from an index.
+// oldestFirst is the value of the parameter "sort" that shows the oldest first. Both database engines can read a page
+// in either order from an index.
 const oldestFirst = "oldest"
 
 // parsePetQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake
@@ -88,7 +89,7 @@ type petsPage struct {
 	Rows       []shop.PetView
 	NextFrom   int64 // the position after which the next page begins, or 0 if this is the last page
 	Newest     int64 // the id of the newest animal on the first page
-	NotFirst   bool  // whether there are animals before the first row that this page does not show
+	NotFirst   bool  // whether the list has animals before the rows of this page
 	Counts     *petCounts
 	Categories categoryOptions
 	Add        petForm

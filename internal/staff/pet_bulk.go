@@ -13,8 +13,8 @@ import (
 // maxBulk is the maximum number of animals that a bulk action handles.
 const maxBulk = 100
 
-// petToken identifies an animal as the page shows it: its id and its entity tag. A bulk action changes only
-// animals that still have the same token.
+// petToken returns the id and the entity tag of an animal. A bulk action changes only animals that still have the
+// token that the page contains.
 func petToken(pet shop.Pet) string {
 	return strconv.FormatInt(pet.ID, 10) + "-" + strings.Trim(pet.ETag(), `"`)
 }
@@ -27,7 +27,7 @@ type bulkResult struct {
 	Conflicts []bulkProblem
 	Refused   []bulkProblem
 	Rows      []shop.PetView // the animals after the action
-	Removed   []shop.Pet     // the animals that are gone; of those that others have removed, only the id is known
+	Removed   []shop.Pet     // the removed animals; only the id is known if someone else removed the animal
 	Undo      bulkUndo
 	undoes    string // the action that was undone, or "" if the result is not that of Undo
 }
@@ -66,7 +66,8 @@ func (r bulkResult) Problems() []bulkProblem {
 	return slices.Concat(r.Conflicts, r.Refused)
 }
 
-// selectedPets returns the tokens of the selected animals by their ids, and the ids in the order of the page.
+// selectedPets returns the ids of the selected animals in the order of the page, and their tokens by id. It fails
+// with validation_failed if no animal or more than maxBulk animals are selected.
 func (x *exchange) selectedPets() (ids []int64, tokens map[int64]string, err error) {
 	tokens = map[int64]string{}
 	for _, token := range x.r.PostForm["pet"] {
@@ -95,9 +96,9 @@ func tokenID(token string) (id int64, ok bool) {
 	return id, ok && err == nil
 }
 
-// changePets does something with all selected animals: it gives them a status or a category, removes them or
-// prints them. Each animal is handled on its own, and the result says which ones were not changed and why. If there is no
-// way back for some of them, the user is asked first.
+// changePets applies a bulk action to all selected animals: it gives them a status or a category, removes them or
+// prints them. Each animal is handled on its own, and the result says which animals were not changed and why. If the
+// action cannot be undone for some of them, the user is asked first.
 func (p *Pages) changePets(x *exchange) error {
 	ids, tokens, err := x.selectedPets()
 	if err != nil {
@@ -137,7 +138,8 @@ func (p *Pages) changePets(x *exchange) error {
 	return x.showBulkResult(result)
 }
 
-// changePet does something with one of the selected animals, unless the animal has changed since the page was shown.
+// changePet changes or removes one of the selected animals and adds the outcome to the result. It fails with
+// precondition_failed if the animal has changed since the page was shown.
 func (x *exchange) changePet(id int64, token string, change shop.PetChange, result *bulkResult) error {
 	var before shop.Pet
 	match := func(now shop.Pet) bool {
@@ -166,8 +168,8 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 	return nil
 }
 
-// askAboutPets asks before a change of status that cannot be undone for some of the selected animals. It returns false
-// if there are none, or if the user has been asked.
+// askAboutPets asks the user to confirm a change of status that cannot be undone for some of the selected animals.
+// asked is false if there are no such animals, or if the user has already confirmed the change.
 func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.Status) (asked bool, err error) {
 	if x.confirmed() {
 		return false, nil
@@ -180,7 +182,7 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 	for _, pet := range pets.Items {
 		reason := noWayBack(pet.Status, to)
 		if reason == "" || petToken(pet.Pet) != tokens[pet.ID] || !slices.Contains(pet.Transitions(), to) {
-			continue // also if an order holds the animal, which then does not change
+			continue // the change can be undone, or will be refused, for example because an order holds the animal
 		}
 		n++
 		if !slices.Contains(reasons, reason) {
@@ -200,7 +202,8 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 	})
 }
 
-// describePets reads the animals after the action and tells conflicts from changes that are not possible.
+// describePets reads the animals after the action and adds them to the result. It sorts the failures into conflicts
+// and changes that are not possible.
 func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int64]error) error {
 	pets, err := x.Service.ListPetViews(x.context(), shop.PetList{
 		PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)},
@@ -248,7 +251,7 @@ func (x *exchange) showBulkResult(result bulkResult) error {
 	return x.showFragment("bulk-result", result)
 }
 
-// Replacing is like With for a row that replaces the one on the page.
+// Replacing is like With, but for a row that replaces a row on the page.
 func (v view) Replacing(data any) *view {
 	v.Data, v.Replace = data, true
 	return &v

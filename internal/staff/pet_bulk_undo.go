@@ -9,12 +9,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bulkUndo is the form that undoes a bulk action: what was done and, for each animal that was changed, its token after
-// the action and the value that it had before. It is part of the response, because it is too long for a header or a cookie.
+// bulkUndo is the form that undoes a bulk action. It contains the action and, for each changed animal, its token
+// after the action and its value before. It is part of the response, because it is too long for a header or a cookie.
 type bulkUndo struct {
 	Do       string // "remove", "category" or "status"
 	Pets     []bulkUndoPet
-	Possible bool // whether there is a way back for any of the animals
+	Possible bool // whether the action can be undone for at least one of the animals
 }
 
 // bulkUndoPet is an animal in a bulkUndo.
@@ -34,8 +34,8 @@ func (u *bulkUndo) add(before, after shop.Pet) {
 	u.Possible = u.Possible || noWayBack(before.Status, after.Status) == ""
 }
 
-// undoPets undoes a bulk action. Animals that someone has changed since stay as they are, and so do those that cannot be
-// given their former status again. The result says how many.
+// undoPets undoes a bulk action. It skips animals that someone has changed since and animals that cannot be given
+// their former status again. The result says how many were skipped.
 func (p *Pages) undoPets(x *exchange) error {
 	if !slices.Contains([]string{"remove", "category", "status"}, x.field("do")) {
 		return errUnreadableForm()
@@ -56,14 +56,14 @@ func (p *Pages) undoPets(x *exchange) error {
 	if err := x.describePets(&result, ids, failed); err != nil {
 		return err
 	}
-	for _, id := range ids { // the rows load themselves again, because the list may show others by now
+	for _, id := range ids { // the page reloads the rows that it still shows
 		x.trigger(petTopic(id), "")
 	}
 	result.Rows, result.Removed = nil, nil
 	return x.showBulkResult(result)
 }
 
-// undoPet undoes a bulk action for one animal.
+// undoPet undoes a bulk action for one animal. was is the animal's former status or category.
 func (x *exchange) undoPet(id int64, token, was string) error {
 	var change shop.PetChange
 	switch x.field("do") {

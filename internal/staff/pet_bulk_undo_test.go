@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// bulk sends a bulk action for animals as the page shows them.
+// bulk sends the form for a bulk action. The animals must be in the state that the page shows.
 func (b *browser) bulk(pets []shop.Pet, fields ...string) response {
 	b.t.Helper()
 	for _, pet := range pets {
@@ -48,7 +48,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 		b.undoBulk(status).want(200, "1 animal is as before")
 		s.wantPet(pets[0])
 	}
-	// The rows of the list load themselves again.
+	// With scripts, the page reloads the rows of the list.
 	removed := b.withHTMX().bulk(pets[:2], "do", "remove").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`, `hx-swap-oob="beforeend:#flashes"`)
 	b.withHTMX().undoBulk(removed).want(200, `"pet-1":""`, `"pet-2":""`, "2 animals were restored.")
 	b.post("/staff/pets/bulk/undo", "do", "fly", "pet", petToken(pets[0])).want(422)
@@ -57,7 +57,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	s.signedIn(s.Key(t, shop.PetsRead).Secret).post("/staff/pets/bulk/undo", "do", "remove", "pet", "1-x").want(403)
 }
 
-// Undo leaves animals alone that somebody has changed since, and says how many.
+// Undo skips animals that somebody has changed since, and says how many it has skipped.
 func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -78,8 +78,8 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
 }
 
-// If there is no way back for some of the animals, the user is asked first, with their number. Undo then takes the others
-// back.
+// If a bulk action cannot be undone for some animals, the user is asked first and told their number. Undo then sets
+// back only the others.
 func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -96,7 +96,8 @@ func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 animals changed")
 	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become pending again.")
 	s.wantPet(free)
-	// Without any way back, there is no Undo. An animal that needs no question does not ask.
+	// If the action cannot be undone for any animal, there is no Undo button. If it can be undone for all, the user
+	// is not asked.
 	again := s.AddPet(t, "Again", 1, shop.Pending)
 	b.bulk([]shop.Pet{again}, append(form, "confirmed", "yes")...).want(200, "1 animal changed").lacks("Undo</button>")
 	b.bulk([]shop.Pet{free}, form...).want(200, "1 animal changed")

@@ -23,7 +23,7 @@ type petForm struct {
 	Problem     string
 	Conflict    *shop.PetView // the animal's current values if someone else has changed them, else nil
 	Categories  categoryOptions
-	Next        bool // the form is for one more animal, so the cursor goes to the name
+	Next        bool // whether an animal was just added with this form, so that the cursor goes back to the name
 }
 
 // These values of the form stand for a category that does not exist yet, and for an animal without a status.
@@ -54,13 +54,13 @@ func userMessage(err error) string {
 	}
 	message = strings.ReplaceAll(message, shop.OrderStatusProblem(""), "must be one of "+orderStatusNames())
 	switch e.Code {
-	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable: // these contain no text of a user
+	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable: // their messages contain no text from users
 		message = apiWords.ReplaceAllStringFunc(message, func(word string) string { return pageWords[word] })
 	}
 	return strings.ToUpper(message[:1]) + message[1:]
 }
 
-// pageWords maps words of the API to those on the pages, where people reserve, approve, hand over and cancel.
+// pageWords maps words in the API's messages to the words that the pages use.
 var pageWords = map[string]string{
 	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "reference": "customer",
 }
@@ -93,8 +93,8 @@ func (p *Pages) addPet(x *exchange) error {
 	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// petCategory is ensureCategory for the form of one animal. It checks the name of the animal first, so that a
-// mistake there does not leave an empty category behind.
+// petCategory is like ensureCategory, but checks the animal's name first, so that an invalid name does not leave a
+// new, empty category behind.
 func (x *exchange) petCategory(form petForm) (int64, error) {
 	if reason := shop.TextProblem(form.Name); reason != "" {
 		return 0, shop.Errorf(shop.ValidationFailed, "Name %s.", reason)
@@ -102,9 +102,9 @@ func (x *exchange) petCategory(form petForm) (int64, error) {
 	return x.ensureCategory(form)
 }
 
-// ensureCategory returns the id of the selected category. If the user has entered the name of a new category,
-// it creates that category, unless one with this name exists. It fails with validation_failed if there is no
-// category with the name that the user has selected.
+// ensureCategory returns the id of the category that the form selects. If the user has entered a name for a new
+// category, ensureCategory creates the category, or uses an existing one with that name. It fails with
+// validation_failed if no category is selected, or if the selected name does not exist.
 func (x *exchange) ensureCategory(form petForm) (int64, error) {
 	isNew := form.Category == newCategory || form.Category == "" && form.NewCategory != ""
 	switch {
@@ -156,7 +156,7 @@ func (x *exchange) petFromPath() (shop.PetView, error) {
 }
 
 // showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and
-// can restore it.
+// offers to restore it.
 func (x *exchange) showPetRow(id int64) error {
 	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
@@ -167,7 +167,7 @@ func (x *exchange) showPetRow(id int64) error {
 		if err != nil && !isNotFound(err) {
 			return err
 		}
-		removed.ID = id // also if the user may not see more of it
+		removed.ID = id // the row shows the id even if the user may not see the removed animal
 		return x.showFragment("pet-removed", removed)
 	}
 	return x.showFragment("pet-row", pet)
@@ -281,7 +281,7 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	return x.showChangedPet(id)
 }
 
-// askAboutPet asks before a change of status that cannot be undone.
+// askAboutPet asks the user to confirm a change of status that cannot be undone for the given reason.
 func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 	pet, err := x.Service.Pet(x.r.Context(), id)
 	if err != nil {
@@ -293,7 +293,8 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 	})
 }
 
-// deletePet removes an animal, unless it has changed since the page was shown. Its page stays and can restore it.
+// deletePet removes an animal, unless it has changed since the page was shown. The animal's page remains and offers
+// to restore it.
 func (p *Pages) deletePet(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // petCounts is the number of animals in each tab of the list.
 type petCounts struct{ All, Available, Pending, Sold, None int64 }
 
-// petCounts counts the animals in the selected category, or all animals, by status. It returns nil for a search
-// or a selection, whose results are not counted, and if the numbers are not known at the moment.
+// petCounts counts the animals in the selected category, or all animals, by status. It returns nil if the list is a
+// search or a selection, because these are not counted, or if the numbers are not known at the moment.
 func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	if filter.Query != "" || len(filter.IDs) > 0 {
 		return nil, nil
@@ -108,8 +108,8 @@ type categoryOptions struct {
 	TooMany bool
 }
 
-// categoryOptions returns the categories for a form. If there are too many for a drop-down list, they include
-// the one whose id is selected.
+// categoryOptions returns the categories for a form. If there are too many for a drop-down list, it returns only some
+// of them, including the one with the selected id.
 func (x *exchange) categoryOptions(selected string) (categoryOptions, error) {
 	page, err := x.Service.ListCategories(x.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
 	options := categoryOptions{page.Items, page.More}
@@ -135,7 +135,7 @@ func (c categoryOptions) Has(id string) bool {
 	return id == ""
 }
 
-// Text returns the text that stands for a selected category in a field with suggestions.
+// Text returns the text that a field with suggestions shows for the category with this id.
 func (c categoryOptions) Text(id string) string {
 	for _, category := range c.Options {
 		if strconv.FormatInt(category.ID, 10) == id {
@@ -158,8 +158,8 @@ func categoryText(c shop.Category) string {
 // textWithID matches a text that categoryText returned.
 var textWithID = regexp.MustCompile(`^(.*) \((-?\d+)\)$`)
 
-// resolveCategory returns the id of the category that a text stands for: an id, a name or both, as in
-// categoryText. It fails with validation_failed if there is no such category.
+// resolveCategory returns the id of the category that a text stands for: an id, a name or both, as in categoryText.
+// It fails with validation_failed if no category has the name, but does not check a text that is only an id.
 func (x *exchange) resolveCategory(text string) (int64, error) {
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return id, nil

@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The tabs have the number of animals for each status, of all animals or of a category. Searches are not counted.
+// Each tab shows how many animals have its status, among all animals or in the selected category. Search results are
+// not counted.
 func TestTabsCountAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -23,7 +24,7 @@ func TestTabsCountAnimals(t *testing.T) {
 	b.withHTMX().mustGet("/staff/pets/counts?category=2", "3 1 1 0 1").contains(`id="count-none" class="count" hx-swap-oob="true"`).lacks("<html")
 }
 
-// Every view of the list has an address: the status "none" and the order, also on the following pages.
+// The status "none" and the sort order are in the URL of the list, and the following pages keep them.
 func TestListOrdersAndAnimalsWithoutAStatus(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -42,8 +43,7 @@ func TestListOrdersAndAnimalsWithoutAStatus(t *testing.T) {
 	b.mustGet("/staff/pets?id=2&id=5&id=x", "2 selected animals").wantPets("Rex 4", "Rex 1")
 }
 
-// A bulk action changes each animal that is still as the page showed it, and says for every other one why it was
-// not changed.
+// A bulk action changes each animal that is still as the page showed it, and says why it has not changed the others.
 func TestBulkActionReportsEachRow(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -77,7 +77,8 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 			t.Errorf("got %+v, want it %s", pet, status)
 		}
 	}
-	// The page without scripts says the same. Sent again, the form changes nothing that it has changed before.
+	// Without scripts, the page says the same. If the form is sent again, an animal that it changed before is a
+	// conflict.
 	b.post("/staff/pets/bulk", sold...).want(200, "0 animals changed, 1 unchanged, 3 conflicts, 1 not possible", "Wanted (no. 1)").
 		contains(`href="/staff/pets?status=available"`)
 	b.post("/staff/pets/bulk", append(sold[:len(sold)-1:len(sold)-1], "https://evil.example/staff/pets")...).want(200).lacks("evil")
@@ -152,7 +153,7 @@ func TestManyCategoriesAreSelectedByName(t *testing.T) {
 	b.mustGet("/staff/pets?category=unicorns").wantPets("Uno")
 }
 
-// The form for editing an animal creates a category, too, but not if the animal cannot be saved.
+// The form that edits an animal can also create a category, but does not create it if the animal cannot be saved.
 func TestEditingCreatesACategory(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -177,7 +178,7 @@ func TestRowsLeadBackToTheFilteredList(t *testing.T) {
 	for _, list := range []string{"/staff/pets", "/staff/orders"} {
 		filtered := list + "?sort=oldest"
 		b.mustGet(filtered, "Rex").contains(`name="back" value="` + filtered + `"`)
-		// A very long address would make each row long.
+		// The filters of a very long URL are left out, because each row would contain them.
 		b.mustGet(filtered+"&x="+strings.Repeat("x", maxRowAddress), "Rex").contains(`name="back" value="` + list + `"`)
 	}
 	status := []string{"was", "placed", "to", "approved", "back", "https://evil.example/staff/orders"}

@@ -173,7 +173,8 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// A search that has found nothing yet says so and continues. Only its end says that there is nothing.
+// A search that has found nothing so far says that it is continuing. Only at its end does it say that no animals
+// match.
 func TestSearchShowsThatItContinues(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A printed list of animals has the filters of the catalogue, and everything that matches on one page.
+// A printed list of animals uses the filters of the catalogue and shows the matching animals on one page, up to a
+// maximum number.
 func TestPrintedListsFollowTheFilters(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -30,7 +31,8 @@ func TestPrintedListsFollowTheFilters(t *testing.T) {
 	b.mustGet("/staff/pets/print?name=rex", "1 Rex Dogs Available 1 animal.") // the search needs several reads
 }
 
-// The list of hand-overs has the approved orders, and a receipt has what customer and shop need to know about one.
+// The list of hand-overs contains the approved orders. A receipt contains what the customer and the shop need to know
+// about one order.
 func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -14,14 +14,14 @@ import (
 // search page show.
 const dialogHits, pageHits = 5, 20
 
-// searchPage is the template data for the search in everything.
+// searchPage is the template data for the search page and the results in the search dialog.
 type searchPage struct {
 	Query   string
 	Problem string
 	Groups  []hitGroup
 
 	limit  int
-	number *int64 // the number that the query stands for, or nil
+	number *int64 // the number in the query, or nil if the query is not a number
 }
 
 // hitGroup holds the results of one kind.
@@ -35,8 +35,8 @@ type hitGroup struct {
 type hit struct {
 	Path, Title, Detail string
 	Exists              bool             // whether it is an animal that was not removed
-	Status              shop.Status      // of that animal
-	OrderStatus         shop.OrderStatus // of an order
+	Status              shop.Status      // the status of that animal
+	OrderStatus         shop.OrderStatus // the status of the order if the result is an order
 }
 
 // Icon returns the name of the icon for results of this kind.
@@ -50,7 +50,8 @@ func (g hitGroup) Icon() string {
 	return "animals"
 }
 
-// AllLabel returns the text of the link to all results. A search that has stopped before it found anything continues there.
+// AllLabel returns the text of the link to all results. If the search stopped before it found anything, the link
+// continues it.
 func (g hitGroup) AllLabel() string {
 	if len(g.Hits) == 0 {
 		return "Keep looking in all " + strings.ToLower(g.Label)

@@ -29,7 +29,7 @@ func TestSearchFindsEverything(t *testing.T) {
 	b.mustGet("/staff/search?q=99999999999999999999", "No results")
 	b.mustGet("/staff/search?q=%00", "The text must")
 
-	// The dialog gets the results alone, and fewer of them.
+	// The dialog gets only the results, without the rest of the page, and fewer of them.
 	dialog := b.withHTMX()
 	dialog.mustGet("/staff/search?q=hazel", "5 results").contains(`role="option"`, `data-query="hazel"`, `href="/staff/pets?name=hazel"`, "Show all matching animals").lacks("<html")
 	for range dialogHits {
@@ -40,13 +40,13 @@ func TestSearchFindsEverything(t *testing.T) {
 	b.mustGet("/staff/orders?q=novak", "Jan Novák", "Mrs Novák")
 	dialog.mustGet("/staff/search?q=", "Find animals").lacks("No results", "role=\"option\"")
 
-	// A removed animal is found by its number, where its page is shown.
+	// A removed animal is found by its number if the user may see its page.
 	shoptest.OK(t, s.DeletePet(t.Context(), 2, nil))
 	b.mustGet("/staff/search?q=2", "Hazel, Bengal No. 2 · Bengal cats · removed").lacks("Available")
 	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/staff/search?q=2").lacks("No. 2")
 }
 
-// A search says nothing about what the user's key may not read.
+// A search reveals nothing that the user's key may not read.
 func TestSearchRespectsScopes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -67,7 +67,7 @@ func TestSearchRespectsScopes(t *testing.T) {
 	events.get("/staff/search?q=1").want(403, "pets:read or orders:read")
 }
 
-// A search in a large shop does a bounded amount of work. It leads to the page where it goes on.
+// In a large shop, a search stops after a bounded amount of work and links to the page on which it continues.
 func TestSearchSaysWhereItContinues(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -70,8 +70,8 @@ type signInLinkPage struct {
 	KeyName string // empty if the link is not valid
 }
 
-// openSignInLink asks whether to sign in. Opening a link does not use it up, because programs also open links:
-// those that preview or scan messages.
+// openSignInLink asks the user whether to sign in. Opening a link does not use it up, because programs that preview
+// or scan messages open links, too.
 func (p *Pages) openSignInLink(x *exchange) error {
 	x.hideToken()
 	page := signInLinkPage{Token: x.r.URL.Query().Get("token")}
@@ -103,7 +103,8 @@ func (p *Pages) useSignInLink(x *exchange) error {
 // would also remove the Origin header, without which the form is refused if the pages are served over HTTP.
 func (x *exchange) hideToken() { x.w.Header().Set("Referrer-Policy", "strict-origin") }
 
-// showLinkError shows that a link is not valid. It returns any other error.
+// showLinkError shows a page that says that the link no longer works and counts the failed attempt. It returns any
+// other error.
 func (x *exchange) showLinkError(err error) error {
 	if shop.AsError(err).Code != shop.InvalidAPIKey {
 		return err

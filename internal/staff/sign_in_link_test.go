@@ -85,9 +85,9 @@ func TestSignInLinkIsNotLogged(t *testing.T) {
 	if policy := phone.mustGet(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
 		t.Errorf("the page has the referrer policy %q, want strict-origin", policy)
 	}
-	phone.get("/staff/sign-in/link/" + token).want(404) // in the wrong place
+	phone.get("/staff/sign-in/link/" + token).want(404) // a token in the wrong place is not logged, either
 	phone.post("/staff/sign-in/link", "token", token).want(303)
-	server.Close() // every request has been logged
+	server.Close() // waits until every request has been logged
 	for _, want := range []string{
 		`msg="sign-in link created" request=\w+ key=configured by=configured`, `msg="signed in" request=\w+ key=configured with=link device="Unknown device"`,
 		`method=POST path=/staff/sign-in/link operation=staff.sign-in-link status=303 .* key=configured`,
@@ -101,7 +101,7 @@ func TestSignInLinkIsNotLogged(t *testing.T) {
 	}
 }
 
-// A client that tries links that do not work is slowed down. Signing in with a key still works.
+// A client that guesses sign-in links is slowed down, but can still sign in with a key.
 func TestGuessingSignInLinksIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -122,7 +122,7 @@ func TestGuessingSignInLinksIsLimited(t *testing.T) {
 	s.signedIn(configuredKey)
 }
 
-// The link uses the public address, or the address of the request.
+// A sign-in link begins with the public URL or, if none is configured, with the address that the request used.
 func TestSignInLinkUsesTheAddressOfThePages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ public, proto, want string }{
@@ -141,8 +141,7 @@ func TestSignInLinkUsesTheAddressOfThePages(t *testing.T) {
 	}
 }
 
-// The QR code is drawn as the encoder made it, with an empty border of four modules. The first row of a code begins
-// with the top of a finder pattern: seven dark modules and a light one.
+// The QR code has an empty border of four modules, and a finder pattern with its light margin in three corners.
 func TestQRCodeHasAQuietZoneAndFinderPatterns(t *testing.T) {
 	t.Parallel()
 	svg := string(shoptest.Must(qrCode("https://pets.example.com/staff/sign-in/link?token=asl_ABCDEFGHIJKLMNOPQRSTUVWXYZ"))(t))

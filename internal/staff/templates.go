@@ -114,7 +114,7 @@ func (x *exchange) view(title string, data any) *view {
 		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
 		RequestID: x.id, Path: x.r.URL.RequestURI(), Theme: x.theme(), principal: x.principal,
 	}
-	if x.r.Method != http.MethodGet { // the address of a form is not that of a page
+	if x.r.Method != http.MethodGet { // the URL to which a form is sent is not the URL of a page
 		view.Path = "/"
 	}
 	if zone := x.Service.Location().String(); zone != "Local" {
@@ -133,7 +133,7 @@ func (x *exchange) view(title string, data any) *view {
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"url": func(path string, args ...any) string {
-			if len(args) > 0 { // otherwise a percent sign in the path is an escaped character
+			if len(args) > 0 { // without arguments, a percent sign in the path belongs to an escaped character
 				path = fmt.Sprintf(path, args...)
 			}
 			return p.At(path)
@@ -197,7 +197,7 @@ func dict(pairs ...any) (map[string]any, error) {
 // count formats a number with a noun, such as "1 animal" or "2 animals".
 func count(n any, noun string) string { return formatNumber(n) + " " + plural(n, noun) }
 
-// countHTML does the same for a page, where the number is shown in the reader's language.
+// countHTML is like count, but returns HTML in which locale.js can show the number in the reader's language.
 func countHTML(n any, noun string) template.HTML {
 	return numberHTML(n) + " " + template.HTML(template.HTMLEscapeString(plural(n, noun)))
 }
@@ -218,7 +218,7 @@ func categoryName(c shop.Category, id int64) string {
 }
 
 // formatTime formats a time so that everybody understands it, such as "2 Jan 2026, 15:04 CET". The script locale.js
-// replaces it with a form that the reader is used to.
+// replaces it with the format of the reader's language.
 func formatTime(t time.Time) string {
 	zone := t.Format("MST")
 	if strings.ContainsAny(zone[:1], "+-") { // a zone without a short name
@@ -233,8 +233,8 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// timeLeft formats a duration in its two largest units. A function in staff.js formats durations in the same
-// way.
+// timeLeft formats the time that is left, such as "29 min" or "2 h 5 min". The function timeLeft in staff.js must
+// return the same texts.
 func timeLeft(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -249,7 +249,7 @@ func timeLeft(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// numberHTML formats an integer. The script locale.js replaces it with a form that the reader is used to.
+// numberHTML formats an integer. The script locale.js replaces it with the format of the reader's language.
 func numberHTML(n any) template.HTML {
 	text := formatNumber(n)
 	if plain := fmt.Sprint(n); plain != text {

@@ -128,8 +128,8 @@ func TestStaticFilesAreCachedForever(t *testing.T) {
 	b.get("/staff/static/0000000000000000/staff.css").want(404)
 }
 
-// The server shows times in the shop's time zone, in a form that everybody understands. The last day of a key ends there,
-// too.
+// The server shows times in the shop's time zone, in a format that everybody understands. A key expires at the end of
+// its last day in that time zone.
 func TestTimesAreShownInTheShopsZone(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC)

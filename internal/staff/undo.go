@@ -12,12 +12,12 @@ import (
 // petPath returns the path of an animal's page.
 func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
 
-// canGoBack reports whether an animal can be given its former status again. If not, the pages ask before they change
-// it.
+// canGoBack reports whether an animal whose status changes can be given its former status again. If it cannot, the
+// pages ask before the change.
 func canGoBack(from, to shop.Status) bool { return slices.Contains(to.Transitions(), from) }
 
-// undoOfPetChange returns the request that undoes a change of an animal, or nil if nothing has changed or there is no
-// way back.
+// undoOfPetChange returns the request that undoes a change of an animal, or nil if nothing has changed or the change
+// cannot be undone.
 func undoOfPetChange(before, after shop.Pet) *undo {
 	if before == after || before.Status != after.Status && !canGoBack(before.Status, after.Status) {
 		return nil
@@ -28,7 +28,7 @@ func undoOfPetChange(before, after shop.Pet) *undo {
 	}}
 }
 
-// undoPetChange gives an animal the values that it had before a change, unless it has changed again.
+// undoPetChange gives an animal the values that it had before a change, unless it has changed since.
 func (p *Pages) undoPetChange(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -50,8 +50,8 @@ func (p *Pages) undoPetChange(x *exchange) error {
 	return x.finishInPlace(undoError(err, was.Name), petPath(id), petTopic(id))
 }
 
-// undoError returns the error of an Undo in words for the user: if the condition of the change failed, someone has
-// changed the animal, the order or the category in the meantime.
+// undoError replaces the message of a precondition_failed error with one for the user: someone has changed the
+// animal, order or category in the meantime. what names it in the message. Other errors are returned unchanged.
 func undoError(err error, what string) error {
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		return shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", what)
@@ -59,13 +59,13 @@ func undoError(err error, what string) error {
 	return err
 }
 
-// petTopic and orderTopic return the names of the events that make the page load an animal or an order again.
+// petTopic and orderTopic return the names of the events that make the page reload an animal or an order.
 func petTopic(id int64) string   { return "pet-" + strconv.FormatInt(id, 10) }
 func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
 
-// finishInPlace responds after a change, or after an attempt that failed with err. The page stays, and loads the parts
-// with the given topics again. Without scripts, the browser goes back to the page with the message, or to another one
-// if it is not known.
+// finishInPlace responds after a change, or after an attempt that failed with err. With scripts, the page stays open
+// and reloads the elements with the given topics. Without scripts, the browser goes back to the page that contained
+// the form or, if that is not known, to the path in otherwise.
 func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) error {
 	if err != nil {
 		if userMessage(err) == "" {
@@ -96,8 +96,8 @@ func (p *Pages) restorePet(x *exchange) error {
 	return x.finishInPlace(err, petPath(id), petTopic(id), "pets-removed")
 }
 
-// removedPet returns a removed animal as it was. It fails with not_found for a user who may neither read events nor
-// restore the animal, because nobody else can see a removed animal.
+// removedPet returns a removed animal as it was before its removal. It fails with not_found if the user may neither
+// read events nor restore the animal, because such a user may not see removed animals.
 func (x *exchange) removedPet(id int64) (shop.Pet, error) {
 	if !x.May(shop.EventsRead) && !x.May(shop.PetsWrite) {
 		return shop.Pet{}, shop.Errorf(shop.NotFound, "There is no animal %d.", id)
@@ -120,8 +120,8 @@ func undoOfOrderStep(order shop.Order) *undo {
 	return &undo{orderPath(order.ID) + "/undo", map[string]string{"was": string(order.Status)}}
 }
 
-// undoOrderStep undoes the last step of an order, unless the order has changed since. A new order is cancelled. Otherwise
-// the animal is free again, and a new order for the same customer is placed.
+// undoOrderStep undoes the last step of an order, unless the order has changed since. It cancels an order that has
+// only been placed. It replaces any other order with a new one for the same animal and customer.
 func (p *Pages) undoOrderStep(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

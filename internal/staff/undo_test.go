@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// undo presses the Undo button of the message on the page that follows a redirect. It ends the test if there is none.
+// undo opens a page and presses the Undo button of the message on it. It ends the test if there is no such button.
 func (b *browser) undo(page string) response {
 	b.t.Helper()
 	body := b.mustGet(page).body
@@ -57,7 +57,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	// Saving without a change needs no Undo.
 	b.post("/staff/pets/1", "was-name", "Rex <&", "was-category", "7", "name", "Rex <&", "category", "7")
 	b.mustGet("/staff/pets/1", "Rex <& was saved.").lacks("Undo</button>")
-	// With scripts, the message and its Undo come without a page.
+	// With scripts, the message and its Undo are in a header of the response.
 	got := b.withHTMX().post("/staff/pets/1/status", "was", "available", "to", "pending").want(200, "Rex")
 	var triggers struct{ Flash message }
 	shoptest.OK(t, json.Unmarshal([]byte(got.header.Get("HX-Trigger")), &triggers))
@@ -66,7 +66,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	}
 }
 
-// An animal that has changed again is not set back, whatever has changed.
+// Undo does not set back an animal that someone has changed since, whichever field they have changed.
 func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -80,14 +80,15 @@ func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 		s.wantPet(changed)
 		rex = s.AddPet(t, "Rex", 1, shop.Available)
 	}
-	// The same with scripts: the page shows the current state.
+	// With scripts, the page also reloads the current state.
 	undo := []string{"name", "Max", "category", "1", "status", "available", "was-name", "Rex", "was-category", "1", "was-status", "pending"}
 	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/undo", rex.ID), undo...).want(200, `"problem":"Someone has changed Rex`, fmt.Sprintf(`"pet-%d":""`, rex.ID))
 	s.wantPet(rex)
 	b.withHTMX().post("/staff/pets/99/undo", undo...).want(200, "no animal")
 }
 
-// A change of status that has no way back asks first, with and without scripts, and offers no Undo.
+// The user is asked before a change of status that cannot be undone, with and without scripts. Afterwards, the page
+// offers no Undo.
 func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -112,11 +113,13 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 		s.wantPet(pet)
 		b.post(path+"/status", append(form[:4], "confirmed", "yes")...).wantRedirect(path)
 		b.mustGet(path, fmt.Sprintf("Rex is now %s.", c.to)).lacks("Undo</button>")
-		b.post(path+"/status", form[:4]...).want(200, "can’t be undone") // the page asks, and then the status is not the one on the page
+		// A form with an outdated status gets the question first, too.
+		b.post(path+"/status", form[:4]...).want(200, "can’t be undone")
 	}
 }
 
-// Keys, webhooks and categories without a name cannot be brought back, so the server asks, too.
+// The user is asked before a key, a webhook or a category without a name is removed, and before a key or a webhook
+// gets a new secret, because this cannot be undone.
 func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -139,7 +142,7 @@ func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	b.post("/staff/webhooks/9/delete").want(404)
 }
 
-// A renamed or removed category is set back, unless somebody has changed it again.
+// Undo restores a renamed or removed category, unless somebody has changed it since.
 func TestChangesOfCategoriesAreUndone(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -158,12 +161,12 @@ func TestChangesOfCategoriesAreUndone(t *testing.T) {
 	b.post(page+"/1/delete", "was-name", "Dogs").wantRedirect(page)
 	b.undo(page).wantRedirect(page)
 	wantName("Dogs")
-	// It was changed again, or created again.
+	// Undo is refused if the category was renamed again or already exists again.
 	b.post(page+"/1/undo", "name", "Cats", "was-name", "Hounds").wantRedirect(page)
 	b.mustGet(page, "Someone has changed category 1 in the meantime, so nothing was undone.")
 	b.post(page+"/1/undo", "name", "Cats", "was-name", "").wantRedirect(page)
 	wantName("Dogs")
-	// A name for the first time is no change that Undo could take back.
+	// Giving a category its first name cannot be undone.
 	s.AddPet(t, "Rex", 7, "")
 	b.post(page+"/7", "was-name", "", "name", "Cats").wantRedirect(page)
 	b.mustGet(page).lacks("Undo</button>")
@@ -183,7 +186,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed Rex").
 		lacks("/staff/pets/1/edit", "/staff/pets/1/delete", "reserve-reference", `name="to"`)
 	b.mustGet("/staff/pets/removed", "1 Rex", "Žofie <at the till> Restore")
-	// Others see a removed animal only if they may read events or restore it.
+	// Other users see a removed animal only if they may read events or restore it.
 	other := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	other.get("/staff/pets/1").want(404)
 	other.withHTMX().mustGet("/staff/pets/1/row", "1 This animal was removed.").lacks("Rex", "restore")
@@ -191,7 +194,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	b.mustGet("/staff/pets/removed", "Rex was restored.", "No animals have been removed.")
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
 	b.mustGet("/staff/pets/1", "Rex Available", "restored")
-	// Undo after the removal from the list. Somebody who presses it too late is told so.
+	// Undo also works after a removal in the list. A user who presses it too late is told so.
 	b.post("/staff/pets/1/delete", append(was, "back", "/staff/pets")...).wantRedirect("/staff/pets")
 	b.undo("/staff/pets").wantRedirect("/staff/pets")
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
@@ -226,7 +229,7 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	wantOrder(4, shop.Delivered, shop.Sold)
 	b.undo("/staff/pets/1")
 	wantOrder(5, shop.Placed, shop.Pending)
-	// Somebody else was faster.
+	// Undo is refused if somebody else has reserved the animal in the meantime.
 	b.withHTMX().post("/staff/orders/5/status", "was", "placed", "to", "cancelled").want(200, `"undo":"/staff/orders/5/undo"`)
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
 	b.withHTMX().post("/staff/orders/5/undo", "was", "cancelled").want(200, "Someone was faster", `"order-5":""`)
@@ -237,7 +240,8 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	b.mustGet("/staff/orders", "no order with the id 99")
 }
 
-// A message comes from a cookie, which somebody could plant. It cannot make Undo do anything else.
+// A message comes from a cookie, which an attacker could plant. Such a message cannot make the Undo button do
+// anything except undo or restore.
 func TestMessageUndoesNothingElse(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)

@@ -160,7 +160,7 @@ func (p *Pages) redeliver(x *exchange) error {
 	})
 }
 
-// askAboutWebhook asks before something is done with a webhook that cannot be undone.
+// askAboutWebhook asks the user to confirm an irreversible action on a webhook.
 func (x *exchange) askAboutWebhook(id int64, title, text, button string) error {
 	hook, err := x.Service.Webhook(x.r.Context(), id)
 	if err != nil {

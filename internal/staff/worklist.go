@@ -16,7 +16,7 @@ type workList struct {
 	Today   shop.Date
 	Orders  *shop.WorkList // nil if the user lacks the scope orders:read
 	Recent  []activityDay
-	MoreNew bool // whether there are more changes since yesterday
+	MoreNew bool // whether there are more changes since yesterday than Recent holds
 }
 
 func (x *exchange) loadWorkList() (work workList, err error) {

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Today lists the work to do, each line with its button, and the buttons lead back to the list.
+// The page Today lists the orders to work on, each with a button. Pressing a button leads back to the list.
 func TestWorkIsDoneFromToday(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -29,7 +29,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	if n := strings.Count(page.body, `<tr id="work-`); n != workListSize {
 		t.Errorf("the list has %d orders, want %d", n, workListSize)
 	}
-	// The lists follow the scopes of the key.
+	// Which lists the page shows depends on the scopes of the key.
 	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/").lacks("To approve", "Since yesterday")
 	s.signedIn(s.Key(t, shop.OrdersRead).Secret).mustGet("/", "To approve").lacks("Since yesterday", `value="approved"`, "Extend")
 	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/", "Since yesterday").lacks("To approve")
@@ -73,7 +73,8 @@ func TestHoldIsExtended(t *testing.T) {
 	b.mustGet("/staff/activity?order=1", "changed the hold on Rex to end on 28 Mar 2027, 15:00 CEST · order 1")
 }
 
-// Today does not wait until many events have been counted, and shows no numbers that may be wrong.
+// The page Today does not wait until many events have been counted. Until then, it shows no numbers that may be
+// wrong.
 func TestTodaySaysThatArrivalsAreBeingCounted(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
