@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,12 +16,18 @@ import (
 // limitListener limits the number of open connections. If the limit is reached, a new connection replaces one
 // that waits for its client: for a request, for the rest of a body, or until the client reads the response. So
 // clients that do nothing cannot keep other clients out. Connections that have never completed a request are
-// replaced first.
+// replaced first. If clients do not pause for long enough, connections are closed after their next response, so
+// clients that are always busy cannot keep other clients out either. In both cases, networks that have many
+// connections lose theirs first.
 type limitListener struct {
 	net.Listener
 	max       int
-	mu        sync.Mutex
+	mu        sync.Mutex // guards open, byNetwork and refusing
 	open      map[*limitedConn]struct{}
+	byNetwork map[netip.Prefix]int // the number of open connections from each network
+	refusing  bool                 // whether no connection has ended since one was refused
+	wanted    atomic.Bool          // whether no connection has ended since a new one found no place
+	ended     chan struct{}        // has an element if a connection has ended
 	closed    chan struct{}
 	closeOnce sync.Once
 	dropped   *prometheus.CounterVec
@@ -32,9 +39,11 @@ type limitListener struct {
 type limitedConn struct {
 	*net.TCPConn
 	listener *limitListener
+	network  netip.Prefix // where the client is
 	accepted time.Time
 	state    atomic.Int32
 	served   atomic.Bool // whether the connection has completed a request
+	rotated  atomic.Bool // whether the client was told that the connection is closed to make room for another one
 	requests connRequests
 }
 
@@ -49,6 +58,7 @@ const (
 const (
 	reasonWaiting = "waiting" // the connection was waiting for a request and was replaced by a new one
 	reasonStalled = "stalled" // the client neither sent the rest of its request nor read the response
+	reasonRotated = "rotated" // the connection was closed after a response, which said so, to make room for a new one
 	reasonRefused = "refused" // the connection was new, but all other connections were active
 )
 
@@ -63,6 +73,11 @@ const (
 	// a new connection must wait.
 	dropMinAge     = 500 * time.Millisecond
 	newcomerMinAge = 100 * time.Millisecond
+	// sparingWait is how long a new connection waits for one of a network with many connections, before it
+	// replaces one of a network with few.
+	sparingWait = 100 * time.Millisecond
+	// refuseWait is how long a new connection waits for one that is active to end, before it is refused.
+	refuseWait = 500 * time.Millisecond
 	// sendBuffer is how many bytes the kernel buffers for a client that does not read. Linux would otherwise
 	// let the buffer grow to megabytes for each connection, and containers count it as memory.
 	sendBuffer    = 64 << 10
@@ -71,14 +86,15 @@ const (
 
 func newLimitListener(max int) *limitListener {
 	l := &limitListener{
-		max: max, open: map[*limitedConn]struct{}{}, closed: make(chan struct{}),
+		max: max, open: map[*limitedConn]struct{}{}, byNetwork: map[netip.Prefix]int{},
+		ended: make(chan struct{}, 1), closed: make(chan struct{}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_connections_dropped_total",
 			Help: "Connections closed at a limit: waiting for a request, replaced by a new connection; stalled, because the " +
-				"client neither sent nor read; refused, because all others were active.",
+				"client neither sent nor read; rotated, after a response that announced it; refused, because all others were active.",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRefused} {
+	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRotated, reasonRefused} {
 		l.dropped.WithLabelValues(reason) // exported from the start, so that the first dropped connection counts as an increase
 	}
 	return l
@@ -113,15 +129,17 @@ func (l *limitListener) Close() error {
 	return l.Listener.Close()
 }
 
-// admit adds a connection as soon as the limit allows it. It returns nil if all other connections are active,
+// admit adds a connection as soon as the limit allows it. It returns nil if all other connections stay active,
 // or net.ErrClosed if the listener is closed.
 func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
+	began := time.Now()
 	for {
-		admitted, retry := l.tryAdmit(accepted)
+		admitted, retry := l.tryAdmit(accepted, time.Since(began))
 		if admitted != nil || !retry {
 			return admitted, nil
 		}
 		select {
+		case <-l.ended:
 		case <-time.After(admitInterval):
 		case <-l.closed:
 			return nil, net.ErrClosed
@@ -129,21 +147,76 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection and drops another one if necessary. If it returns nil, retry reports whether a
-// connection can be dropped soon.
-func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
+// tryAdmit adds a connection that has waited for some time, and drops another one if necessary. If it returns
+// nil, retry reports whether there may be a place soon.
+func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) >= l.max {
-		dropped, retry := l.drop((*limitedConn).minAge, (*limitedConn).isWaiting)
+		dropped, retry := l.drop((*limitedConn).minAge, (*limitedConn).isWaiting, waited < sparingWait)
 		if !dropped {
-			return nil, retry
+			l.wanted.Store(true)
+			l.refusing = !retry && (l.refusing || waited >= refuseWait)
+			return nil, !l.refusing
 		}
 	}
 	accepted.SetWriteBuffer(sendBuffer) // fails only if the client has disconnected already
-	admitted = &limitedConn{TCPConn: accepted, listener: l, accepted: time.Now()}
+	admitted = &limitedConn{TCPConn: accepted, listener: l, network: networkOf(accepted.RemoteAddr()), accepted: time.Now()}
 	l.open[admitted] = struct{}{}
+	l.byNetwork[admitted.network]++
 	return admitted, false
+}
+
+// networkOf returns the network of a client: its address or, because one host has many addresses in IPv6, the
+// first 64 bits of it.
+func networkOf(client net.Addr) netip.Prefix {
+	address := client.(*net.TCPAddr).AddrPort().Addr().Unmap()
+	network, _ := address.Prefix(min(address.BitLen(), 64)) // fails only for more bits than the address has
+	return network
+}
+
+// isCrowded reports whether a connection comes from a network that has as many connections as the average network
+// or more. There is always one. The caller must hold the lock.
+func (l *limitListener) isCrowded(c *limitedConn) bool {
+	return l.byNetwork[c.network]*len(l.byNetwork) >= len(l.open)
+}
+
+// remove stops counting a connection towards the limit. The caller must hold the lock.
+func (l *limitListener) remove(c *limitedConn) {
+	if _, isOpen := l.open[c]; !isOpen {
+		return // the connection was dropped before
+	}
+	delete(l.open, c)
+	if l.byNetwork[c.network]--; l.byNetwork[c.network] == 0 {
+		delete(l.byNetwork, c.network)
+	}
+	l.refusing = false
+	l.wanted.Store(false)
+	select {
+	case l.ended <- struct{}{}:
+	default:
+	}
+}
+
+// closesAfterResponse reports whether a connection must be closed after the response that is about to begin: if
+// the server is stopping, or if a new connection waits for a place and this one is crowded. The client has its
+// response and knows that it must connect again, so it loses nothing.
+func (l *limitListener) closesAfterResponse(c *limitedConn) bool {
+	if l.draining.Load() {
+		return true
+	}
+	if !l.wanted.Load() {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isCrowded(c) {
+		return false
+	}
+	if c.rotated.CompareAndSwap(false, true) { // over HTTP/2, several responses may say so
+		l.dropped.WithLabelValues(reasonRotated).Inc()
+	}
+	return true
 }
 
 // minAge returns how long a connection must have waited for its client before it may be dropped.
@@ -155,11 +228,13 @@ func (c *limitedConn) minAge() time.Duration {
 }
 
 // drop closes one of the candidates in a random sample of the connections. It must have waited for its client
-// for at least its minAge. If there is none, retry reports whether it is worth trying again soon. The caller
-// must hold the lock.
-func (l *limitListener) drop(minAge func(*limitedConn) time.Duration, isCandidate func(*limitedConn) bool) (dropped, retry bool) {
+// for at least its minAge. If sparing is true, and the sample has candidates that are crowded, it must be one of
+// them. If there is none, retry reports whether it is worth trying again soon. The caller must hold the lock.
+func (l *limitListener) drop(
+	minAge func(*limitedConn) time.Duration, isCandidate func(*limitedConn) bool, sparing bool,
+) (dropped, retry bool) {
 	var victim *limitedConn
-	sampled := 0
+	sampled, hasCrowded := 0, false
 	for c := range l.open { // Go iterates over maps in random order
 		if sampled++; sampled > dropSample {
 			break
@@ -167,11 +242,12 @@ func (l *limitListener) drop(minAge func(*limitedConn) time.Duration, isCandidat
 		if !isCandidate(c) {
 			continue
 		}
-		if retry = true; time.Since(c.waitingSince()) >= minAge(c) && (victim == nil || c.dropsBefore(victim)) {
+		hasCrowded = hasCrowded || l.isCrowded(c)
+		if retry = true; time.Since(c.waitingSince()) >= minAge(c) && (victim == nil || l.dropsBefore(c, victim)) {
 			victim = c
 		}
 	}
-	if victim == nil {
+	if victim == nil || sparing && hasCrowded && !l.isCrowded(victim) {
 		return false, retry
 	}
 	reason := reasonWaiting
@@ -183,7 +259,7 @@ func (l *limitListener) drop(minAge func(*limitedConn) time.Duration, isCandidat
 		victim.SetLinger(0) // the kernel, too, discards what the client has not read
 	}
 	l.dropped.WithLabelValues(reason).Inc()
-	delete(l.open, victim)
+	l.remove(victim)
 	victim.TCPConn.Close()
 	return true, false
 }
@@ -203,9 +279,13 @@ func (c *limitedConn) waitingSince() time.Time {
 	return time.Unix(0, c.requests.progress.Load())
 }
 
-// dropsBefore reports whether c should be dropped before the other connection. Those that have served requests
-// and are idle come last, because many clients keep such connections. Otherwise the oldest comes first.
-func (c *limitedConn) dropsBefore(other *limitedConn) bool {
+// dropsBefore reports whether a connection should be dropped before another one. Crowded ones come first.
+// Otherwise, those that have served requests and are idle come last, because many clients keep such connections.
+// Otherwise, the oldest comes first. The caller must hold the lock.
+func (l *limitListener) dropsBefore(c, other *limitedConn) bool {
+	if mine, others := l.isCrowded(c), l.isCrowded(other); mine != others {
+		return mine
+	}
 	mine, others := c.served.Load() && !c.isStalled(), other.served.Load() && !other.isStalled()
 	if mine != others {
 		return others
@@ -215,10 +295,11 @@ func (c *limitedConn) dropsBefore(other *limitedConn) bool {
 
 // Close closes the connection and stops counting it towards the limit.
 func (c *limitedConn) Close() error {
+	err := c.TCPConn.Close()
 	c.listener.mu.Lock()
-	delete(c.listener.open, c)
-	c.listener.mu.Unlock()
-	return c.TCPConn.Close()
+	defer c.listener.mu.Unlock()
+	c.listener.remove(c)
+	return err
 }
 
 type connKey struct{}

@@ -54,9 +54,6 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		if !c.state.CompareAndSwap(connWaiting, connActive) && c.state.Load() == connDropped {
 			panic(http.ErrAbortHandler)
 		}
-		if l.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
 		handler := handlers.Serve
 		if open > 1 {
 			extra := l.extra.Add(1)
@@ -74,13 +71,14 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 				handler = handlers.Refuse
 			}
 		}
-		t := &trackedRequest{ResponseWriter: w, body: r.Body, conn: &c.requests}
+		t := &trackedRequest{ResponseWriter: w, body: r.Body, limited: c, conn: &c.requests}
 		if r.ContentLength != 0 {
 			c.requests.madeProgress()      // the wait for the body begins now
 			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
 			r.Body = trackedBody{t}
 		}
 		handler.ServeHTTP(t, r)
+		t.begin()
 		if t.wrote && r.ProtoMajor == 2 {
 			// Over HTTP/2, net/http would otherwise wait for a client that does not read after this handler has
 			// returned, where the request is no longer counted.
@@ -96,20 +94,41 @@ func (l *limitListener) dropStalled() {
 	l.drop(
 		func(*limitedConn) time.Duration { return extraMinAge },
 		func(c *limitedConn) bool { return c.isStalled() && c.requests.open.Load() > 1 },
+		false,
 	)
 }
 
 // trackedRequest is the ResponseWriter and the body of one request. It records when the client makes progress.
 type trackedRequest struct {
 	http.ResponseWriter
-	body  io.ReadCloser
-	conn  *connRequests
-	wrote bool
-	read  int // bytes of the body since the last progress
+	body    io.ReadCloser
+	limited *limitedConn
+	conn    *connRequests
+	begun   bool // whether the header is complete
+	wrote   bool
+	read    int // bytes of the body since the last progress
+}
+
+// begin completes the header: it tells the client if this is the last response on its connection. Over HTTP/2,
+// net/http sends a GOAWAY frame instead, and the other requests on the connection continue.
+func (t *trackedRequest) begin() {
+	if t.begun {
+		return
+	}
+	if t.begun = true; t.limited.listener.closesAfterResponse(t.limited) {
+		t.Header().Set("Connection", "close")
+	}
+}
+
+// WriteHeader sends the status and the header.
+func (t *trackedRequest) WriteHeader(status int) {
+	t.begin()
+	t.ResponseWriter.WriteHeader(status)
 }
 
 // Write sends a part of the response in small steps, so that a client that reads slowly makes progress.
 func (t *trackedRequest) Write(p []byte) (written int, err error) {
+	t.begin()
 	t.wrote = true
 	for {
 		step := p[written:min(len(p), written+progressStep)]
@@ -126,6 +145,7 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 
 // FlushError sends what is buffered.
 func (t *trackedRequest) FlushError() error {
+	t.begin()
 	t.conn.madeProgress()
 	t.conn.waiting.Add(1)
 	err := http.NewResponseController(t.ResponseWriter).Flush()
