@@ -32,24 +32,29 @@ func (s *serveCommand) newHandler(
 		return nil, err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Service:     service,
-		Log:         log.Logger,
-		AccessLog:   log,
-		PublicURL:   s.PublicURL,
-		StagingURL:  s.StagingURL,
-		Origins:     s.CORSOrigin,
-		RateLimiter: limiter,
-		Limits:      limits,
-		Today:       settings.today,
-		Version:     version.Number,
-		TLS:         hasTLS,
-		Collectors:  append(collectors, pages.Collectors()...),
+		Service:        service,
+		Log:            log.Logger,
+		AccessLog:      log,
+		PublicURL:      s.PublicURL,
+		StagingURL:     s.StagingURL,
+		Origins:        s.CORSOrigin,
+		RateLimiter:    limiter,
+		Limits:         limits,
+		MaxKeyInFlight: keyShare(server.ConnectionLimit(s.MaxConnections)),
+		Today:          settings.today,
+		Version:        version.Number,
+		TLS:            hasTLS,
+		Collectors:     append(collectors, pages.Collectors()...),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &rootHandler{api, pages}, nil
 }
+
+// keyShare returns how many requests of one API key may be in progress: a quarter of the connections, so that
+// one key cannot use nearly all of them. It is at least 16, for clients that send several requests at once.
+func keyShare(connections int) int { return min(max(connections/4, 16), 250) }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if staff.Serves(r.URL.Path) {

@@ -38,8 +38,9 @@ type Config struct {
 	RateLimiter *web.RateLimiter
 	// Limits are the limits that the API shares with the staff pages. If it is nil, the API has its own.
 	Limits *web.Limits
-	// MaxInFlight is the maximum number of requests in progress at the same time. 0 means defaultInFlight.
-	MaxInFlight int
+	// MaxInFlight is the maximum number of requests in progress at the same time, and MaxKeyInFlight is the
+	// maximum per API key. 0 means defaultInFlight and defaultKeyInFlight.
+	MaxInFlight, MaxKeyInFlight int
 	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
 	// is the maximum per API key. 0 means defaultStreams and defaultKeyStreams.
 	MaxStreams, MaxKeyStreams int
@@ -68,8 +69,10 @@ type API struct {
 	basePath           string         // the path component of the base URL
 	commonHeaders      http.Header    // sent with every response
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
-	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
+	inFlight           *web.KeyLimit  // counts each request with a key while it is in progress
 	streams            *web.KeyLimit
+	eventPages         *web.KeyLimit // counts the pages of events that wait for their turn or are being read
+	toolCalls          *web.KeyLimit // counts the messages of assistants that wait for their turn or are processed
 	toolTurns          *web.KeyTurns
 	toolWait           time.Duration // tests shorten it
 	mcp                *mcp.Handler
@@ -102,6 +105,9 @@ func New(c Config) (*API, error) {
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = defaultInFlight
 	}
+	if c.MaxKeyInFlight == 0 {
+		c.MaxKeyInFlight = defaultKeyInFlight
+	}
 	if c.MaxStreams == 0 {
 		c.MaxStreams = defaultStreams
 	}
@@ -122,8 +128,10 @@ func New(c Config) (*API, error) {
 		basePath:           basePath,
 		commonHeaders:      commonHeaders(c),
 		deprecationHeaders: deprecationHeaders(basePath),
-		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
+		inFlight:           web.NewKeyLimit("requests in progress", c.MaxInFlight, c.MaxKeyInFlight),
 		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
+		eventPages:         web.NewKeyLimit("pages of events waiting", maxWaiting, maxKeyWaiting),
+		toolCalls:          web.NewKeyLimit("calls of tools waiting", maxWaiting, maxKeyWaiting),
 		toolTurns:          web.NewKeyTurns(maxToolCalls),
 		toolWait:           maxToolWait,
 		lifetime:           lifetime,
@@ -255,9 +263,9 @@ func (a *API) execute(x *exchange) error {
 		}
 		defer release()
 	}
-	if hasPathPrefix(x.route.path, "/v1") {
-		if !a.inFlight.tryAcquire() {
-			return errTooManyRequests()
+	if x.isLimited() {
+		if err := a.inFlight.Add(x.principal); err != nil {
+			return err
 		}
 		x.inFlight = a.inFlight
 		defer x.release()

@@ -14,6 +14,7 @@ import (
 
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/web"
 )
 
@@ -133,6 +134,68 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 	release()
 	accepted.Wait()
 	s.do("GET", "/v1/pets", "").want(t, 200, "")
+}
+
+// A key can have only its share of the requests in progress, whatever they wait for. Other keys are served.
+func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
+	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 2 })
+	greedy := bearing(s.key(shop.PetsRead, shop.PetsWrite))
+	const pet = `{"name":"Rex","categoryId":1}`
+	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", greedy).want(t, 200, "")
+	entered, release := s.Store.HoldWrites()
+	accepted := s.postAll(t, 1, entered, "/v1/pets", pet, greedy, "Idempotency-Key: a")
+	repeated := make(chan testResponse, 1)
+	go func() { repeated <- s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a") }()
+	programtest.Await(t, "the repeated request to wait for the first one", func() bool {
+		return s.do("GET", "/v1/pets", "", greedy).StatusCode == http.StatusTooManyRequests
+	})
+	s.do("GET", "/v1/pets", "", greedy).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
+	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", greedy).wantError(t, 429, shop.RateLimited)
+	s.do("GET", "/v1/openapi.json", "", greedy).want(t, 200, "")
+	s.do("GET", "/v1/pets", "").want(t, 200, "")
+	release()
+	accepted.Wait()
+	(<-repeated).want(t, 201, "")
+	s.do("GET", "/v1/pets", "", greedy).want(t, 200, "")
+}
+
+// The request that a tool sends does not count besides the message of the assistant.
+func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
+	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
+	got := s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*").want(t, 200, "")
+	if !strings.Contains(string(got.body), "0 available") {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+// Only a few requests of one key wait for their turn. Others of the key are refused, and those of other keys served.
+func TestWaitingRequestsAreLimitedPerKey(t *testing.T) {
+	s := parallelShop(t)
+	greedy := s.key(shop.PetsRead, shop.EventsRead)
+	principal := shoptest.Must(s.Authenticate(t.Context(), greedy))(t)
+	for _, c := range []struct {
+		limit *web.KeyLimit
+		send  func(key string) testResponse
+	}{
+		{s.api.eventPages, func(key string) testResponse { return s.do("GET", "/v1/events", "", key) }},
+		{s.api.toolCalls, func(key string) testResponse {
+			return s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", key)
+		}},
+	} {
+		var releases []func()
+		for range maxKeyWaiting {
+			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // as requests that wait would
+		}
+		c.send(bearing(greedy)).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
+		c.send(bearing(adminKey)).want(t, 200, "")
+		for _, release := range releases {
+			release()
+		}
+		c.send(bearing(greedy)).want(t, 200, "")
+		if _, err := c.limit.AcquireN(principal, maxKeyWaiting); err != nil {
+			t.Errorf("requests that have ended are counted: %v", err)
+		}
+	}
 }
 
 func TestReadinessFollowsStoreAndShutdown(t *testing.T) {

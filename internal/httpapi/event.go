@@ -92,7 +92,11 @@ const maxEventWait = 10 * time.Second
 // eventPage reads one page of events when it is the key's turn, as streams do. A key that reads many pages at
 // the same time therefore does not slow down others.
 func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageRequest) (page shop.Page[shop.Event], err error) {
-	x.release() // those that wait must not keep out other requests
+	release, err := a.eventPages.Acquire(x.principal)
+	if err != nil {
+		return page, err
+	}
+	defer release()
 	ctx, cancel := context.WithTimeout(x.r.Context(), maxEventWait)
 	defer cancel()
 	done, err := a.Limits.Replays.Wait(ctx, x.principal)

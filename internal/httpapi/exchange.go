@@ -23,7 +23,7 @@ type exchange struct {
 	scope      shop.Scope // the scope that the key lacks, if the request fails with insufficient_scope
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
-	inFlight   *semaphore              // nil if the exchange does not hold the semaphore
+	inFlight   *web.KeyLimit           // the limit that counts the exchange, or nil
 	shared     bool                    // true if all responses share one copy of the body
 	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
@@ -34,10 +34,15 @@ func (x *exchange) isCall() bool {
 	return hasPathPrefix(x.r.URL.Path, "/v1") || x.r.URL.Path == mcpPath
 }
 
-// release releases the in-flight semaphore if the exchange holds it.
+// isLimited reports whether the request counts towards the requests in progress of its key. Requests without a
+// key do not, because they need only what is in memory. Neither do requests of tools, because the message of the
+// assistant counts, and profiles and metrics, which operators need most when there are many requests.
+func (x *exchange) isLimited() bool { return x.isCall() && x.principal.Actor() != "" && !isInner(x.r) }
+
+// release stops counting the exchange towards the requests in progress.
 func (x *exchange) release() {
 	if x.inFlight != nil {
-		x.inFlight.release()
+		x.inFlight.Remove(x.principal)
 		x.inFlight = nil
 	}
 }

@@ -18,6 +18,9 @@ func withOuterRequest(ctx context.Context, r *http.Request) context.Context {
 	return context.WithValue(ctx, outerRequestKey{}, r)
 }
 
+// isInner reports whether a request was sent by a tool.
+func isInner(r *http.Request) bool { return r.Context().Value(outerRequestKey{}) != nil }
+
 // RoundTrip starts the request and returns as soon as the response has started. The request is cancelled when the
 // outer request ends.
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {

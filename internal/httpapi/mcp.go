@@ -32,6 +32,11 @@ func (a *API) postMCP(x *exchange) error {
 	if err := a.checkMessage(x); err != nil {
 		return err
 	}
+	release, err := a.toolCalls.Acquire(x.principal)
+	if err != nil {
+		return err
+	}
+	defer release()
 	done, err := a.awaitToolTurn(x)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,11 +58,14 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 			})
 			for range 4 * limit {
 				transport := newTransport()
-				client := &http.Client{Transport: transport}
+				client := &http.Client{Transport: transport, Timeout: time.Minute}
 				programtest.Await(t, "a new client to be served", func() bool {
 					response, err := client.Get(scheme + addr)
+					if os.IsTimeout(err) {
+						t.Fatal(err)
+					}
 					if err != nil {
-						return false
+						return false // the server may drop this connection, if its first request takes long to arrive
 					}
 					response.Body.Close()
 					if response.Proto != protocol {

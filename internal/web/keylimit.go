@@ -29,21 +29,35 @@ func (l *KeyLimit) Acquire(principal shop.Principal) (release func(), err error)
 
 // AcquireN is like Acquire, but it counts n operations.
 func (l *KeyLimit) AcquireN(principal shop.Principal, n int) (release func(), err error) {
+	if err := l.add(principal, n); err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() { l.remove(principal, n) }), nil
+}
+
+// Add is like Acquire for callers that run often: it allocates nothing. The caller must call Remove once.
+func (l *KeyLimit) Add(principal shop.Principal) error { return l.add(principal, 1) }
+
+// Remove stops counting an operation.
+func (l *KeyLimit) Remove(principal shop.Principal) { l.remove(principal, 1) }
+
+func (l *KeyLimit) add(principal shop.Principal, n int) error {
 	key := principal.ID()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.runningByKey[key]+n > l.maxPerKey {
-		return nil, shop.Errorf(shop.RateLimited, "This API key has too many %s at once; its limit is %d per node.", l.operations, l.maxPerKey)
+		return shop.Errorf(shop.RateLimited, "This API key has too many %s at once; its limit is %d per node.", l.operations, l.maxPerKey)
 	}
 	if l.running+n > l.max {
-		return nil, shop.Errorf(shop.Unavailable, "There are too many %s at once; try again shortly.", l.operations)
+		return shop.Errorf(shop.Unavailable, "There are too many %s at once; try again shortly.", l.operations)
 	}
 	l.running += n
 	l.runningByKey[key] += n
-	return sync.OnceFunc(func() { l.release(key, n) }), nil
+	return nil
 }
 
-func (l *KeyLimit) release(key int64, n int) {
+func (l *KeyLimit) remove(principal shop.Principal, n int) {
+	key := principal.ID()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running -= n
