@@ -278,6 +278,28 @@ func (a *attacker) neverReading(text string) {
 	}
 }
 
+// stayBusy sends a request again and again on the same connection and reads the responses, until the service
+// closes the connection.
+func (a *attacker) stayBusy(conn net.Conn, text string) {
+	defer conn.Close()
+	reader := bufio.NewReader(conn)
+	for a.ctx.Err() == nil {
+		a.sent()
+		io.WriteString(conn, text) // an error means that there is no response either
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			a.failed()
+			return
+		}
+		a.received(response.StatusCode)
+		io.Copy(io.Discard, response.Body) // the service may end a response early, which is its right
+		if response.Body.Close(); response.Close {
+			return
+		}
+		a.sleep(busyPause)
+	}
+}
+
 // sendUnread opens a connection with a small buffer for responses, so that the service must keep most of them,
 // and sends a request.
 func (a *attacker) sendUnread(text string) net.Conn {

@@ -67,8 +67,10 @@ func attacks() []attack {
 		{name: "A9 200 replays of events", store: large, engines: both, send: replays},
 		{name: "A9 200 replays on one connection", store: large, engines: one, http2: true, send: replays},
 		{name: "A10 330 of 300 connections", store: large, engines: one, serve: []string{"--max-connections", "300"}, send: moreConnections},
+		{name: "A10 1000 busy connections", store: large, engines: one, send: busyConnections},
 		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
 		{name: "A12 200 assistants of one key", store: large, engines: both, send: assistants},
+		{name: "A12 1000 waiting assistants of one key", store: large, engines: one, send: waitingAssistants},
 	}
 }
 
@@ -271,6 +273,19 @@ func moreConnections(a *attacker) {
 	a.repeat(330, 330, func() { a.neverReading(head("GET", reference)) })
 }
 
+// busyPause is how long busy clients pause: for less time than it takes to lose a place.
+const busyPause = 300 * time.Millisecond
+
+// busyConnections holds as many connections as the service allows, with a request on each before it counts as
+// idle. A connection that the service closes is replaced at once.
+func busyConnections(a *attacker) {
+	a.repeat(1000, 1000, func() {
+		if conn := a.dial(); conn != nil {
+			a.stayBusy(conn, head("GET", "/livez"))
+		}
+	})
+}
+
 func withoutKey(a *attacker) {
 	a.repeat(16, 3000, func() { a.request("GET", "/v1/pets", "") })
 }
@@ -283,6 +298,16 @@ func assistants(a *attacker) {
 			query.Query().Get("q"), strings.Repeat("x", 60_000))
 		if a.request("POST", "/mcp", message, a.authorization(), "Content-Type: application/json", "Accept: */*") != http.StatusOK {
 			a.sleep(time.Second)
+		}
+	})
+}
+
+// waitingAssistants lets as many assistants search with one key as the service allows connections.
+func waitingAssistants(a *attacker) {
+	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals","arguments":{"text":"zzq"}}}`
+	a.repeat(1000, 0, func() {
+		if a.request("POST", "/mcp", message, a.authorization(), "Content-Type: application/json", "Accept: */*") != http.StatusOK {
+			a.sleep(busyPause)
 		}
 	})
 }
