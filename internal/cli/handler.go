@@ -52,9 +52,9 @@ func (s *serveCommand) newHandler(
 	return &rootHandler{api, pages}, nil
 }
 
-// keyShare returns how many requests of one API key may be in progress: a quarter of the connections, so that
+// keyShare returns how many requests of one API key may be in progress: a third of the connections, so that
 // one key cannot use nearly all of them. It is at least 16, for clients that send several requests at once.
-func keyShare(connections int) int { return min(max(connections/4, 16), 250) }
+func keyShare(connections int) int { return min(max(connections/3, 16), 333) }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if staff.Serves(r.URL.Path) {
