@@ -137,6 +137,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
+	defer s.keyCache.forget(id)
 	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
@@ -175,6 +176,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 	})
 	if err == nil {
 		s.lastUsed.forget(id)
+		s.keyCache.forget(id)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -55,4 +56,12 @@ func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)
 	}
 	c.entries[hash] = cachedKey{credential, start}
 	return credential, true, nil
+}
+
+// forget removes all secrets of a key, so that the node on which a key was rotated or revoked knows at once. A secret
+// that is being looked up at the same moment may still be cached, but only for keyFreshness.
+func (c *keyCache) forget(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.entries, func(_ SecretHash, cached cachedKey) bool { return cached.Key.ID == id })
 }
