@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -91,6 +92,19 @@ func (p *Provider) Traceparent() func(context.Context) string {
 	}
 }
 
+// maxTracestate is the size in bytes up to which a Tracestate header is kept. Spans that wait for the collector keep
+// it, and anybody can send it. The standard asks for at least 512 bytes.
+const maxTracestate = 512
+
+// extract returns a context with the trace of a request's headers.
+func extract(r *http.Request) context.Context {
+	headers := propagation.HeaderCarrier{"Traceparent": r.Header.Values("Traceparent")}
+	if state := r.Header.Values("Tracestate"); len(strings.Join(state, ",")) <= maxTracestate {
+		headers["Tracestate"] = state
+	}
+	return propagation.TraceContext{}.Extract(r.Context(), headers)
+}
+
 // Handler returns a handler that starts a span for each request, except for those that skip selects. The span
 // continues the trace of the Traceparent header. The access log describes it. If p is nil, Handler returns next.
 func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) http.Handler {
@@ -102,7 +116,7 @@ func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) htt
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		ctx := extract(r)
 		ctx, span := p.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 		defer span.End() // even if the handler panics to drop the connection
 		next.ServeHTTP(w, r.WithContext(ctx))

@@ -62,6 +62,28 @@ func TestRequestContinuesTheTraceOfItsClient(t *testing.T) {
 	}
 }
 
+// A span keeps the state of its trace until the collector takes it, so a client cannot make it long. The trace
+// continues without it.
+func TestLongTracestateIsDropped(t *testing.T) {
+	t.Parallel()
+	member := "a=" + strings.Repeat("v", 253)
+	for _, test := range []struct{ sent, want []string }{
+		{nil, nil},
+		{[]string{"a=1,b=2"}, []string{"a=1,b=2"}},
+		{[]string{member + ",b" + member}, []string{member + ",b" + member}}, // 512 bytes
+		{[]string{member + ",bb" + member}, nil},
+		{[]string{member, "bb" + member}, nil},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Traceparent", "00-"+traceID+"-"+spanID+"-01")
+		r.Header["Tracestate"] = test.sent
+		got := trace.SpanContextFromContext(extract(r))
+		if want := strings.Join(test.want, ","); got.TraceState().String() != want || got.TraceID().String() != traceID {
+			t.Errorf("got the trace %v with the state %q, want %q", got.TraceID(), got.TraceState(), want)
+		}
+	}
+}
+
 // The exporter reports that it cannot reach the collector, requests go on, and Close does not wait for long.
 func TestUnreachableCollectorIsReportedAndHoldsUpNothing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
