@@ -62,7 +62,10 @@ const (
 	// signed in. formTimeout is how long a browser may take to send the form.
 	maxFormBytes       = 64 << 10
 	maxPublicFormBytes = 4 << 10
-	formTimeout        = 30 * time.Second
+	// maxFieldBytes is the maximum size of one field. Pages, headers and messages repeat fields, and there a
+	// character may need six bytes.
+	maxFieldBytes = 4 << 10
+	formTimeout   = 30 * time.Second
 )
 
 // readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
@@ -103,6 +106,14 @@ func (x *exchange) readForm() (release func(), err error) {
 	}
 	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
 		return nil, errUnreadableForm()
+	}
+	for _, values := range x.r.PostForm {
+		for _, value := range values {
+			if len(value) > maxFieldBytes {
+				err = shop.Errorf(shop.PayloadTooLarge, "A field of the form is too large; send at most %d bytes.", maxFieldBytes)
+				return nil, err
+			}
+		}
 	}
 	return held, nil
 }
@@ -285,12 +296,7 @@ func (x *exchange) currentPage() string {
 
 // backOr returns the path and query in the form field "back", to which the browser returns after an action, or another
 // path if the field is missing or does not lead to a staff page.
-func (x *exchange) backOr(otherwise string) string {
-	if back := x.field("back"); isStaffPath(back) {
-		return back
-	}
-	return otherwise
-}
+func (x *exchange) backOr(otherwise string) string { return staffPathOr(x.field("back"), otherwise) }
 
 // isNotFound reports whether an error says that something does not exist.
 func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }

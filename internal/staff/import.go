@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/url"
 	"time"
+	"unicode/utf8"
 
 	"animalstore/internal/petcsv"
 	"animalstore/internal/shop"
@@ -25,6 +29,8 @@ const (
 	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. A larger
 	// file must be chosen again.
 	maxHeldBytes = 256 << 10
+	// maxFileName is the maximum length in bytes of a file's name on the page, as in most file systems.
+	maxFileName = 255
 )
 
 // importPage is the template data for the page where users import and export animals.
@@ -151,31 +157,82 @@ func (x *exchange) showImport(page importPage, err error) error {
 	return x.show(status, "import", "Files", page)
 }
 
-// readFile reads the uploaded file and the other fields in the form.
+// readFile reads the uploaded file and the other fields of the form.
 func (x *exchange) readFile() (name string, content []byte, err error) {
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(importTimeout)) // setting the deadline fails only in tests, which need none
 	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxImportBytes+maxFormBytes)
-	err = x.r.ParseMultipartForm(maxImportBytes + maxFormBytes) // the limit is high enough to keep the whole file in memory
+	name, content, err = x.readParts()
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImportBytes>>20)
 	}
 	if err != nil {
 		return "", nil, errUnreadableForm()
 	}
-	defer x.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
-	x.r.PostForm = x.r.MultipartForm.Value
-	file, header, err := x.r.FormFile("file")
-	if err != nil || header.Filename == "" { // without a file, browsers send an empty one that has no name
-		content, err := base64.StdEncoding.DecodeString(x.field("held"))
+	if name == "" { // without a file, browsers send an empty one that has no name
+		content, err = base64.StdEncoding.DecodeString(x.field("held"))
 		if err != nil || len(content) == 0 {
 			return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
 		}
-		return x.field("held-name"), content, nil
+		name = x.field("held-name")
 	}
-	defer file.Close()
-	content, err = io.ReadAll(file)
-	return header.Filename, content, err
+	return cutText(name, maxFileName), content, nil
+}
+
+// readParts reads the form part by part, to its end. It keeps the file and the fields that the page has, each up to
+// its own limit, so that a form needs little more memory than its file. It fails if a part exceeds its limit.
+func (x *exchange) readParts() (name string, content []byte, err error) {
+	_, options, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
+	if err != nil || options["boundary"] == "" {
+		return "", nil, errUnreadableForm()
+	}
+	body := &io.LimitedReader{R: x.r.Body}
+	parts := multipart.NewReader(body, options["boundary"])
+	limits := map[string]int64{
+		"file": maxImportBytes + maxFormBytes, "held": int64(base64.StdEncoding.EncodedLen(maxHeldBytes)),
+		"held-name": maxFieldBytes, "mode": maxFieldBytes, "sum": maxFieldBytes, "once": maxFieldBytes,
+	}
+	x.r.PostForm = url.Values{}
+	for {
+		body.N = maxFormBytes // for the headers of the part
+		part, err := parts.NextRawPart()
+		if err == io.EOF && body.N > 0 {
+			_, err = io.Copy(io.Discard, x.r.Body)
+			return name, content, err
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		field := part.FormName()
+		limit, known := limits[field]
+		body.N = limit + maxFieldBytes // for the boundary, too
+		if !known || x.r.PostForm.Has(field) {
+			if _, err := io.Copy(io.Discard, part); err != nil {
+				return "", nil, err
+			}
+			continue
+		}
+		value, err := io.ReadAll(part)
+		if err != nil {
+			return "", nil, err
+		}
+		if field == "file" {
+			name, content = part.FileName(), value
+			value = nil
+		}
+		x.r.PostForm.Set(field, string(value))
+	}
+}
+
+// cutText returns the beginning of a text, with at most max bytes and only whole characters.
+func cutText(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	for max > 0 && !utf8.RuneStart(text[max]) {
+		max--
+	}
+	return text[:max]
 }

@@ -2,7 +2,9 @@ package staff
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
+	"html"
 	"mime/multipart"
 	"net/http"
 	"regexp"
@@ -104,6 +106,28 @@ func TestFileIsHeldWithoutScripts(t *testing.T) {
 	b.upload("/staff/import", "name,category\n"+strings.Repeat("Zoë,Dogs\n", 5000)).want(200, "5 000 To add").contains(`name="held"`)
 	b.upload("/staff/import", "name,category\n"+strings.Repeat("Zoë,"+strings.Repeat("D", 100)+"\n", 5000)).want(200, "Choose the same file again").lacks(`name="held"`)
 	b.withHTMX().upload("/staff/import", "name,category\nZoë,Dogs\n").want(200, "1 To add").lacks(`name="held"`)
+}
+
+// The page repeats the name of the file, so a long one is cut. Other fields that are too long are refused.
+func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	_, b := signIn(t)
+	const held = "bmFtZSxjYXRlZ29yeUlkClJleCwxCg==" // name,categoryId Rex,1
+	name := strings.Repeat("'", maxFileName-1)
+	for _, page := range []response{
+		b.uploadAs("", "/staff/import", "", "held", held, "held-name", name+"ö'").want(200, "1 To add"),
+		b.uploadAs(name+"ö'", "/staff/import", "name,categoryId\nRex,1\n", "unknown", "field").want(200, "1 To add"),
+	} {
+		page.contains(`<h2 id="preview">` + html.EscapeString(name) + "</h2>")
+	}
+	long := strings.Repeat("'", 3*maxFieldBytes)
+	for _, field := range []string{"held-name", "mode", "sum", "once", "unknown"} {
+		b.uploadAs("", "/staff/import", "", "held", held, field, long).want(422, "could not be read").lacks("&#39;&#39;")
+	}
+	b.uploadAs(strings.Repeat("'", 2*maxFormBytes), "/staff/import", "name,categoryId\nRex,1\n").want(422, "could not be read")
+	b.uploadAs("", "/staff/import", "", "held", strings.Repeat("A", 2*maxHeldBytes)).want(422, "could not be read")
+	full := base64.StdEncoding.EncodeToString([]byte("name,categoryId\nRex,1\n" + strings.Repeat("\n", maxHeldBytes-22)))
+	b.uploadAs("", "/staff/import", "", "held", full).want(200, "1 To add") // as large as a page holds
 }
 
 // An exported file that was edited changes the animals, and adds those without an id. The preview says so row by row. If

@@ -68,11 +68,11 @@ type signInForm struct {
 
 func (p *Pages) signInPage(x *exchange) error {
 	query := x.r.URL.Query()
-	return x.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), SessionEnded: query.Has("next")})
+	return x.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: staffPathOr(query.Get("next"), ""), SessionEnded: query.Has("next")})
 }
 
 func (p *Pages) signIn(x *exchange) error {
-	form := signInForm{Next: x.field("next"), Keep: x.field("keep") != ""}
+	form := signInForm{Next: staffPathOr(x.field("next"), "/"), Keep: x.field("keep") != ""}
 	in, err := p.Service.SignIn(x.r.Context(), strings.TrimSpace(x.field("key")), x.newSession())
 	if err != nil {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
@@ -82,9 +82,6 @@ func (p *Pages) signIn(x *exchange) error {
 		return x.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
 	x.finishSignIn(in, "key")
-	if !isStaffPath(form.Next) {
-		form.Next = "/"
-	}
 	http.Redirect(x.w, x.r, x.At(form.Next), http.StatusSeeOther)
 	return nil
 }
@@ -109,13 +106,26 @@ func (x *exchange) finishSignIn(in shop.SignedIn, with string) {
 	x.Log.Info("signed in", "request", x.id, "key", in.Principal.Actor(), "with", with, "device", deviceName(x.r.UserAgent()))
 }
 
-// isStaffPath reports whether a path leads to a staff page and cannot lead to another site.
+// maxAddressBytes is the maximum length of an address to which a page leads back. Pages and headers repeat it, even
+// for users who are not signed in.
+const maxAddressBytes = 2 << 10
+
+// isStaffPath reports whether a path leads to a staff page and cannot lead to another site. A path that is too long
+// to repeat does not.
 func isStaffPath(path string) bool {
-	if strings.ContainsFunc(path, unicode.IsControl) { // also in the query, because the path goes into a header
+	if len(path) > maxAddressBytes || strings.ContainsFunc(path, unicode.IsControl) { // also in the query, because the path goes into a header
 		return false
 	}
 	path, _, _ = strings.Cut(path, "?")
 	return Serves(path) && !strings.Contains(path, "//") && !strings.Contains(path, "\\")
+}
+
+// staffPathOr returns the path if it leads to a staff page, and otherwise another one.
+func staffPathOr(path, otherwise string) string {
+	if isStaffPath(path) {
+		return path
+	}
+	return otherwise
 }
 
 func (p *Pages) signOut(x *exchange) error {

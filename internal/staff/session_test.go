@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -295,5 +296,33 @@ func TestFormsAreReadUpToTheirLimit(t *testing.T) {
 				path, w.Code, read, w.Header(), want, 2*maxPublicFormBytes)
 		}
 	}
-	s.signedIn(configuredKey).post("/staff/pets", "name", large).want(413, "too large")
+	b := s.signedIn(configuredKey)
+	b.post("/staff/pets", "name", large).want(413, "The form is too large")
+	b.post("/staff/pets", "name", strings.Repeat("x", maxFieldBytes+1)).want(413, "A field of the form is too large")
+}
+
+// What a stranger sends comes back in small responses only.
+func TestStrangersGetSmallResponses(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.browser()
+	long := "/staff/pets?name=" + strings.Repeat("'", 15_000)
+	next := "/staff/pets?name=" + strings.Repeat("'", maxAddressBytes-len("/staff/pets?name="))
+	b.mustGet("/staff/sign-in?next=" + next).contains(html.EscapeString(next))
+	for _, got := range []response{
+		b.mustGet("/staff/sign-in?next="+long, "your session has expired"),
+		b.post("/staff/sign-in", "key", "wrong", "next", long[:1000]).want(401),
+		b.get(long).want(303),
+		b.with("HX-Request", "true").with("HX-Current-URL", s.url+long).get("/staff/pets").want(200),
+		b.send(strings.Repeat("'", 15_000), "/staff/pets").want(405, "does not accept"),
+		b.get("/staff/" + strings.Repeat("'", 15_000)).want(404),
+		b.post("/staff/theme", "theme", "dark", "back", long[:1000]).want(303),
+		b.with("Cookie", "animalstore_message="+strings.Repeat("e", 15_000)).mustGet("/staff/sign-in"),
+	} {
+		var header strings.Builder
+		got.header.Write(&header)
+		if size := header.Len() + len(got.body); size > 10<<10 {
+			t.Errorf("%s: got %d bytes, want fewer", got.request, size)
+		}
+	}
 }

@@ -158,7 +158,7 @@ func (p *Pages) hasRoute(r *http.Request, method string) bool {
 // path exists with another method, else not_found.
 func (p *Pages) noRouteError(r *http.Request) error {
 	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
-		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", r.Method)
+		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", p.log.Printable(r.Method))
 	}
 	return errPageNotFound()
 }

@@ -44,9 +44,5 @@ func (p *Pages) setTheme(x *exchange) error {
 		x.trigger("theme", value)
 		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
 	}
-	back := x.field("back")
-	if !isStaffPath(back) {
-		back = "/"
-	}
-	return x.redirect(back)
+	return x.redirect(x.backOr("/"))
 }
