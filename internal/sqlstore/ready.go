@@ -42,7 +42,7 @@ func touch(w shop.WriteTx) error {
 }
 
 func (s *sqliteEngine) ready(ctx context.Context) error {
-	return s.read(ctx, func(t *tx) error {
+	return s.readOn(ctx, s.checker, func(t *tx) error {
 		_, err := t.Environment()
 		return err
 	})

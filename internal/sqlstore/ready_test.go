@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"animalstore/internal/shop"
@@ -59,4 +60,32 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	wantReady(t, store, "removed or replaced")
+}
+
+// A SQLite store is ready while all of its readers are in use, because readiness is checked on a connection of its own.
+func TestReadinessDoesNotWaitForReads(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
+	release := make(chan struct{})
+	var reads sync.WaitGroup
+	defer reads.Wait()
+	defer close(release)
+	for range cap(sqliteOf(store).readers) {
+		began := make(chan struct{})
+		reads.Go(func() {
+			err := store.Read(t.Context(), func(shop.ReadTx) error {
+				close(began)
+				<-release
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		<-began
+	}
+	for range 3 {
+		wantReady(t, store, "")
+	}
 }

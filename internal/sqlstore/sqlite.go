@@ -14,11 +14,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sqliteEngine stores the shop in one SQLite file in WAL mode. It has one connection for writing and a pool
-// of connections for reading.
+// sqliteEngine stores the shop in one SQLite file in WAL mode. It has one connection for writing, a pool of
+// connections for reading, and one for readiness checks.
 type sqliteEngine struct {
 	unlock      func() error // releases the lock on the file; nil if the file was not opened with Exclusive
 	readers     chan *sqliteConn
+	checker     chan *sqliteConn // one connection for readiness checks, which never wait for other reads
 	writer      *writer
 	closing     sync.Once
 	closed      chan struct{}
@@ -84,6 +85,8 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	for range cap(s.readers) {
 		s.readers <- storeConn(path, o)
 	}
+	s.checker = make(chan *sqliteConn, 1)
+	s.checker <- storeConn(path, o)
 	writing := storeConn(path, o, noAutocheckpoint)
 	if o.Exclusive {
 		if err := s.connectAll(ctx, writing); err != nil {
@@ -118,10 +121,12 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 // descriptors of the process.
 func (s *sqliteEngine) connectAll(ctx context.Context, writing *sqliteConn) error {
 	all := []*sqliteConn{writing}
-	for range cap(s.readers) {
-		c := <-s.readers
-		all = append(all, c)
-		s.readers <- c
+	for _, pool := range []chan *sqliteConn{s.readers, s.checker} {
+		for range cap(pool) {
+			c := <-pool
+			all = append(all, c)
+			pool <- c
+		}
 	}
 	for _, c := range all {
 		if err := c.exec(ctx, "BEGIN", nil); err != nil {
@@ -143,6 +148,7 @@ func (s *sqliteEngine) close() (err error) {
 			for range cap(s.readers) {
 				(<-s.readers).close()
 			}
+			(<-s.checker).close()
 		}
 		if s.unlock != nil {
 			err = s.unlock()
@@ -151,9 +157,13 @@ func (s *sqliteEngine) close() (err error) {
 	return err
 }
 
-// read runs fn on a reader from the pool. The deadline includes the wait for the reader. If the deadline passes
-// or ctx ends, the running statement is interrupted, and the reader returns to the pool.
 func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
+	return s.readOn(ctx, s.readers, fn)
+}
+
+// readOn runs fn on a connection from a pool. The deadline includes the wait for the connection. If the deadline
+// passes or ctx ends, the running statement is interrupted, and the connection returns to the pool.
+func (s *sqliteEngine) readOn(ctx context.Context, pool chan *sqliteConn, fn func(*tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
 	}
@@ -161,13 +171,13 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	defer cancel()
 	var c *sqliteConn
 	select {
-	case c = <-s.readers:
+	case c = <-pool:
 	case <-s.closed:
 		return shop.UnavailableError(errClosed)
 	case <-ctx.Done():
 		return endedError(ctx.Err())
 	}
-	defer func() { s.readers <- c }()
+	defer func() { pool <- c }()
 	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
 	// Every read ends with a rollback, even after an error, a panic or an interrupt. So the next read gets a
 	// clean connection.
