@@ -16,19 +16,22 @@ type ReadLimits struct {
 	Timeout time.Duration
 }
 
-// isHeavy reports whether a list must be read in the lane for heavy reads. A search may examine many animals
-// that it does not return. All other filters are answered by an index.
-func (f PetFilter) isHeavy() bool { return f.Query != "" }
+// maxQuickRows is the number of rows up to which a list is not heavy. Only printed lists have more.
+const maxQuickRows = 100
 
-// isHeavy reports whether a list must be read in the lane for heavy reads, which is the case for searches.
-func (l OrderList) isHeavy() bool { return l.Query != "" }
+// isHeavy reports whether a list must be read in the lane for heavy reads. A search may examine many animals
+// that it does not return. All other filters are answered by an index, but a long list needs time, too.
+func (l PetList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRows }
+
+// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search or long.
+func (l OrderList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRows }
 
 // isHeavy reports whether a page must be read in the lane for heavy reads, which is the case if no index finds its
 // events.
 func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 
-// heavyRead runs fn in the lane for heavy reads, which are searches, exports, counts, checks of imports and replays
-// of events. It fails with unavailable or rate_limited if fn gets no place in time.
+// heavyRead runs fn in the lane for heavy reads, which are searches, printed lists, exports, counts, checks of imports
+// and replays of events. It fails with unavailable or rate_limited if fn gets no place in time.
 func heavyRead[T any](ctx context.Context, s *Service, fn func() (T, error)) (T, error) {
 	key := actorOf(ctx)
 	if err := s.heavy.acquire(ctx, key); err != nil {

@@ -65,6 +65,22 @@ func onLane(t *testing.T, test func(*laneHarness)) {
 	})
 }
 
+// Searches and printed lists are read in the lane, all other lists are not.
+func TestSearchesAndLongListsAreHeavy(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		query string
+		limit int
+		want  bool
+	}{{"", 100, false}, {"", 101, true}, {"rex", 1, true}} {
+		page := PageRequest{Limit: test.limit}
+		pets, orders := PetList{PetFilter: PetFilter{Query: test.query}, PageRequest: page}, OrderList{Query: test.query, PageRequest: page}
+		if pets.isHeavy() != test.want || orders.isHeavy() != test.want {
+			t.Errorf("%+v: got %v and %v", test, pets.isHeavy(), orders.isHeavy())
+		}
+	}
+}
+
 // One key gets at most half of the places. Keys with waiting reads take turns, so a key that sends many reads delays
 // only its own.
 func TestHeavyReadsTakeTurnsByKey(t *testing.T) {

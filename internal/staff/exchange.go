@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,34 +26,49 @@ type exchange struct {
 	id        string
 	token     string // the value of the session cookie
 	principal shop.Principal
-	liveFrom  int64 // the position in the event feed before the page was rendered
-	holdsSlot bool  // whether this exchange holds a slot in the semaphore Pages.slots
+	liveFrom  int64    // the position in the event feed before the page was rendered
+	held      []func() // release the limits towards which this exchange counts until it sends its response
 	triggers  map[string]any
 	message   *message // what the page will tell the user, or nil
 	streamed  bool     // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
 }
 
-// acquireSlot acquires a semaphore slot unless the exchange already holds one. It fails with unavailable if all
-// slots are in use.
+// acquireSlot counts the exchange as a request in progress until it sends its response, unless it already counts.
+// It fails with rate_limited if the user's key has too many requests in progress, and with unavailable if all users
+// together have.
 func (x *exchange) acquireSlot() error {
-	if x.holdsSlot {
+	if len(x.held) > 0 {
 		return nil
 	}
-	select {
-	case x.slots <- struct{}{}:
-		x.holdsSlot = true
-		return nil
-	default:
+	slots := x.slots
+	if x.principal.Actor() == "" {
+		slots = x.publicSlots
+	}
+	err := x.acquire(slots)
+	if err != nil && shop.AsError(err).Code == shop.RateLimited {
+		return errKeyBusy()
+	}
+	if err != nil {
 		return errBusy()
 	}
+	return nil
 }
 
-// releaseSlot releases the semaphore slot if the exchange holds one.
-func (x *exchange) releaseSlot() {
-	if x.holdsSlot {
-		x.holdsSlot = false
-		<-x.slots
+// acquire counts the exchange towards a limit until it sends its response.
+func (x *exchange) acquire(limit *web.KeyLimit) error {
+	release, err := limit.Acquire(x.principal)
+	if err == nil {
+		x.held = append(x.held, release)
 	}
+	return err
+}
+
+// releaseLimits ends what acquire has begun.
+func (x *exchange) releaseLimits() {
+	for _, release := range x.held {
+		release()
+	}
+	x.held = nil
 }
 
 const (
@@ -180,39 +194,57 @@ func (x *exchange) trigger(event string, detail any) {
 
 // send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
-	x.releaseSlot() // a slow browser must not occupy the slot while it reads the response
 	release, err := x.Limits.HoldBody(x.principal, int64(len(body)))
 	if err != nil { // an error page needs little memory
 		status, contentType, body = statusOf(shop.AsError(err).Code), "text/plain; charset=utf-8", []byte(shop.AsError(err).Message+"\n")
 	} else {
 		defer release()
 	}
-	h := x.w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	x.w.WriteHeader(status)
+	x.startResponse(status, contentType, len(body))
 	x.w.Write(body) // fails only if the browser has disconnected
 	return nil
 }
 
+// startResponse releases the limits that the exchange holds and writes the header of a response.
+func (x *exchange) startResponse(status int, contentType string, size int) {
+	x.releaseLimits() // a slow browser must not hold them while it reads the response
+	h := x.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(size))
+	x.w.WriteHeader(status)
+}
+
 // show responds with a complete page.
 func (x *exchange) show(status int, page, title string, data any) error {
-	var body bytes.Buffer
+	return x.showIn(x.newPage(), status, page, title, data)
+}
+
+// showIn is like show, and renders the page in the given buffer.
+func (x *exchange) showIn(buffer *pageBuffer, status int, page, title string, data any) error {
+	defer buffer.release()
 	view := x.view(title, data)
 	view.Message = x.takeMessage()
-	if err := x.templates.page(&body, page, view); err != nil {
+	if err := x.templates.page(buffer, page, view); err != nil {
 		return err
 	}
-	return x.send(status, "text/html; charset=utf-8", body.Bytes())
+	x.sendPage(status, buffer)
+	return nil
 }
 
 // showFragment responds with a fragment of a page.
 func (x *exchange) showFragment(name string, data any) error {
-	var body bytes.Buffer
-	if err := x.templates.fragment(&body, name, x.view("", data)); err != nil {
+	buffer := x.newPage()
+	defer buffer.release()
+	if err := x.templates.fragment(buffer, name, x.view("", data)); err != nil {
 		return err
 	}
-	return x.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
+	x.sendPage(http.StatusOK, buffer)
+	return nil
+}
+
+func (x *exchange) sendPage(status int, buffer *pageBuffer) {
+	x.startResponse(status, "text/html; charset=utf-8", buffer.size)
+	buffer.sendTo(x.w)
 }
 
 // redirect sends the browser to another page, which shows the message of this exchange.
@@ -249,7 +281,7 @@ func (x *exchange) showError(e *shop.Error) {
 		x.send(status, "text/html; charset=utf-8", nil)
 		return
 	}
-	if err := x.show(status, "error", errorTitle(e.Code), e); err != nil {
+	if err := x.showIn(newFreePage(), status, "error", errorTitle(e.Code), e); err != nil {
 		x.send(status, "text/plain; charset=utf-8", []byte(e.Message+"\n"))
 	}
 }
@@ -263,6 +295,8 @@ func errorTitle(code shop.Code) string {
 		return "Not allowed"
 	case shop.PreconditionFailed:
 		return "Not saved"
+	case shop.RateLimited:
+		return "Too much at once"
 	}
 	return "Something went wrong"
 }

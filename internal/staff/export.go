@@ -35,7 +35,7 @@ func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.
 		return err
 	}
 	defer release()
-	x.releaseSlot()
+	x.releaseLimits()
 	ctx, cancel := context.WithCancel(x.context())
 	defer cancel()
 	defer context.AfterFunc(x.running, cancel)()

@@ -43,7 +43,7 @@ func (p *Pages) live(x *exchange) error {
 		return err // the page stays as it is and does not update automatically
 	}
 	defer release()
-	x.releaseSlot()
+	x.releaseLimits()
 	x.streamed = true
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")

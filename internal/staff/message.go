@@ -51,6 +51,8 @@ const (
 	messageCookie = "message"
 	// messageLifetime is how long the browser may take to open that page.
 	messageLifetime = time.Minute
+	// maxCookieBytes is how long browsers allow a cookie to be.
+	maxCookieBytes = 4096
 )
 
 // undoPath matches the paths that a message may send. A message comes from the browser, so it must not be able to offer
@@ -64,7 +66,7 @@ func (x *exchange) keepMessage() {
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // a cookie has room for 4096 bytes
+	encoder.SetEscapeHTML(false) // a cookie has little room
 	if err := encoder.Encode(x.message); err != nil {
 		panic(err) // cannot happen, because texts can always be encoded
 	}
@@ -90,7 +92,7 @@ func (x *exchange) takeMessage() *message {
 	x.setMessageCookie("", -1)
 	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	var m message
-	if err != nil || json.Unmarshal(text, &m) != nil || m.Undo != "" && !undoPath.MatchString(m.Undo) {
+	if err != nil || len(cookie.Value) > maxCookieBytes || json.Unmarshal(text, &m) != nil || m.Undo != "" && !undoPath.MatchString(m.Undo) {
 		return nil // somebody has changed the cookie
 	}
 	return &m

@@ -12,7 +12,20 @@ const (
 	maxPrintedRows = 1000
 	// maxPrintedReads is the maximum number of times that a list is read. A search may need several reads.
 	maxPrintedReads = 10
+	// maxPrints is the maximum number of lists that are made at the same time, and maxKeyPrints the maximum for one
+	// key. A list is the largest page, of up to 3.3 MB.
+	maxPrints    = 4
+	maxKeyPrints = 2
 )
+
+// acquirePrint counts the exchange as a printed list until the list is sent.
+func (x *exchange) acquirePrint() error {
+	err := x.acquire(x.prints)
+	if err != nil && shop.AsError(err).Code == shop.RateLimited {
+		return shop.Errorf(shop.RateLimited, "Lists are already being prepared with your key; try again in a few seconds.")
+	}
+	return err
+}
 
 // printedPets is the template data for a list of animals on paper.
 type printedPets struct {
@@ -24,6 +37,9 @@ type printedPets struct {
 
 // printPets shows the animals that match the filters of the catalogue, for printing.
 func (p *Pages) printPets(x *exchange) error {
+	if err := x.acquirePrint(); err != nil {
+		return err
+	}
 	query, filter, err := x.petQuery()
 	if err != nil {
 		return err
@@ -78,6 +94,9 @@ func (o printedOrders) Title() string {
 
 // printOrders shows the orders that match the filters of the list, for printing.
 func (p *Pages) printOrders(x *exchange) error {
+	if err := x.acquirePrint(); err != nil {
+		return err
+	}
 	query, list := parseOrderQuery(x.r.URL.Query())
 	list.Limit = maxPrintedRows
 	page := printedOrders{Query: query}

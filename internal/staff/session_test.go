@@ -267,7 +267,7 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	s := newShop(t)
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	for range maxConcurrentRequests + 10 {
+	for range maxPublicRequests + 10 {
 		body, rest := io.Pipe()
 		sending.Go(func() { s.sendForm("/staff/sign-in", formType, body) })
 		io.WriteString(rest, "key=") // returns when the service has read it

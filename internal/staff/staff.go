@@ -45,8 +45,11 @@ type Pages struct {
 	icons     map[string]template.HTML
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     chan struct{} // a semaphore that limits requests in progress
-	streams   *web.KeyLimit
+	slots     *web.KeyLimit // limits requests in progress of users who are signed in
+	// publicSlots limits requests in progress of all others, so that they keep no place from those who are signed in.
+	publicSlots *web.KeyLimit
+	prints      *web.KeyLimit
+	streams     *web.KeyLimit
 	// linkAttempts limits how often somebody may try sign-in links that do not work.
 	linkAttempts *failureLimit
 	running      context.Context // a context that ends when the node starts to shut down
@@ -54,9 +57,12 @@ type Pages struct {
 }
 
 const (
-	// maxConcurrentRequests is the maximum number of requests in progress. It is more than a machine can work
-	// on at the same time.
-	maxConcurrentRequests = 256
+	// maxRequests is the maximum number of requests in progress of users who are signed in, and maxKeyRequests the
+	// maximum for one key. Both are more than a machine can work on at the same time, and all open pages of a key
+	// may update at the same moment. maxPublicRequests is the maximum for all who are not signed in.
+	maxRequests       = 256
+	maxKeyRequests    = 128
+	maxPublicRequests = 64
 	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
 	maxStreams    = 500
 	maxKeyStreams = 125
@@ -82,7 +88,9 @@ func New(c Config) (*Pages, error) {
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
-		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
+		mux: http.NewServeMux(), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
+		slots: web.NewKeyLimit("requests", maxRequests, maxKeyRequests), publicSlots: web.NewKeyLimit("requests", maxPublicRequests, maxPublicRequests+1),
+		prints:       web.NewKeyLimit("printed lists", maxPrints, maxKeyPrints),
 		linkAttempts: newFailureLimit(),
 		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -170,6 +178,11 @@ func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
 
 func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.") }
 
+// errKeyBusy returns the error for a user whose key uses its share of the pages.
+func errKeyBusy() error {
+	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
+}
+
 // refuseCrossOrigin rejects a request that another site made the browser send.
 func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
@@ -206,14 +219,13 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 // handler. It does not hold a slot while it waits for the browser to send the form, so that half-sent forms
 // cannot make the pages busy.
 func (x *exchange) handle() error {
-	defer x.releaseSlot()
+	defer x.releaseLimits()
 	if x.route.scope != anyone {
 		if err := x.authorize(); err != nil {
 			return err
 		}
 	}
 	if x.r.Method == http.MethodPost {
-		x.releaseSlot()
 		if x.route.page == "import-file" {
 			return x.route.handle(x.Pages, x) // reads its own form and then acquires a slot
 		}
@@ -231,9 +243,6 @@ func (x *exchange) handle() error {
 
 // authorize checks that the user is signed in with a key that has the scope of the route.
 func (x *exchange) authorize() error {
-	if err := x.acquireSlot(); err != nil {
-		return err
-	}
 	if err := x.identify(); err != nil {
 		return err
 	}

@@ -1,0 +1,97 @@
+package staff
+
+import (
+	"animalstore/internal/shop"
+	"animalstore/internal/web"
+)
+
+const (
+	// minPageChunk and maxPageChunk are the sizes in bytes of the first and of the largest chunk of a page. Each
+	// chunk is twice as large as the one before it.
+	minPageChunk = 4 << 10
+	maxPageChunk = 64 << 10
+	// maxFreePage is the maximum size of a page whose memory does not count: a page for a user who is not signed
+	// in, or an error page. Operating systems take so much of a response even if the browser does not read it.
+	maxFreePage = 32 << 10
+)
+
+// pageBuffer holds a page while it is rendered and sent. Its memory counts towards that for bodies, and grows in
+// chunks: if the key's share is used up, rendering stops.
+type pageBuffer struct {
+	hold   func(size int64) (release func(), err error)
+	chunks [][]byte
+	size   int
+	held   []func()
+}
+
+// newPage returns a buffer for a page of this exchange. The caller must release it.
+func (x *exchange) newPage() *pageBuffer {
+	if x.principal.Actor() == "" {
+		return newFreePage()
+	}
+	return &pageBuffer{hold: func(size int64) (func(), error) {
+		release, err := x.Limits.HoldBody(x.principal, size)
+		if err != nil && shop.AsError(err).Code == shop.RateLimited {
+			err = errKeyBusy()
+		}
+		return release, err
+	}}
+}
+
+// newFreePage returns a buffer for a small page, whose memory does not count.
+func newFreePage() *pageBuffer {
+	left := int64(maxFreePage)
+	return &pageBuffer{hold: func(size int64) (func(), error) {
+		if left -= size; left < 0 {
+			return nil, shop.Errorf(shop.PayloadTooLarge, "The page is too large.")
+		}
+		return func() {}, nil
+	}}
+}
+
+// Write appends to the page. It fails with rate_limited or unavailable if there is no memory for it.
+func (b *pageBuffer) Write(p []byte) (written int, err error) {
+	for len(p) > 0 {
+		if n := len(b.chunks); n == 0 || len(b.chunks[n-1]) == cap(b.chunks[n-1]) {
+			if err := b.grow(); err != nil {
+				return written, err
+			}
+		}
+		last := &b.chunks[len(b.chunks)-1]
+		n := min(len(p), cap(*last)-len(*last))
+		*last = append(*last, p[:n]...)
+		p, written, b.size = p[n:], written+n, b.size+n
+	}
+	return written, nil
+}
+
+// grow adds a chunk.
+func (b *pageBuffer) grow() error {
+	size := minPageChunk
+	if n := len(b.chunks); n > 0 {
+		size = min(2*cap(b.chunks[n-1]), maxPageChunk)
+	}
+	release, err := b.hold(int64(size))
+	if err != nil {
+		return err
+	}
+	b.held = append(b.held, release)
+	b.chunks = append(b.chunks, make([]byte, 0, size))
+	return nil
+}
+
+// sendTo writes the page to a browser.
+func (b *pageBuffer) sendTo(w *web.Recorder) {
+	for _, chunk := range b.chunks {
+		if _, err := w.Write(chunk); err != nil {
+			return // the browser has disconnected
+		}
+	}
+}
+
+// release ends the use of the memory.
+func (b *pageBuffer) release() {
+	for _, release := range b.held {
+		release()
+	}
+}
