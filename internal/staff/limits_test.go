@@ -1,0 +1,121 @@
+package staff
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
+	"animalstore/internal/web"
+)
+
+// acquire counts n operations of a principal towards a limit.
+func acquire(t *testing.T, limit *web.KeyLimit, principal shop.Principal, n int) (release func()) {
+	t.Helper()
+	return shoptest.Must(limit.AcquireN(principal, n))(t)
+}
+
+// wantKeyBusy checks that a page says that the user's key uses its share.
+func (r response) wantKeyBusy(text string) {
+	r.t.Helper()
+	r.want(429, "Too much at once", text).contains("<html")
+	if after := r.header.Get("Retry-After"); after != "1" {
+		r.t.Errorf("%s: got Retry-After %q, want 1", r.request, after)
+	}
+}
+
+// greedy opens a shop in which one key uses its share of something. It returns the principal of that key, a browser
+// with it and one with another key.
+func greedy(t *testing.T) (s *testShop, principal shop.Principal, own, another *browser) {
+	t.Helper()
+	s = newShop(t)
+	key := s.Key(t, shop.PetsRead, shop.OrdersRead)
+	principal = shoptest.Must(s.Authenticate(t.Context(), key.Secret))(t)
+	return s, principal, s.signedIn(key.Secret), s.signedIn(configuredKey)
+}
+
+func TestRequestsPerKeyAreLimited(t *testing.T) {
+	t.Parallel()
+	s, principal, own, another := greedy(t)
+	release := acquire(t, s.pages.slots, principal, maxKeyRequests)
+	own.get("/staff/pets").wantKeyBusy("Too many pages are loading with your key")
+	another.mustGet("/staff/pets")
+	s.browser().mustGet("/staff/sign-in")
+	release()
+	own.mustGet("/staff/pets")
+}
+
+// Users who are not signed in have places of their own.
+func TestStrangersDoNotKeepStaffOut(t *testing.T) {
+	t.Parallel()
+	s, _, own, another := greedy(t)
+	release := acquire(t, s.pages.publicSlots, shop.Principal{}, maxPublicRequests)
+	s.browser().get("/staff/sign-in").want(503, "The pages are busy")
+	own.mustGet("/staff/pets")
+	another.mustGet("/staff/pets") // the configured key has the same id as no key
+	release()
+	s.browser().mustGet("/staff/sign-in")
+}
+
+func TestPrintedListsAreLimited(t *testing.T) {
+	t.Parallel()
+	s, principal, own, another := greedy(t)
+	release := acquire(t, s.pages.prints, principal, maxKeyPrints)
+	for _, path := range []string{"/staff/pets/print", "/staff/orders/print"} {
+		own.get(path).wantKeyBusy("Lists are already being prepared with your key")
+		another.mustGet(path)
+	}
+	own.mustGet("/staff/pets")
+	release()
+	for range maxKeyPrints + 1 { // a list that was sent no longer counts
+		own.mustGet("/staff/pets/print")
+		own.mustGet("/staff/orders/print")
+	}
+}
+
+// The memory of a page counts while it is rendered, so a page that would exceed the share of its key is not rendered
+// to its end. The page that says so needs no share.
+func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
+	t.Parallel()
+	s, principal, own, another := greedy(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
+	release := shoptest.Must(s.pages.Limits.HoldBody(principal, web.MaxKeyBodyMemory))(t)
+	for _, path := range []string{"/staff/pets", "/staff/pets?name=" + strings.Repeat("'", 10_000)} {
+		own.get(path).wantKeyBusy("Too many pages are loading with your key")
+	}
+	another.mustGet("/staff/pets", "Rex")
+	release()
+	own.mustGet("/staff/pets", "Rex")
+}
+
+func TestPageBufferHoldsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	text := []byte(strings.Repeat("0123456789", 50_000))
+	held := 0
+	b := &pageBuffer{hold: func(size int64) (func(), error) {
+		if held+int(size) > 600_000 {
+			return nil, errKeyBusy()
+		}
+		held += int(size)
+		return func() { held -= int(size) }, nil
+	}}
+	for _, part := range [][]byte{text[:1], text[1:100], text[100:100_000], text[100_000:]} {
+		if n, err := b.Write(part); n != len(part) || err != nil {
+			t.Fatalf("got %d, %v, want %d", n, err, len(part))
+		}
+	}
+	if got := bytes.Join(b.chunks, nil); !bytes.Equal(got, text) || b.size != len(text) || held-b.size > maxPageChunk {
+		t.Errorf("got %d bytes, size %d, held %d; want the %d bytes that were written and little more held", len(got), b.size, held, len(text))
+	}
+	if n, err := b.Write(text); err == nil || n == len(text) || held > 600_000 {
+		t.Errorf("got %d, %v with %d bytes held, want an error", n, err, held)
+	}
+	if b.release(); held != 0 {
+		t.Errorf("%d bytes are still held", held)
+	}
+	free := newFreePage()
+	if _, err := free.Write(text); err == nil {
+		t.Error("a page that does not count has no limit")
+	}
+}
