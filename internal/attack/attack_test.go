@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,10 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 
 // start starts the service on a store with the settings that an attack needs.
 func start(t *testing.T, a attack, store *store) *programtest.Program {
-	f := &programtest.Folder{T: t, Dir: store.dir, Variables: store.variables}
+	f := &programtest.Folder{T: t, Dir: store.dir, Variables: slices.Clone(store.variables)}
+	if a.traced {
+		f.Variables = append(f.Variables, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+silentServer(t))
+	}
 	var p *programtest.Program
 	if a.http2 {
 		p = f.ServeTLS(programtest.NewAuthority(t))
@@ -130,6 +134,17 @@ func start(t *testing.T, a attack, store *store) *programtest.Program {
 	p.Client.CheckRedirect = noRedirect
 	p.DatabaseMayFail = true // the table shows the requests that failed
 	return p
+}
+
+// silentServer returns the address of a server that accepts connections and never answers.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
 }
 
 // signIn signs in to the staff pages and returns the session's cookie as a header value.

@@ -2,8 +2,10 @@ package attack
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,6 +21,7 @@ type attack struct {
 	store   storeKind
 	engines []engine
 	http2   bool            // over TLS and HTTP/2
+	traced  bool            // with tracing, whose collector does not answer
 	serve   []string        // flags of the service
 	send    func(*attacker) // attacks until the attacker's context ends
 	// probe is a request that the shop sends besides its usual ones, because the attack is aimed at it.
@@ -71,6 +74,10 @@ func attacks() []attack {
 		{name: "A11 requests without a key", store: large, engines: one, send: withoutKey, exceeds: exceedsLog},
 		{name: "A12 200 assistants of one key", store: large, engines: both, send: assistants},
 		{name: "A12 1000 waiting assistants of one key", store: large, engines: one, send: waitingAssistants},
+		{name: "A13 280 printed lists of one key", store: large, engines: both, send: printedLists, probe: checkReadiness},
+		{name: "A13 file names of 8 MiB", store: small, engines: one, send: longFileNames},
+		{name: "A13 long addresses, 950 connections", store: large, engines: one, send: longAddresses},
+		{name: "A13 long tracestates", store: small, engines: one, traced: true, send: longTracestates},
 	}
 }
 
@@ -309,6 +316,46 @@ func waitingAssistants(a *attacker) {
 		if a.request("POST", "/mcp", message, a.authorization(), "Content-Type: application/json", "Accept: */*") != http.StatusOK {
 			a.sleep(busyPause)
 		}
+	})
+}
+
+// printedLists asks for the largest page, with many connections of one session.
+func printedLists(a *attacker) {
+	a.repeat(280, 560, func() {
+		if a.request("GET", "/staff/pets/print", "", a.session()) != http.StatusOK {
+			a.sleep(time.Second)
+		}
+	})
+}
+
+// longFileNames sends imports whose file has a long name, which is longer still once it is escaped. It is limited to
+// a rate that costs little unless the service reads and shows the name.
+func longFileNames(a *attacker) {
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	form.WriteField("held", base64.StdEncoding.EncodeToString([]byte("name,categoryId\nRex,1\n")))
+	form.WriteField("held-name", strings.Repeat("'", 8<<20))
+	form.Close() // cannot fail, because the form is written to memory
+	a.repeat(2, 20, func() {
+		a.request("POST", "/staff/import", body.String(), a.session(), "Content-Type: "+form.FormDataContentType())
+	})
+}
+
+// longAddresses asks for sign-in pages that lead to a long address, and does not read them.
+func longAddresses(a *attacker) {
+	text := head("GET", "/staff/sign-in?next=/staff/pets?name="+strings.Repeat("'", 15_000))
+	a.repeat(950, 950, func() { a.withoutReading(text) })
+}
+
+// longTracestates sends requests that belong to traces with a long state.
+func longTracestates(a *attacker) {
+	state := make([]string, 32)
+	for i := range state {
+		state[i] = fmt.Sprintf("k%d=%s", i, strings.Repeat("v", 256))
+	}
+	a.repeat(4, 2000, func() {
+		a.request("GET", "/v1/pets", "", fmt.Sprintf("Traceparent: 00-%016x%016x-b7ad6b7169203331-01", rand.Uint64(), 1+rand.Uint64N(1e9)),
+			"Tracestate: "+strings.Join(state, ","))
 	})
 }
 

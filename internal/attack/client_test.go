@@ -206,6 +206,10 @@ func tryImport(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.post(ctx, "/v1/imports?dryRun=true", till, "text/csv", "name,categoryId\nRex,1\n")
 }
 
+func checkReadiness(c *shopClient, ctx context.Context, _ int) (int, error) {
+	return c.get(ctx, c.http, "/readyz", "Accept: */*")
+}
+
 // latency summarizes the requests that were due in a period.
 func (c *shopClient) latency(from, to time.Time) latency {
 	c.mu.Lock()
