@@ -63,7 +63,7 @@ const backgroundErrorInterval = time.Minute
 const (
 	gcPercent   = 200
 	heapFloor   = 8 << 20
-	memoryLimit = 230 << 20
+	memoryLimit = 234 << 20
 )
 
 // Run serves the store until the context ends.

@@ -68,7 +68,10 @@ func TestPrintedListsAreLimited(t *testing.T) {
 	}
 	own.mustGet("/staff/pets")
 	release()
-	for range maxKeyPrints + 1 { // a list that was sent no longer counts
+	release = acquire(t, s.pages.Limits.Exports, principal, web.MaxKeyExports)
+	own.get("/staff/pets/print").wantKeyBusy("Lists are already being prepared with your key")
+	release()
+	for range web.MaxExports + 1 { // a list that was sent no longer counts
 		own.mustGet("/staff/pets/print")
 		own.mustGet("/staff/orders/print")
 	}

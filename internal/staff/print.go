@@ -18,9 +18,13 @@ const (
 	maxKeyPrints = 2
 )
 
-// acquirePrint counts the exchange as a printed list until the list is sent.
+// acquirePrint counts the exchange as a printed list until the list is sent. Like an export, a list needs megabytes
+// while it is made, so it counts as one.
 func (x *exchange) acquirePrint() error {
 	err := x.acquire(x.prints)
+	if err == nil {
+		err = x.acquire(x.Limits.Exports)
+	}
 	if err != nil && shop.AsError(err).Code == shop.RateLimited {
 		return shop.Errorf(shop.RateLimited, "Lists are already being prepared with your key; try again in a few seconds.")
 	}
