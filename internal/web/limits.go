@@ -9,8 +9,8 @@ const (
 	// maximum for one API key. Each imported file is held in memory.
 	MaxImports    = 3
 	MaxKeyImports = 2
-	// MaxExports is the maximum number of exports that a node serves at the same time, and MaxKeyExports the
-	// maximum for one API key. Each export reads the whole catalogue.
+	// MaxExports is the maximum number of exports and printed lists that a node serves at the same time, and
+	// MaxKeyExports the maximum for one API key. Each export reads the whole catalogue.
 	MaxExports    = 8
 	MaxKeyExports = 4
 	// MaxBodyMemory is the maximum size in bytes of all request bodies that are being received and all
