@@ -119,9 +119,21 @@ type SearchReader interface {
 
 // SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
 type SearchBookkeeping interface {
-	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It returns their
-	// number and whether there may be more of them.
-	IndexSearch() (indexed int64, more bool, err error)
+	// IndexSearch adds a limited number of new and changed animals and orders to the search index. If a batch takes
+	// several transactions, each of them gets the rest that the one before it has returned. The first one gets nil.
+	// Only one batch of a store may be in progress on a node.
+	IndexSearch(unfinished IndexBatch) (IndexResult, error)
+}
+
+// IndexBatch is the rest of a batch of IndexSearch that has not been written yet. It belongs to the store.
+type IndexBatch any
+
+// IndexResult is the result of one call of IndexSearch.
+type IndexResult struct {
+	Indexed    int64      // the number of animals and orders that are in the index now
+	More       bool       // whether there may be more to index
+	Unfinished IndexBatch // the rest of the batch, or nil if everything has been written
+	OthersWait bool       // whether other writes wait for this transaction
 }
 
 // IndexProgress is the progress of the job that maintains the search index.
@@ -140,15 +152,22 @@ func (s *Service) IndexProgress() IndexProgress {
 
 // indexing is the state of the job that maintains the search index.
 type indexing struct {
-	mu       sync.Mutex
+	running    sync.Mutex    // held by the only run of IndexSearch
+	unfinished IndexBatch    // the batch that the last run has begun; protected by running
+	again      chan struct{} // a value in this channel starts the next run at once
+
+	mu       sync.Mutex // protects the fields below
 	progress IndexProgress
 	reported time.Time
 }
 
 const (
-	// indexBatches is the maximum number of batches in one run of IndexSearch. It bounds how long the last
+	// indexSteps is the maximum number of transactions in one run of IndexSearch. It bounds how long the last
 	// run delays the end of the program.
-	indexBatches = 20
+	indexSteps = 20
+	// indexPause is how many times as long as a transaction took IndexSearch pauses while other writes wait.
+	// So it uses a quarter of a busy writer's time at most.
+	indexPause = 3
 	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
 	indexReportInterval = 5 * time.Second
 )
@@ -156,21 +175,34 @@ const (
 // IndexSearch adds new and changed animals and orders to the search index, in small transactions. Searches compare
 // texts that are not in the index yet one by one.
 func (s *Service) IndexSearch(ctx context.Context) error {
+	i := &s.indexing
+	i.running.Lock()
+	defer i.running.Unlock()
 	more, err := read(ctx, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
 	if err != nil {
 		return err
 	}
 	indexed := int64(0)
-	for batch := 0; more && batch < indexBatches; batch++ {
-		var n int64
+	for step := 0; more && step < indexSteps; step++ {
+		start := time.Now()
+		var result IndexResult
 		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
-			n, more, err = tx.IndexSearch()
+			result, err = tx.IndexSearch(i.unfinished)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		indexed += n
+		i.unfinished, more, indexed = result.Unfinished, result.More, indexed+result.Indexed
+		if result.OthersWait {
+			time.Sleep(indexPause * time.Since(start))
+		}
+	}
+	if more {
+		select {
+		case i.again <- struct{}{}:
+		default: // the next run will start at once anyway
+		}
 	}
 	return s.reportIndexing(ctx, indexed, more)
 }

@@ -73,7 +73,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent,
 		keyCache:    newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
-		stats: newStatsCache(), heavy: newLane(store.ReadLimits()),
+		stats: newStatsCache(), indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err

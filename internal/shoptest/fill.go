@@ -66,14 +66,16 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 
 // IndexSearch adds all animals to the search index. Otherwise the service would do so while a benchmark measures it.
 func IndexSearch(ctx context.Context, store shop.Store) error {
-	for more := true; more; {
+	for batch := (shop.IndexResult{More: true}); batch.More; {
+		var next shop.IndexResult
 		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
-			_, more, err = tx.IndexSearch()
+			next, err = tx.IndexSearch(batch.Unfinished)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		batch = next
 	}
 	return nil
 }

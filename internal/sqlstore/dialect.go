@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"math"
 	"time"
 )
 
@@ -57,6 +58,9 @@ type dialect struct {
 	// other writes have to wait. PostgreSQL removes more, because every call leaves a dead version of the row with
 	// the event horizon.
 	removeEvents int
+	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. SQLite writes few,
+	// because other writes have to wait.
+	indexPostings int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error)
@@ -94,18 +98,19 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		clock = time.Now
 	}
 	return &dialect{
-		search:       sqliteSearch{},
-		inSubquery:   "%s IN (%s)",
-		now:          clockOf(clock),
-		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
-		inventory:    SQLiteInventory,
-		inbox:        "events",
-		queue:        func(table string) string { return table },
-		statusIn:     "data ->> '$.%s.status'",
-		removeEvents: 1000,
-		byCategory:   " INDEXED BY pets_category_status",
-		byHold:       " INDEXED BY orders_hold",
-		convertError: sqliteError,
+		search:        sqliteSearch{},
+		inSubquery:    "%s IN (%s)",
+		now:           clockOf(clock),
+		addInventory:  "UPDATE inventory SET n = n + $1 WHERE status = $2",
+		inventory:     SQLiteInventory,
+		inbox:         "events",
+		queue:         func(table string) string { return table },
+		statusIn:      "data ->> '$.%s.status'",
+		removeEvents:  1000,
+		indexPostings: 500,
+		byCategory:    " INDEXED BY pets_category_status",
+		byHold:        " INDEXED BY orders_hold",
+		convertError:  sqliteError,
 	}
 }
 
@@ -131,6 +136,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		sweeps:         map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		statusIn:       "CAST(data AS json) #>> '{%s,status}'",
 		removeEvents:   10_000,
+		indexPostings:  math.MaxInt,
 		time:           serverMicros,
 		maintain:       maintainPostgres,
 		convertError:   postgresError,

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"animalstore/internal/shop"
 )
 
-// The limits for one batch of IndexSearch. They bound how long other writes wait for it.
+// The limits for one batch of IndexSearch. A large batch writes a posting once for many rows. How long other writes wait
+// for it is bounded by dialect.indexPostings.
 const (
 	indexRows     = 4000 // the number of rows that were never indexed
 	indexChanges  = 2000 // the number of changes
@@ -35,30 +38,44 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 
 // IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
 // at a time indexes a list.
-func (t *tx) IndexSearch() (indexed int64, more bool, err error) {
+//
+// On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last one, the
+// rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest is never
+// written. A row that changes in the meantime is queued as a change, which a later batch indexes.
+func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
+	b, _ := unfinished.(*indexBatch)
 	for _, of := range searchables {
+		if b != nil && b.of != of {
+			continue // this list was indexed before the unfinished batch was begun
+		}
 		progress, found, err := t.searchProgress(of, t.dialect.skipLocked)
 		if err != nil {
-			return 0, false, err
+			return result, err
 		}
 		if !found {
 			continue // another node is indexing this list
 		}
-		b := &indexBatch{tx: t, of: of, deltas: map[postingKey]*delta{}}
-		changes, moreChanges, err := b.addChanges() // first, because indexing a store from an earlier version takes long
+		if b == nil || b.progress != progress {
+			if b, err = t.collect(of, progress); err != nil {
+				return result, err
+			}
+		}
+		rest, err := t.write(b)
 		if err != nil {
-			return 0, false, err
+			return result, err
 		}
-		rows, moreRows, err := b.addRows(progress)
-		if err == nil {
-			err = b.write()
+		if rest != nil {
+			return shop.IndexResult{Indexed: result.Indexed, More: true, Unfinished: rest, OthersWait: t.othersWait()}, nil
 		}
-		if err != nil {
-			return 0, false, err
+		if err := t.finish(b); err != nil {
+			return result, err
 		}
-		indexed, more = indexed+rows+changes, more || moreRows || moreChanges
+		result.Indexed += int64(len(b.rows) + len(b.changes))
+		result.More = result.More || b.moreRows || b.moreChanges
+		b = nil
 	}
-	return indexed, more, nil
+	result.OthersWait = t.othersWait()
+	return result, nil
 }
 
 // HasUnindexed reports whether IndexSearch has anything to index.
@@ -97,15 +114,35 @@ func (t *tx) CountUnindexed() (n int64, err error) {
 	return n, nil
 }
 
-// indexBatch collects changes to the search index and writes each posting once.
+// indexBatch contains changes to the search index that write each posting once. It does not change after it has been
+// collected, except for keys and begun in the copies that write returns.
 type indexBatch struct {
-	tx     *tx
-	of     *searchable
-	deltas map[postingKey]*delta
+	of          *searchable
+	progress    searchProgress // the progress from before the batch
+	rows        []textRow      // the rows that were never indexed, in the order of their ids
+	moreRows    bool
+	changes     []textChange
+	moreChanges bool
+	deltas      map[postingKey]*delta
+	keys        []postingKey // the keys of the postings that have not been written yet, in the order of the index
+	begun       bool         // whether an earlier transaction has written a part of the batch
 }
 
 // delta contains the ids that are added to one posting and those that are removed from it.
 type delta struct{ add, remove []int64 }
+
+// collect reads the next batch of a list.
+func (t *tx) collect(of *searchable, progress searchProgress) (*indexBatch, error) {
+	b := &indexBatch{of: of, progress: progress, deltas: map[postingKey]*delta{}}
+	err := b.addChanges(t) // first, because indexing a store from an earlier version takes long
+	if err == nil {
+		err = b.addRows(t)
+	}
+	b.keys = slices.SortedFunc(maps.Keys(b.deltas), func(x, y postingKey) int {
+		return cmp.Or(cmp.Compare(x.gram, y.gram), cmp.Compare(x.block, y.block))
+	})
+	return b, err
+}
 
 func (b *indexBatch) isFull() bool { return len(b.deltas) >= indexPostings }
 
@@ -130,28 +167,26 @@ func scanText(scan Scanner) (row textRow, err error) {
 	return row, err
 }
 
-// addRows adds the next rows that were never indexed to the batch, and moves the indexed position past them.
-func (b *indexBatch) addRows(p searchProgress) (n int64, more bool, err error) {
-	if p.position >= p.last || b.isFull() {
-		return 0, p.position < p.last, nil
+// addRows adds the next rows that were never indexed to the batch.
+func (b *indexBatch) addRows(t *tx) (err error) {
+	p := b.progress
+	if b.moreRows = p.position < p.last; !b.moreRows || b.isFull() {
+		return nil
 	}
-	rows, err := all(b.tx, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT %d",
+	rows, err := all(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT %d",
 		b.of.text, b.of.table, indexRows), p.position, p.last)
-	if err != nil || len(rows) == 0 {
-		return 0, false, err
-	}
-	for _, row := range rows {
+	for i, row := range rows {
+		if b.isFull() {
+			rows = rows[:i]
+			break
+		}
 		for _, gram := range gramsOf(row.text) {
 			d := b.delta(gram, row.id)
 			d.add = append(d.add, row.id)
 		}
-		n, p.position = n+1, row.id
-		if b.isFull() {
-			break
-		}
 	}
-	more = int(n) < len(rows) || len(rows) == indexRows
-	return n, more, b.tx.exec("UPDATE search_progress SET position = $1 WHERE list = $2", p.position, b.of.table)
+	b.rows, b.moreRows = rows, b.isFull() || len(rows) == indexRows
+	return err
 }
 
 // textChange is a row of the table searchable.changes. It records that the text of a row has been added, changed or
@@ -174,24 +209,25 @@ func scanChange(scan Scanner) (c textChange, err error) {
 // addChanges adds rows that have changed to the batch. Their previous texts are removed from the index, and their
 // current texts are added. The order of the changes to a row does not matter, because each of them adds the current
 // text.
-func (b *indexBatch) addChanges() (n int64, more bool, err error) {
-	changes, err := b.tx.dialect.search.changes(b.tx, b.of, indexChanges)
+func (b *indexBatch) addChanges(t *tx) error {
+	changes, err := t.dialect.search.changes(t, b.of, indexChanges)
 	if err != nil || len(changes) == 0 {
-		return 0, false, err
+		return err
 	}
 	ids := make([]int64, len(changes))
 	for i, c := range changes {
 		ids[i] = c.id
 	}
 	slices.Sort(ids)
-	rows, err := rowsByID(b.tx, b.of.table, "id, "+b.of.text, scanText, slices.Compact(ids))
+	rows, err := rowsByID(t, b.of.table, "id, "+b.of.text, scanText, slices.Compact(ids))
 	if err != nil {
-		return 0, false, err
+		return err
 	}
 	texts := map[int64]string{}
 	for _, row := range rows {
 		texts[row.id] = row.text
 	}
+	n := 0
 	for _, c := range changes {
 		if n++; c.id < 1 {
 			continue // the service assigns no such id
@@ -208,22 +244,20 @@ func (b *indexBatch) addChanges() (n int64, more bool, err error) {
 			break
 		}
 	}
-	more = int(n) < len(changes) || len(changes) == indexChanges
-	return n, more, b.tx.dialect.search.forget(b.tx, b.of, changes[:n], !more)
+	b.changes, b.moreChanges = changes[:n], n < len(changes) || len(changes) == indexChanges
+	return nil
 }
 
-// write applies the collected changes to the postings. It removes ids before it adds ids, because a changed text may
-// have kept some of its grams.
-func (b *indexBatch) write() error {
-	if len(b.deltas) == 0 {
-		return nil
+// write applies the next changes of a batch to the postings. It returns the rest of the batch, or nil if everything has
+// been written. It removes ids before it adds ids, because a changed text may have kept some of its grams.
+func (t *tx) write(b *indexBatch) (rest *indexBatch, err error) {
+	keys := b.keys[:min(len(b.keys), t.dialect.indexPostings)]
+	if len(keys) == 0 {
+		return nil, nil
 	}
-	keys := slices.SortedFunc(maps.Keys(b.deltas), func(x, y postingKey) int {
-		return cmp.Or(cmp.Compare(x.gram, y.gram), cmp.Compare(x.block, y.block))
-	})
-	loaded, err := b.tx.dialect.search.load(b.tx, b.of, keys)
+	loaded, err := t.dialect.search.load(t, b.of, keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -237,5 +271,49 @@ func (b *indexBatch) write() error {
 		}
 		ids[i] = set.encode()
 	}
-	return b.tx.dialect.search.store(b.tx, b.of, keys, ids)
+	if err := t.dialect.search.store(t, b.of, keys, ids); err != nil || len(keys) == len(b.keys) {
+		return nil, err
+	}
+	unfinished := *b
+	unfinished.keys, unfinished.begun = b.keys[len(keys):], true
+	return &unfinished, nil
+}
+
+// finish forgets the changes of a batch and moves the indexed position past its rows.
+func (t *tx) finish(b *indexBatch) error {
+	if len(b.changes) > 0 {
+		if err := t.dialect.search.forget(t, b.of, b.changes, !b.moreChanges); err != nil {
+			return err
+		}
+	}
+	if len(b.rows) == 0 {
+		return nil
+	}
+	last := b.rows[len(b.rows)-1].id
+	if b.begun {
+		if err := t.queueReturned(b, last); err != nil {
+			return err
+		}
+	}
+	return t.exec("UPDATE search_progress SET position = $1 WHERE list = $2", last, b.of.table)
+}
+
+// queueReturned queues the rows up to last that the batch lacks as changes. Such a row was removed before the batch was
+// collected, and inserted again under its id before the batch was finished.
+func (t *tx) queueReturned(b *indexBatch, last int64) error {
+	ids, err := allUpTo(t, len(b.rows), scanValue[int64], "SELECT id FROM "+b.of.table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		_, found := slices.BinarySearchFunc(b.rows, id, func(row textRow, id int64) int { return cmp.Compare(row.id, id) })
+		if found {
+			continue
+		}
+		insert := fmt.Sprintf("INSERT INTO %s (id, seq) SELECT $1, coalesce(max(seq), 0) + 1 FROM %[1]s WHERE id = $1", b.of.changes)
+		if err := t.exec(insert, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -33,12 +33,19 @@ func wantSearched(t *testing.T, store *Store, query, want string) {
 
 func indexAll(t *testing.T, store *Store) {
 	t.Helper()
-	for more := true; more; {
-		write(t, store, func(tx shop.WriteTx) (err error) {
-			_, more, err = tx.IndexSearch()
-			return err
-		})
+	for batch := (shop.IndexResult{More: true}); batch.More; {
+		batch = indexOnce(t, store, batch.Unfinished)
 	}
+}
+
+// indexOnce calls IndexSearch in one transaction.
+func indexOnce(t *testing.T, store *Store, unfinished shop.IndexBatch) (result shop.IndexResult) {
+	t.Helper()
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		result, err = tx.IndexSearch(unfinished)
+		return err
+	})
+	return result
 }
 
 // A search finds pets that were stored before there was an index, pets that nodes of an earlier version write without

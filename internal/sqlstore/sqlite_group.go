@@ -26,6 +26,7 @@ type group struct {
 	// database.
 	lastPet int64
 	changes effects // the combined effects of all members
+	shared  bool    // whether the group has more than one member
 	err     error   // the error that ended the transaction, or nil
 }
 
@@ -90,6 +91,12 @@ func (g *group) run(m *member) (alive bool) {
 		}
 	}
 	return true
+}
+
+// othersWait reports whether other writes wait for the running member.
+func (t *tx) othersWait() bool {
+	w, grouped := t.writer.(*memberWriter)
+	return grouped && (w.group.shared || len(w.group.writer.members) > 0)
 }
 
 // exec executes a statement that controls the transaction, such as COMMIT. If it fails, the transaction is

@@ -73,6 +73,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		return nil
 	}
 	for i := 0; i < len(members); i++ {
+		g.shared = len(members) > 1
 		if alive := g.run(members[i]); !alive {
 			w.conn.rollback()
 			finish(members[i:i+1], nil)

@@ -192,11 +192,13 @@ func queryPets(query string) shop.PetList {
 // indexSearch indexes everything that is not in the search index yet.
 func indexSearch(t *testing.T, store shop.Store) {
 	t.Helper()
-	for more := true; more; {
+	for batch := (shop.IndexResult{More: true}); batch.More; {
+		var next shop.IndexResult
 		write(t, store, func(tx shop.WriteTx) (err error) {
-			_, more, err = tx.IndexSearch()
+			next, err = tx.IndexSearch(batch.Unfinished)
 			return err
 		})
+		batch = next
 	}
 	if left := get(t, store, shop.ReadTx.CountUnindexed); left != 0 {
 		t.Errorf("%d animals and orders are not indexed", left)
