@@ -1,8 +1,11 @@
 package shop_test
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -27,4 +30,57 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 		t.Errorf("reported %+v, want %+v", reports, want)
 	}
 	equal(t, "the progress", s.IndexProgress(), shop.IndexProgress{Indexed: 85_001})
+}
+
+// busyStore is a store in which other writes wait while animals are indexed. Each transaction of IndexSearch takes 10 ms.
+type busyStore struct {
+	shop.Store
+	steps      int // the number of transactions that are still needed
+	othersWait bool
+}
+
+type busyTx struct {
+	shop.WriteTx
+	store *busyStore
+}
+
+func (s *busyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+	return s.Store.Write(ctx, func(tx shop.WriteTx) error { return fn(busyTx{tx, s}) })
+}
+
+func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, error) {
+	time.Sleep(10 * time.Millisecond)
+	tx.store.steps--
+	return shop.IndexResult{More: tx.store.steps > 0, OthersWait: tx.store.othersWait}, nil
+}
+
+// While other writes wait, IndexSearch pauses after each transaction three times as long as the transaction took.
+func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		s.AddPet(t, "Rex", 1, "")
+		for othersWait, want := range map[bool]time.Duration{false: 30 * time.Millisecond, true: 120 * time.Millisecond} {
+			service := must(shop.Open(t.Context(), &busyStore{s.Store, 3, othersWait}, shop.Options{Environment: shop.Production}))(t)
+			start := time.Now()
+			check(t, service.IndexSearch(t.Context()))
+			equal(t, "the time for three transactions", time.Since(start), want)
+		}
+	})
+}
+
+// If there is more to index after a run, the next run starts at once instead of at the next interval.
+func TestIndexingGoesOnWhileThereIsMore(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		s.AddPet(t, "Rex", 1, "")
+		store := &busyStore{s.Store, 50, false} // 50 transactions take three runs
+		service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var jobs sync.WaitGroup
+		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
+		time.Sleep(2900 * time.Millisecond) // the first run starts after two seconds
+		if store.steps > 0 {
+			t.Errorf("%d transactions are left", store.steps)
+		}
+		cancel()
+		jobs.Wait()
+	})
 }

@@ -15,19 +15,27 @@ import (
 // indexed.
 func wantSearched(t *testing.T, store *Store, query, want string) {
 	t.Helper()
-	for _, indexed := range []bool{false, true} {
-		var names []string
-		read(t, store, func(tx shop.ReadTx) error {
-			page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: query}, PageRequest: shop.PageRequest{Limit: 100}})
-			for _, pet := range page.Items {
-				names = append(names, pet.Name)
-			}
-			return err
-		})
-		if got := strings.Join(names, ", "); got != want {
-			t.Errorf("%q finds %q, want %q; indexed: %v", query, got, want, indexed)
-		}
+	for range 2 {
+		wantFound(t, store, query, want)
 		indexAll(t, store)
+	}
+}
+
+// wantFound checks the names of the pets that a search finds, newest first.
+func wantFound(t *testing.T, store *Store, query, want string) {
+	t.Helper()
+	var names []string
+	position := int64(0)
+	read(t, store, func(tx shop.ReadTx) error {
+		page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: query}, PageRequest: shop.PageRequest{Limit: 100}})
+		for _, pet := range page.Items {
+			names = append(names, pet.Name)
+		}
+		position = selected[int64](t, tx, "SELECT position FROM search_progress WHERE list = 'pets'")
+		return err
+	})
+	if got := strings.Join(names, ", "); got != want {
+		t.Errorf("%q finds %q, want %q; indexed up to %d", query, got, want, position)
 	}
 }
 
