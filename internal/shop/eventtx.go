@@ -32,7 +32,8 @@ func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, actorKey{}, p.Actor())
 }
 
-func actorOf(ctx context.Context) string {
+// ActorOf returns the actor of the changes made with a context. It is "system" if the context has no principal.
+func ActorOf(ctx context.Context) string {
 	if actor, _ := ctx.Value(actorKey{}).(string); actor != "" {
 		return actor
 	}

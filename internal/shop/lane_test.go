@@ -33,7 +33,7 @@ func (h *laneHarness) start(ctx context.Context, key string) {
 
 // end ends a read that has a place and waits until the next read has taken the place.
 func (h *laneHarness) end(key string) {
-	h.lane.release(key)
+	h.lane.Release(key)
 	synctest.Wait()
 }
 
@@ -132,8 +132,8 @@ func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 			h.start(WithRetryBudget(h.Context(), time.Hour), strings.Repeat("x", 1+i/maxKeyWaiting))
 		}
 		h.wantLog("unavailable")
-		if h.lane.refused != 3 {
-			h.Errorf("%d reads were refused, want 3, without the one whose client has gone", h.lane.refused)
+		if n := h.lane.refused.Load(); n != 3 {
+			h.Errorf("%d reads were refused, want 3, without the one whose client has gone", n)
 		}
 		for running := []string{"a", "a", "b", "b"}; len(running) > 0; {
 			h.end(running[0])

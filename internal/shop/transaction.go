@@ -53,7 +53,7 @@ func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error 
 // change runs a closure that may change the shop. The recorded events name the context's principal as their
 // actor.
 func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
-	actor, traceparent := actorOf(ctx), ""
+	actor, traceparent := ActorOf(ctx), ""
 	if s.traceparent != nil {
 		traceparent = s.traceparent(ctx)
 	}
