@@ -32,6 +32,8 @@ type postgresEngine struct {
 	// cancelTimeout is how long the server may take to confirm that it has cancelled a statement.
 	cancelTimeout time.Duration
 	closed        atomic.Bool
+	// alone limits how many connections are used by writes outside of groups.
+	alone *shop.Places
 	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
 	groups    *postgresGroups
@@ -73,6 +75,7 @@ func openPostgres(
 		afterWrite:    afterWrite,
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,
+		alone:         newAlonePlaces(settings.maxConns),
 		retrySlot:     make(chan struct{}, 1),
 
 		timelineRefusals: newTimelineRefusals(),
@@ -133,12 +136,22 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 // current attempt goes on, because its transaction may be nearly committed. But there are no further attempts,
 // because the client may already have sent its request to another node. A delayed attempt here could overwrite what
 // that node has written since.
+//
+// While an attempt waits for a lock, it holds a connection. So an attempt first waits for a place, and it gives up
+// when it has waited for a lock for a while. The next attempt waits for the rest.
 func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
-	err := p.retry(caller, ctx, func(ctx context.Context) error {
+	key := shop.ActorOf(caller)
+	err := p.retry(caller, ctx, func(ctx context.Context, inSlot bool) error {
+		if !inSlot { // only one write at a time is in the slot, so it needs no place
+			if err := p.acquirePlace(caller, ctx, key); err != nil {
+				return err
+			}
+			defer p.alone.Release(key)
+		}
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
-		err := p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(t *tx, commit func() error) error {
+		err := p.transaction(ctx, p.aloneOptions(ctx), func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {

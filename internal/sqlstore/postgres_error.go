@@ -17,7 +17,7 @@ import (
 const (
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
-	pgLockTimeout          = "55P03" // raised in groups and migrations, or if the operator sets lock_timeout
+	pgLockTimeout          = "55P03" // raised if a transaction has waited too long for a lock
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
 	pgReadOnly             = "25006" // raised if a failover has made the server read-only

@@ -15,19 +15,25 @@ const maxConstraintViolations = 10
 
 // retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
 // is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
-// when the budget is spent.
-func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
+// when the budget is spent, and whether it is in the retry slot.
+func (p *postgresEngine) retry(caller, ctx context.Context, fn func(ctx context.Context, inSlot bool) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limited, cancel := context.WithTimeout(ctx, max(p.retryBudget, shop.RetryBudget(ctx)))
+	limited, cancel := context.WithTimeout(ctx, p.budgetOf(ctx))
 	defer cancel()
 	violations := 0
 	var lastErr error
-	release := func() {}
-	defer func() { release() }()
+	inSlot, gaveUpSlot := false, false
+	leaveSlot := func() {
+		if inSlot {
+			<-p.retrySlot
+			inSlot = false
+		}
+	}
+	defer leaveSlot()
 	for attempt := 0; ; attempt++ {
-		err := interruptedError(limited, fn(limited))
+		err := interruptedError(limited, fn(limited, inSlot))
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
 			// Return the earlier error, because err only says that the budget is spent.
 			return lastErr
@@ -43,25 +49,33 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 			return err
 		}
 		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
-		if attempt == 0 && isConflict(err) {
-			release = p.serializeRetries(limited)
+		switch {
+		case pgCode(err) == pgLockTimeout:
+			leaveSlot() // the write waits for another transaction, and must not hold up other writes
+		case isConflict(err) && !inSlot && !gaveUpSlot:
+			inSlot = p.serializeRetries(limited)
+			gaveUpSlot = !inSlot
 		}
 	}
 }
 
-// serializeRetries waits until no other write on this node is being retried after a conflict. It returns a
-// function that lets the next write proceed. PostgreSQL detects conflicts by page, so even writes that share
-// no row may conflict. If all of these writes were retried at the same time, they would conflict again. A
-// write that has waited for a fifth of the budget proceeds anyway, because the write that it is waiting for
-// may itself be blocked.
-func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) {
+// budgetOf returns how long a read or write with this context may run, including all retries.
+func (p *postgresEngine) budgetOf(ctx context.Context) time.Duration {
+	return max(p.retryBudget, shop.RetryBudget(ctx))
+}
+
+// serializeRetries waits until no other write on this node is being retried after a conflict, and takes the retry
+// slot. PostgreSQL detects conflicts by page, so even writes that share no row may conflict. If all of these writes
+// were retried at the same time, they would conflict again. A write that has waited for a fifth of the budget proceeds
+// without the slot, because the write that it is waiting for may itself be blocked.
+func (p *postgresEngine) serializeRetries(ctx context.Context) (inSlot bool) {
 	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
 	select {
 	case p.retrySlot <- struct{}{}:
-		return func() { <-p.retrySlot }
+		return true
 	case <-limited.Done():
-		return func() {}
+		return false
 	}
 }
 

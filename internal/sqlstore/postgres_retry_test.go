@@ -36,7 +36,7 @@ func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
 		engine := &postgresEngine{retryBudget: time.Minute, retrySlot: make(chan struct{}, 1), metrics: newMetrics()}
-		err = engine.retry(t.Context(), t.Context(), func(context.Context) error {
+		err = engine.retry(t.Context(), t.Context(), func(context.Context, bool) error {
 			if attempts++; attempts > len(codes) {
 				return nil
 			}

@@ -1,0 +1,44 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// lockWaitShare is the part of its budget that a write outside of groups waits for a lock in one attempt, as a divisor.
+const lockWaitShare = 20
+
+// newAlonePlaces reserves half of the connections for groups and reads, which never wait for the locks of other
+// transactions for long. One API key gets half of the places, so that its writes do not hold up those of other keys.
+func newAlonePlaces(maxConns int32) *shop.Places {
+	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
+}
+
+// acquirePlace waits for a place in p.alone until ctx or caller ends.
+func (p *postgresEngine) acquirePlace(caller, ctx context.Context, key string) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(caller, cancel)()
+	if p.alone.Acquire(waiting, key) == nil {
+		return nil
+	}
+	err := ctx.Err()
+	if err == nil {
+		err = caller.Err()
+	}
+	return endedError(fmt.Errorf("all connections for single writes are in use: %w", err))
+}
+
+// aloneOptions returns the options for the transaction of a write outside of groups. Its lock timeout depends on the
+// budget, because an attempt of a write with a long budget, such as an import, is expensive to repeat.
+func (p *postgresEngine) aloneOptions(ctx context.Context) pgx.TxOptions {
+	wait := max(time.Millisecond, p.budgetOf(ctx)/lockWaitShare)
+	return pgx.TxOptions{
+		BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = %d", wait.Milliseconds()),
+	}
+}

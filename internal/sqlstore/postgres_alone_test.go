@@ -1,0 +1,135 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// aloneHarness has a store with four connections. Another transaction has created the category 7 and is not committed
+// yet, so the creates in this category wait for it.
+type aloneHarness struct {
+	*testing.T
+	store   *Store
+	direct  *pgtest.DB
+	other   *sql.Tx
+	running sync.WaitGroup
+}
+
+func newAloneHarness(t *testing.T) *aloneHarness {
+	t.Helper()
+	database := newDatabase(t)
+	h := &aloneHarness{T: t, store: open(t, database+"&pool_max_conns=4", Options{}), direct: pgtest.Connect(t, database)}
+	var err error
+	h.other, err = h.direct.Begin()
+	must(t, err)
+	t.Cleanup(func() {
+		h.other.Rollback()
+		h.running.Wait()
+	})
+	_, err = h.other.Exec("INSERT INTO categories (id) VALUES (7)")
+	must(t, err)
+	return h
+}
+
+// create adds a pet to a category, which is created if it is missing.
+func (h *aloneHarness) create(ctx context.Context, category int64) error {
+	ctx = shop.WithWriteSet(ctx, shop.WriteSet{Categories: []int64{category}})
+	return h.store.Write(ctx, func(tx shop.WriteTx) error {
+		if _, err := tx.EnsureCategories(category); err != nil {
+			return err
+		}
+		return addingTo(category, "Rex")(tx)
+	})
+}
+
+// startCreates starts creates in the category 7 and waits until one of them waits for the lock.
+func (h *aloneHarness) startCreates(n int) {
+	h.Helper()
+	for range n {
+		h.running.Go(func() {
+			if err := h.create(context.Background(), 7); err != nil {
+				h.Error(err)
+			}
+		})
+	}
+	h.direct.AwaitLockWait()
+}
+
+// Writes that wait for the lock of another transaction leave connections for reads, for the check of readiness and for
+// groups. All of them succeed when the other transaction ends.
+func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
+	t.Parallel()
+	h := newAloneHarness(t)
+	postgresOf(h.store).retryBudget = time.Hour // so that the writes wait for the lock all the time
+	must(t, h.create(t.Context(), 1))
+	h.startCreates(12)
+	ctx, cancel := context.WithTimeout(t.Context(), ample)
+	defer cancel()
+	for range 20 {
+		must(t, h.store.Read(ctx, func(shop.ReadTx) error { return nil }))
+		must(t, h.store.Ready(ctx))
+		must(t, h.create(ctx, 1))
+	}
+	must(t, h.other.Commit())
+	h.running.Wait()
+	if n := pgtest.Value[int](h.direct, "SELECT count(*) FROM pets WHERE category_id = 7"); n != 12 {
+		t.Errorf("%d pets were created, want 12", n)
+	}
+}
+
+// A write that waits for a lock gives its place back from time to time, so that it does not hold up other writes that
+// need no lock. It succeeds when the other transaction ends.
+func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
+	t.Parallel()
+	h := newAloneHarness(t)
+	postgresOf(h.store).retryBudget = ample / 3 // an attempt waits for the lock for a second
+	h.startCreates(1)
+	must(t, h.create(t.Context(), 8)) // needs the only place of its key
+	must(t, h.other.Commit())
+	h.running.Wait()
+}
+
+// A write that waits for a place ends when its caller goes away, and has not run.
+func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
+	t.Parallel()
+	h := newAloneHarness(t)
+	postgresOf(h.store).retryBudget = time.Hour
+	h.startCreates(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	wantUnavailable(t, "the write of a cancelled caller", h.store.Write(ctx, func(shop.WriteTx) error {
+		t.Error("the write has begun")
+		return nil
+	}))
+	must(t, h.other.Commit())
+}
+
+// A write that is retried after a conflict takes the retry slot. While it waits for the lock of another transaction, it
+// leaves the slot to other writes.
+func TestWriteThatWaitsForALockLeavesTheRetrySlot(t *testing.T) {
+	t.Parallel()
+	p := &postgresEngine{retryBudget: time.Minute, retrySlot: make(chan struct{}, 1), metrics: newMetrics()}
+	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout, pgSerializationFailure}
+	var slots []bool
+	must(t, p.retry(t.Context(), t.Context(), func(_ context.Context, inSlot bool) error {
+		if slots = append(slots, inSlot); len(slots) > len(errors) {
+			return nil
+		}
+		return postgresError(&pgconn.PgError{Code: errors[len(slots)-1]})
+	}))
+	if want := []bool{false, true, true, false, false, true}; !slices.Equal(slots, want) {
+		t.Errorf("the attempts were in the slot: %v, want %v", slots, want)
+	}
+	if len(p.retrySlot) != 0 {
+		t.Error("the slot is still taken")
+	}
+}
