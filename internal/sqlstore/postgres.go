@@ -34,8 +34,8 @@ type postgresEngine struct {
 	closed        atomic.Bool
 	// alone limits how many connections are used by writes outside of groups.
 	alone *shop.Places
-	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
-	retrySlot chan struct{}
+	// retrySlot is a single place. It ensures that this node retries only one write at a time after a conflict.
+	retrySlot *shop.Places
 	groups    *postgresGroups
 	witness   *witness
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
@@ -76,7 +76,7 @@ func openPostgres(
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,
 		alone:         newAlonePlaces(settings.maxConns),
-		retrySlot:     make(chan struct{}, 1),
+		retrySlot:     shop.NewPlaces(1, 1),
 
 		timelineRefusals: newTimelineRefusals(),
 		onRefusedServer:  o.OnRefusedServer,
@@ -137,21 +137,25 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 // because the client may already have sent its request to another node. A delayed attempt here could overwrite what
 // that node has written since.
 //
-// While an attempt waits for a lock, it holds a connection. So an attempt first waits for a place, and it gives up
-// when it has waited for a lock for a while. The next attempt waits for the rest.
+// While an attempt waits for a lock, it holds a connection. So a write first waits for a place, and an attempt gives up
+// when it has waited for a lock for a while. The write then leaves its place to another write and waits for the next
+// one. After a conflict, it keeps its place, so that its API key does not start more and more writes that conflict.
 func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
-	key := shop.ActorOf(caller)
-	err := p.retry(caller, ctx, func(ctx context.Context, inSlot bool) error {
-		if !inSlot { // only one write at a time is in the slot, so it needs no place
-			if err := p.acquirePlace(caller, ctx, key); err != nil {
-				return err
-			}
-			defer p.alone.Release(key)
+	place := alonePlace{places: p.alone, key: shop.ActorOf(caller)}
+	defer place.release()
+	err := p.retry(caller, ctx, func(ctx context.Context) (err error) {
+		if err := place.acquire(caller, ctx); err != nil {
+			return err
 		}
+		defer func() {
+			if !isConflict(err) || isLockTimeout(err) {
+				place.release()
+			}
+		}()
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
-		err := p.transaction(ctx, p.aloneOptions(ctx), func(t *tx, commit func() error) error {
+		err = p.transaction(ctx, p.aloneOptions(ctx), func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {

@@ -19,12 +19,22 @@ func newAlonePlaces(maxConns int32) *shop.Places {
 	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
 }
 
-// acquirePlace waits for a place in p.alone until ctx or caller ends.
-func (p *postgresEngine) acquirePlace(caller, ctx context.Context, key string) error {
+// alonePlace is the place of a write outside of groups, which may acquire and release it several times.
+type alonePlace struct {
+	places *shop.Places
+	key    string
+	held   bool
+}
+
+// acquire waits for a place until ctx or caller ends. It does nothing if the write already has a place.
+func (a *alonePlace) acquire(caller, ctx context.Context) error {
+	if a.held {
+		return nil
+	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(caller, cancel)()
-	if p.alone.Acquire(waiting, key) == nil {
+	if a.held = a.places.Acquire(waiting, a.key) == nil; a.held {
 		return nil
 	}
 	err := ctx.Err()
@@ -32,6 +42,14 @@ func (p *postgresEngine) acquirePlace(caller, ctx context.Context, key string) e
 		err = caller.Err()
 	}
 	return endedError(fmt.Errorf("all connections for single writes are in use: %w", err))
+}
+
+// release frees the place, unless the write has none.
+func (a *alonePlace) release() {
+	if a.held {
+		a.places.Release(a.key)
+		a.held = false
+	}
 }
 
 // aloneOptions returns the options for the transaction of a write outside of groups. Its lock timeout depends on the

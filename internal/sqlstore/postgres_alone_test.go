@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -117,19 +118,58 @@ func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 // leaves the slot to other writes.
 func TestWriteThatWaitsForALockLeavesTheRetrySlot(t *testing.T) {
 	t.Parallel()
-	p := &postgresEngine{retryBudget: time.Minute, retrySlot: make(chan struct{}, 1), metrics: newMetrics()}
+	p := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
 	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout, pgSerializationFailure}
-	var slots []bool
-	must(t, p.retry(t.Context(), t.Context(), func(_ context.Context, inSlot bool) error {
-		if slots = append(slots, inSlot); len(slots) > len(errors) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	var taken []bool // whether the slot was taken during each attempt
+	must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
+		free := p.retrySlot.Acquire(ended, "another key") == nil
+		if free {
+			p.retrySlot.Release("another key")
+		}
+		if taken = append(taken, !free); len(taken) > len(errors) {
 			return nil
 		}
-		return postgresError(&pgconn.PgError{Code: errors[len(slots)-1]})
+		return postgresError(&pgconn.PgError{Code: errors[len(taken)-1]})
 	}))
-	if want := []bool{false, true, true, false, false, true}; !slices.Equal(slots, want) {
-		t.Errorf("the attempts were in the slot: %v, want %v", slots, want)
+	if want := []bool{false, true, true, false, false, true}; !slices.Equal(taken, want) {
+		t.Errorf("the slot was taken: %v, want %v", taken, want)
 	}
-	if len(p.retrySlot) != 0 {
-		t.Error("the slot is still taken")
-	}
+	must(t, p.retrySlot.Acquire(ended, "another key")) // the slot is free again
+}
+
+// API keys take turns for the retry slot, so the retry of a write waits for only one retry of another key.
+func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
+		var order []string
+		var running sync.WaitGroup
+		must(t, p.retrySlot.Acquire(t.Context(), "greedy"))
+		for range 3 {
+			running.Go(func() {
+				must(t, p.retrySlot.Acquire(t.Context(), "greedy"))
+				order = append(order, "greedy")
+				p.retrySlot.Release("greedy")
+			})
+		}
+		synctest.Wait()
+		attempts := 0
+		running.Go(func() {
+			must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
+				if attempts++; attempts == 1 {
+					return postgresError(&pgconn.PgError{Code: pgSerializationFailure})
+				}
+				order = append(order, "other")
+				return nil
+			}))
+		})
+		time.Sleep(100 * time.Millisecond) // longer than the pause after the conflict
+		p.retrySlot.Release("greedy")
+		running.Wait()
+		if want := []string{"greedy", "other", "greedy", "greedy"}; !slices.Equal(order, want) {
+			t.Errorf("the order was %v, want %v", order, want)
+		}
+	})
 }

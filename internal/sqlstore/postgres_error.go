@@ -35,8 +35,11 @@ func pgCode(err error) string {
 // isConflict reports whether the server rolled back a transaction because of a concurrent transaction.
 func isConflict(err error) bool {
 	code := pgCode(err)
-	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isConstraintViolation(err)
+	return code == pgSerializationFailure || code == pgDeadlock || isLockTimeout(err) || isConstraintViolation(err)
 }
+
+// isLockTimeout reports whether a transaction was rolled back because it has waited too long for a lock.
+func isLockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }
 
 // isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's rules
 // prevent such violations. But if two concurrent transactions make a change that only one of them may make,

@@ -13,7 +13,7 @@ import (
 // read runs fn in a snapshot. If the context says that fn probably executes one query, read executes it without BEGIN
 // and COMMIT, in one round trip instead of three.
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.retry(ctx, ctx, func(ctx context.Context, _ bool) error {
+	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		if shop.IsSingleQuery(ctx) {
 			_, err := p.readSingle(ctx, stateQuery{}, fn)
 			if !errors.Is(err, errSecondQuery) {
@@ -26,7 +26,7 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 
 // readCatalog is like read, and also reads the state of the catalogue in the same snapshot.
 func (p *postgresEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
-	err = p.retry(ctx, ctx, func(ctx context.Context, _ bool) (err error) {
+	err = p.retry(ctx, ctx, func(ctx context.Context) (err error) {
 		query := p.newStateQuery(ctx)
 		if shop.IsSingleQuery(ctx) {
 			if state, err = p.readSingle(ctx, query, fn); !errors.Is(err, errSecondQuery) {

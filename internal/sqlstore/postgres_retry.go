@@ -13,10 +13,14 @@ import (
 // conflicts. Any further violation is treated as a bug.
 const maxConstraintViolations = 10
 
+// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. First attempts by other
+// writes may win again and again, and every write that conflicts waits for the slot meanwhile.
+const maxSlotPause = 4
+
 // retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
 // is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
-// when the budget is spent, and whether it is in the retry slot.
-func (p *postgresEngine) retry(caller, ctx context.Context, fn func(ctx context.Context, inSlot bool) error) error {
+// when the budget is spent.
+func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
@@ -24,16 +28,16 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(ctx context.
 	defer cancel()
 	violations := 0
 	var lastErr error
-	inSlot, gaveUpSlot := false, false
+	inSlot, gaveUpSlot, key := false, false, shop.ActorOf(caller)
 	leaveSlot := func() {
 		if inSlot {
-			<-p.retrySlot
+			p.retrySlot.Release(key)
 			inSlot = false
 		}
 	}
 	defer leaveSlot()
 	for attempt := 0; ; attempt++ {
-		err := interruptedError(limited, fn(limited, inSlot))
+		err := interruptedError(limited, fn(limited))
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
 			// Return the earlier error, because err only says that the budget is spent.
 			return lastErr
@@ -45,15 +49,19 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(ctx context.
 		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil {
 			return err
 		}
-		if !backOff(limited, attempt) {
+		pause := attempt
+		if inSlot {
+			pause = min(attempt, maxSlotPause) // other writes wait for the slot
+		}
+		if !backOff(limited, pause) {
 			return err
 		}
 		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
 		switch {
-		case pgCode(err) == pgLockTimeout:
+		case isLockTimeout(err):
 			leaveSlot() // the write waits for another transaction, and must not hold up other writes
 		case isConflict(err) && !inSlot && !gaveUpSlot:
-			inSlot = p.serializeRetries(limited)
+			inSlot = p.serializeRetries(limited, key)
 			gaveUpSlot = !inSlot
 		}
 	}
@@ -67,16 +75,12 @@ func (p *postgresEngine) budgetOf(ctx context.Context) time.Duration {
 // serializeRetries waits until no other write on this node is being retried after a conflict, and takes the retry
 // slot. PostgreSQL detects conflicts by page, so even writes that share no row may conflict. If all of these writes
 // were retried at the same time, they would conflict again. A write that has waited for a fifth of the budget proceeds
-// without the slot, because the write that it is waiting for may itself be blocked.
-func (p *postgresEngine) serializeRetries(ctx context.Context) (inSlot bool) {
+// without the slot, because the write that it is waiting for may itself be blocked. API keys take turns, so that a key
+// with many conflicts delays only its own writes.
+func (p *postgresEngine) serializeRetries(ctx context.Context, key string) (inSlot bool) {
 	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
-	select {
-	case p.retrySlot <- struct{}{}:
-		return true
-	case <-limited.Done():
-		return false
-	}
+	return p.retrySlot.Acquire(limited, key) == nil
 }
 
 // backOff sleeps for a random time before the next attempt. The maximum sleep time doubles with every
