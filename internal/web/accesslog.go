@@ -75,7 +75,7 @@ func (l *AccessLog) Write(e Entry) {
 		record.AddAttrs(slog.String("trace_id", trace.id), slog.String("span_id", trace.span))
 	}
 	if e.Err != nil {
-		record.AddAttrs(slog.String("error", l.Redact(e.Err.Error())))
+		record.AddAttrs(slog.String("error", shortened(l.Redact(e.Err.Error()))))
 	}
 	if e.Stack != "" {
 		record.AddAttrs(slog.String("stack", e.Stack))
@@ -135,6 +135,17 @@ func (l *AccessLog) Printable(text string) string {
 	}
 	quoted := strconv.QuoteToASCII(text)
 	return quoted[1 : len(quoted)-1]
+}
+
+// maxErrorText is the maximum number of bytes of an error in the access log.
+const maxErrorText = 2048
+
+// shortened cuts off the text of an error after maxErrorText bytes. It does not leave a part of a character.
+func shortened(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "..."
 }
 
 func needsEscape(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }

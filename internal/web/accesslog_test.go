@@ -49,6 +49,29 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 	}
 }
 
+// A long error is cut off in the log, after the keys in it were removed.
+func TestLongErrorsAreCutOff(t *testing.T) {
+	t.Parallel()
+	const key = "a-key-that-is-cut-in-two"
+	redact := func(text string) string { return strings.ReplaceAll(text, key, "***") }
+	var out bytes.Buffer
+	log := &AccessLog{Log: slog.New(slog.NewTextHandler(&out, nil)), Redact: redact}
+	for _, c := range []struct{ text, want string }{
+		{strings.Repeat("x", maxErrorText), strings.Repeat("x", maxErrorText)},
+		{strings.Repeat("x", maxErrorText+1), strings.Repeat("x", maxErrorText) + "..."},
+		{"x" + strings.Repeat("ä", maxErrorText), "x" + strings.Repeat("ä", maxErrorText/2-1) + "..."},
+		{strings.Repeat("\x80", 2*maxErrorText), "..."},
+		{strings.Repeat("x", maxErrorText-3) + key, strings.Repeat("x", maxErrorText-3) + "***"},
+		{strings.Repeat("x", 1_000_000), strings.Repeat("x", maxErrorText) + "..."},
+	} {
+		out.Reset()
+		log.Write(Entry{Outcome: Outcome{Status: 400, Err: errors.New(c.text)}, Request: httptest.NewRequest("GET", "/", nil), Response: &Recorder{}})
+		if _, got, _ := strings.Cut(strings.TrimSpace(out.String()), " error="); got != c.want {
+			t.Errorf("an error of %d bytes is logged as %q", len(c.text), got)
+		}
+	}
+}
+
 // FuzzLine checks that a log entry always stays on one line and that a text with spaces is quoted,
 // whatever the client sends.
 func FuzzLine(f *testing.F) {
