@@ -83,7 +83,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 		if err := expireDueHolds(tx, idsOf(rows)); err != nil {
 			return ImportResult{}, err
 		}
-		plan, err := s.planImport(tx, rows)
+		plan, err := s.planImport(tx, rows, maxReportedRows)
 		if err == nil {
 			err = plan.err()
 		}
@@ -99,7 +99,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 
 func (s *Service) previewImport(ctx context.Context, rows []ImportRow) (importPlan, error) {
 	return heavyRead(ctx, s, func() (importPlan, error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (importPlan, error) { return s.planImport(tx, rows) })
+		return readCurrent(ctx, s, func(tx ReadTx) (importPlan, error) { return s.planImport(tx, rows, maxReportedRows) })
 	})
 }
 
@@ -147,18 +147,18 @@ func idsOf(rows []ImportRow) (ids []int64) {
 
 // err fails with validation_failed if any row is invalid.
 func (p importPlan) err() error {
-	if len(p.invalid) == 0 {
+	if p.invalid == 0 {
 		return nil
 	}
 	reported := []string{}
-	for _, row := range p.invalid[:min(len(p.invalid), maxReportedRows)] {
+	for _, row := range p.reported {
 		reported = append(reported, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
 	}
 	switch {
-	case len(p.invalid) == 1:
+	case p.invalid == 1:
 		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
-	case len(p.invalid) > maxReportedRows:
-		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", len(p.invalid), maxReportedRows, strings.Join(reported, "; "))
+	case p.invalid > len(reported):
+		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", p.invalid, len(reported), strings.Join(reported, "; "))
 	}
-	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(p.invalid), strings.Join(reported, "; "))
+	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", p.invalid, strings.Join(reported, "; "))
 }

@@ -148,13 +148,20 @@ func (c *importCategories) findByName(row *ImportRow, name string) *importCatego
 	return nil
 }
 
+// maxNamedIDs is the maximum number of categories that a message names.
+const maxNamedIDs = 5
+
 // joinIDs returns a text such as "categories 3, 7".
 func joinIDs(categories []*importCategory) string {
 	var ids []string
-	for _, category := range categories {
+	for _, category := range categories[:min(len(categories), maxNamedIDs)] {
 		ids = append(ids, strconv.FormatInt(category.ID, 10))
 	}
-	return "categories " + strings.Join(ids, ", ")
+	text := "categories " + strings.Join(ids, ", ")
+	if len(categories) > maxNamedIDs {
+		text += " and others"
+	}
+	return text
 }
 
 // create creates the missing categories. Those with an id come first, so that no other category is assigned it.

@@ -8,7 +8,8 @@ import (
 
 // importPlan is what an import is going to do, made from the rows and from what the store contains.
 type importPlan struct {
-	invalid    []ImportRow
+	invalid    int         // the number of invalid rows
+	reported   []ImportRow // the first of them
 	creates    []plannedPet
 	updates    []plannedPet
 	unchanged  []plannedPet
@@ -25,8 +26,9 @@ type plannedPet struct {
 }
 
 // planImport checks every row against the store. It must run in the transaction that applies the plan, because
-// only then no animal can change after its entity tag was compared.
-func (s *Service) planImport(tx ReadTx, rows []ImportRow) (plan importPlan, err error) {
+// only then no animal can change after its entity tag was compared. The plan contains at most the given number of
+// invalid rows, so that a file with many of them needs no more memory than a valid one.
+func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan importPlan, err error) {
 	if plan.stored, err = storedPets(tx, idsOf(rows)); err != nil {
 		return importPlan{}, err
 	}
@@ -51,8 +53,11 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow) (plan importPlan, err 
 			planned.category = plan.categories.find(&row, planned.before)
 			plan.add(planned, row)
 		}
-		if len(row.Problems) > 0 {
-			plan.invalid = append(plan.invalid, row)
+		if len(row.Problems) == 0 {
+			continue
+		}
+		if plan.invalid++; len(plan.reported) < most {
+			plan.reported = append(plan.reported, row)
 		}
 	}
 	return plan, nil

@@ -56,11 +56,11 @@ func (s *Service) PreviewImport(ctx context.Context, rows []ImportRow, upsert bo
 	ctx = WithRetryBudget(ctx, importBudget)
 	return heavyRead(ctx, s, func() (ImportPreview, error) {
 		return readCurrent(ctx, s, func(tx ReadTx) (ImportPreview, error) {
-			plan, err := s.planImport(tx, rows)
+			plan, err := s.planImport(tx, rows, most)
 			if err != nil {
 				return ImportPreview{}, err
 			}
-			preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), Invalid: len(plan.invalid)}
+			preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), Invalid: plan.invalid}
 			names, err := plan.categoryNames(tx)
 			if err != nil {
 				return ImportPreview{}, err
@@ -69,7 +69,7 @@ func (s *Service) PreviewImport(ctx context.Context, rows []ImportRow, upsert bo
 			preview.Updates = names.rows(ImportUpdate, plan.updates, most)
 			preview.Creates = names.rows(ImportCreate, plan.creates, most)
 			preview.Keeps = names.rows(ImportKeep, plan.unchanged, most)
-			for _, row := range plan.invalid[:min(len(plan.invalid), most)] {
+			for _, row := range plan.reported {
 				preview.Problems = append(preview.Problems, names.invalidRow(row, plan.stored))
 			}
 			return preview, nil
@@ -93,7 +93,7 @@ func (p importPlan) categoryNames(tx ReadTx) (existingCategories, error) {
 			}
 		}
 	}
-	for _, row := range p.invalid {
+	for _, row := range p.reported {
 		ids[row.CategoryID] = true
 	}
 	for _, pet := range p.stored.pets {

@@ -122,6 +122,38 @@ func TestUpsertRefusesRows(t *testing.T) {
 	equal(t, "the animal", must(s.Pet(t.Context(), held.ID))(t), shop.Pet{ID: held.ID, Name: "Mia the second", CategoryID: 3, Status: shop.Pending})
 }
 
+// A message names only a few of the categories that share a name, and only the first invalid rows.
+func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	rows := func(name string, n int) []shop.ImportRow {
+		row := shop.ImportRow{Line: 2, NewPet: shop.NewPet{Name: "a"}, Category: name, ByName: true}
+		return slices.Repeat([]shop.ImportRow{row}, n)
+	}
+	for range 5 {
+		must(s.CreateCategory(t.Context(), "x"))(t)
+	}
+	_, err := s.ImportPets(t.Context(), rows("x", 1), shop.ImportOptions{})
+	equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because a row is not valid: "+
+		"line 2: category is ambiguous: categories 1, 2, 3, 4, 5 have this name; give the categoryId.")
+	for range 95 {
+		must(s.CreateCategory(t.Context(), "x"))(t)
+	}
+	problem := "line 2: category is ambiguous: categories 1, 2, 3, 4, 5 and others have this name; give the categoryId"
+	for _, name := range []string{"x", "X", " x"} {
+		for _, dryRun := range []bool{true, false} {
+			_, err := s.ImportPets(t.Context(), rows(name, 300), shop.ImportOptions{DryRun: dryRun})
+			equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 300 rows are not valid; the first 20 are: "+
+				strings.Join(slices.Repeat([]string{problem}, 20), "; ")+".")
+		}
+	}
+	preview := must(s.PreviewImport(t.Context(), rows("x", 300), false, 7))(t)
+	equal(t, "the invalid rows", preview.Invalid, 300)
+	equal(t, "the rows in the preview", len(preview.Problems), 7)
+	must(s.CreateCategory(t.Context(), "X"))(t) // after all others
+	equal(t, "the import", must(s.ImportPets(t.Context(), rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
+}
+
 // Without upsert, ids and etags are ignored, even invalid ones, and a dry run says so.
 func TestImportIgnoresIDs(t *testing.T) {
 	t.Parallel()
