@@ -146,7 +146,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Location:        settings.location,
 		Traceparent:     traces.Traceparent(),
 		OnIndexing: func(p shop.IndexProgress) {
-			log.Info("indexing animals and orders for searches", "indexed", p.Indexed, "left", p.Left)
+			log.Info("indexing animals, orders and categories for searches", "indexed", p.Indexed, "left", p.Left)
 		},
 	})
 	if err != nil {

@@ -77,10 +77,10 @@ func newMetrics(version string, service *shop.Service, routes []route, more ...p
 		"Searches, exports, counts and replays of events that were refused because too many were waiting.",
 		func() float64 { _, _, refused := service.HeavyReads(); return float64(refused) })
 	gauge("animalstore_search_unindexed",
-		"Animals and orders that a large indexing still has to add to the search index; 0 in normal operation.",
+		"Animals, orders and names of categories that a large indexing still has to index; 0 in normal operation.",
 		func() float64 { return float64(service.IndexProgress().Left) })
 	counter("animalstore_search_indexed_total",
-		"New and changed animals and orders that this node has added to the search index.",
+		"New and changed animals, orders and names of categories that this node has indexed.",
 		func() float64 { return float64(service.IndexProgress().Indexed) })
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",

@@ -1,6 +1,9 @@
 package shop
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Category groups animals. A category that was created together with an animal has no name until a client
 // sets one.
@@ -96,15 +99,14 @@ func existingCategory(tx ReadTx, id int64) (Category, error) {
 	return category, err
 }
 
+// CategoryKey maps names of categories that differ only in letter case or in spaces around them to the same text.
+func CategoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
+
 // CategoriesNamed returns the categories with the given name, which are several if clients created them so. It ignores
-// letter case and spaces around the name.
+// letter case and spaces around the name. If there are many, it returns some of them, with the lowest id among them.
 func (s *Service) CategoriesNamed(ctx context.Context, name string) ([]Category, error) {
-	key := categoryKey(name)
-	return heavyRead(ctx, s, func() ([]Category, error) {
-		return read(ctx, s, func(tx ReadTx) ([]Category, error) {
-			return tx.NamedCategories(func(other string) bool { return categoryKey(other) == key })
-		})
-	})
+	const most = 10
+	return read(ctx, s, func(tx ReadTx) ([]Category, error) { return tx.CategoriesNamed([]string{name}, most) })
 }
 
 func checkCategoryName(name string) error {
@@ -206,9 +208,10 @@ type CategoryReader interface {
 	// CategoriesByID returns the categories with the given ids in no particular order. It skips unknown
 	// ids.
 	CategoriesByID(ids []int64) ([]Category, error)
-	// NamedCategories returns the categories whose name match accepts, in no particular order. To do so, it
-	// reads every category that has a name.
-	NamedCategories(match func(name string) bool) ([]Category, error)
+	// CategoriesNamed returns categories with the given names, sorted by ascending id: for each name the first
+	// ones that have exactly this name, at least limit of them if there are so many, and the first ones whose
+	// name has the same CategoryKey. Its work does not depend on the number of other categories.
+	CategoriesNamed(names []string, limit int) ([]Category, error)
 	// CategoryInUse reports whether any animal belongs to the category with the given id.
 	CategoryInUse(id int64) (bool, error)
 }

@@ -26,7 +26,12 @@ type ImportRow struct {
 	Category string   // the name of the category, or "" if the row has none
 	ByName   bool     // whether only Category names the category, and CategoryID is not set
 	Problems Problems // the reasons why the row is invalid; empty if it is valid
+
+	categoryKey string // the CategoryKey of Category, set by prepareRows
 }
+
+// categoryName returns the name of the category without the spaces around it.
+func (r ImportRow) categoryName() string { return strings.Trim(r.Category, " ") }
 
 // unreadable reports whether the row as a whole could not be parsed. If so, the values of its other fields
 // are meaningless.
@@ -127,6 +132,7 @@ func prepareRows(rows []ImportRow, upsert bool) (ignored int, valid bool) {
 				if reason := TextProblem(row.Category); reason != "" {
 					row.Problems.Add("category", reason)
 				}
+				row.categoryKey = CategoryKey(row.Category) // here, because all other writes wait for those in the transaction
 			}
 		}
 		valid = valid && len(row.Problems) == 0

@@ -1,7 +1,9 @@
 package shop
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +12,9 @@ import (
 // importCategory is a category that a row of an import names.
 type importCategory struct {
 	Category
-	exists bool // whether the store contains the category
-	assign bool // whether the category is new and gets an assigned id
+	key    string // the CategoryKey of the name
+	exists bool   // whether the store contains the category
+	assign bool   // whether the category is new and gets an assigned id
 }
 
 // importCategories contains the categories that the rows of an import name. Those that do not exist are added by
@@ -19,18 +22,18 @@ type importCategory struct {
 type importCategories struct {
 	known  bool // whether only existing categories are allowed
 	byID   map[int64]*importCategory
-	byName map[string][]*importCategory
-	missed []*importCategory // the categories to create, in the order of the rows
+	byName map[string][]*importCategory // some of the categories with exactly this name, more than maxNamedIDs if there are so many
+	byKey  map[string][]*importCategory // some of those with this CategoryKey
+	missed []*importCategory            // the categories to create, in the order of the rows
 }
-
-// categoryKey maps names of categories that differ only in case or in spaces around them to the same text.
-func categoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
 
 // importCategories reads the categories that the rows name, and those of the stored animals that the rows update. If
 // all rows have ids and unknown ids are allowed, it reads nothing, because EnsureCategories finds out which of them
 // are missing.
 func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64]Pet) (*importCategories, error) {
-	found := &importCategories{known: s.knownCategories, byID: map[int64]*importCategory{}, byName: map[string][]*importCategory{}}
+	found := &importCategories{
+		known: s.knownCategories, byID: map[int64]*importCategory{}, byName: map[string][]*importCategory{}, byKey: map[string][]*importCategory{},
+	}
 	var ids []int64
 	names := map[string]bool{}
 	for _, row := range rows {
@@ -41,7 +44,7 @@ func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64
 			ids = append(ids, row.CategoryID)
 		}
 		if row.Category != "" {
-			names[categoryKey(row.Category)] = true
+			names[row.categoryName()] = true
 		}
 	}
 	if !s.knownCategories && len(names) == 0 {
@@ -54,12 +57,13 @@ func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64
 	categories, err := tx.CategoriesByID(slices.Compact(ids))
 	if err == nil && len(names) > 0 {
 		var named []Category
-		named, err = tx.NamedCategories(func(name string) bool { return names[categoryKey(name)] })
+		named, err = tx.CategoriesNamed(slices.Sorted(maps.Keys(names)), maxNamedIDs+1)
 		categories = append(categories, named...)
 	}
+	slices.SortFunc(categories, func(a, b Category) int { return cmp.Compare(a.ID, b.ID) })
 	for _, category := range categories {
 		if found.byID[category.ID] == nil {
-			found.add(&importCategory{Category: category, exists: true})
+			found.add(&importCategory{Category: category, key: CategoryKey(category.Name), exists: true})
 		}
 	}
 	return found, err
@@ -70,8 +74,8 @@ func (c *importCategories) add(category *importCategory) *importCategory {
 		c.byID[category.ID] = category
 	}
 	if category.Name != "" {
-		key := categoryKey(category.Name)
-		c.byName[key] = append(c.byName[key], category)
+		c.byName[category.Name] = append(c.byName[category.Name], category)
+		c.byKey[category.key] = append(c.byKey[category.key], category)
 	}
 	if !category.exists {
 		c.missed = append(c.missed, category)
@@ -83,13 +87,13 @@ func (c *importCategories) add(category *importCategory) *importCategory {
 // a problem to the row. An exported row has both the id and the name of the category. If the user has changed only
 // one of them, find ignores the other; before is the animal as it was exported.
 func (c *importCategories) find(row *ImportRow, before Pet) *importCategory {
-	name := strings.Trim(row.Category, " ")
+	name := row.categoryName()
 	if row.Problems.has("categoryId") || row.Problems.has("category") {
 		return nil
 	}
 	byName := row.ByName
 	if before.ID != 0 && name != "" && !byName {
-		if same := c.isNamed(before.CategoryID, name); row.CategoryID == before.CategoryID {
+		if same := c.hasKey(before.CategoryID, row.categoryKey); row.CategoryID == before.CategoryID {
 			byName = !same
 		} else if same {
 			name = ""
@@ -106,34 +110,31 @@ func (c *importCategories) find(row *ImportRow, before Pet) *importCategory {
 		return category
 	case name == "":
 		return c.add(&importCategory{Category: Category{ID: row.CategoryID}})
-	case c.isNamed(row.CategoryID, name):
+	case c.hasKey(row.CategoryID, row.categoryKey):
 		return category
 	case category != nil && category.Name == "":
 		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d has no name; remove one of the two", category.ID))
 	case category != nil:
 		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: category %d is %q; remove one of the two", category.ID, category.Name))
-	case len(c.byName[categoryKey(name)]) > 0:
+	case len(c.byKey[row.categoryKey]) > 0:
 		row.Problems.Add("category", fmt.Sprintf("does not match categoryId: there is another category %q; remove one of the two", name))
 	default:
-		return c.add(&importCategory{Category: Category{ID: row.CategoryID, Name: name}})
+		return c.add(&importCategory{Category: Category{ID: row.CategoryID, Name: name}, key: row.categoryKey})
 	}
 	return nil
 }
 
-// isNamed reports whether there is a category with the given id and name.
-func (c *importCategories) isNamed(id int64, name string) bool {
+// hasKey reports whether there is a category with the given id and CategoryKey.
+func (c *importCategories) hasKey(id int64, key string) bool {
 	category := c.byID[id]
-	return category != nil && categoryKey(category.Name) == categoryKey(name)
+	return category != nil && category.key == key
 }
 
 // findByName prefers a category with exactly the given name to categories that differ in case.
 func (c *importCategories) findByName(row *ImportRow, name string) *importCategory {
-	candidates := c.byName[categoryKey(name)]
-	if len(candidates) > 1 {
-		exact := slices.DeleteFunc(slices.Clone(candidates), func(other *importCategory) bool { return other.Name != name })
-		if len(exact) > 0 {
-			candidates = exact
-		}
+	candidates := c.byName[name]
+	if len(candidates) == 0 {
+		candidates = c.byKey[row.categoryKey]
 	}
 	switch {
 	case len(candidates) == 1:
@@ -143,7 +144,7 @@ func (c *importCategories) findByName(row *ImportRow, name string) *importCatego
 	case c.known:
 		row.Problems.Add("category", "must be the name of an existing category; add the category first, or correct the name")
 	default:
-		return c.add(&importCategory{Category: Category{Name: name}, assign: true})
+		return c.add(&importCategory{Category: Category{Name: name}, key: row.categoryKey, assign: true})
 	}
 	return nil
 }

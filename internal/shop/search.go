@@ -111,17 +111,18 @@ type SearchReader interface {
 	SearchPets(list PetList) (Page[Pet], error)
 	// SearchOrders searches the references of orders.
 	SearchOrders(list OrderList) (Page[Order], error)
-	// HasUnindexed reports whether there are animals or orders that are not in the search index yet.
+	// HasUnindexed reports whether there are animals, orders or names of categories that are not indexed yet.
 	HasUnindexed() (bool, error)
-	// CountUnindexed counts the animals and orders that are not in the search index yet.
+	// CountUnindexed counts the animals, orders and names of categories that are not indexed yet.
 	CountUnindexed() (int64, error)
 }
 
 // SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
 type SearchBookkeeping interface {
-	// IndexSearch adds a limited number of new and changed animals and orders to the search index. If a batch takes
-	// several transactions, each of them gets the rest that the one before it has returned. The first one gets nil.
-	// Only one batch of a store may be in progress on a node.
+	// IndexSearch adds a limited number of new and changed animals and orders to the search index, and indexes a
+	// limited number of names of categories that an earlier version wrote. If a batch takes several transactions,
+	// each of them gets the rest that the one before it has returned. The first one gets nil. Only one batch of a store
+	// may be in progress on a node.
 	IndexSearch(unfinished IndexBatch) (IndexResult, error)
 }
 
@@ -138,8 +139,8 @@ type IndexResult struct {
 
 // IndexProgress is the progress of the job that maintains the search index.
 type IndexProgress struct {
-	Indexed int64 // the number of animals and orders that this node has added to the index
-	Left    int64 // the number of animals and orders that are not in the index yet
+	Indexed int64 // the number of animals, orders and names of categories that this node has indexed
+	Left    int64 // the number of animals, orders and names of categories that are not indexed yet
 }
 
 // IndexProgress returns the progress as of the last report, which is at most indexReportInterval old while
@@ -173,7 +174,7 @@ const (
 )
 
 // IndexSearch adds new and changed animals and orders to the search index, in small transactions. Searches compare
-// texts that are not in the index yet one by one.
+// texts that are not in the index yet one by one. It also indexes names of categories that an earlier version wrote.
 func (s *Service) IndexSearch(ctx context.Context) error {
 	i := &s.indexing
 	i.running.Lock()

@@ -29,7 +29,7 @@ type Options struct {
 	Now func() time.Time
 	// Location is the shop's time zone. If it is nil, UTC is used.
 	Location *time.Location
-	// OnIndexing is called from time to time while many animals and orders are added to the search index,
+	// OnIndexing is called from time to time while many animals, orders and names of categories are indexed,
 	// and once when that is done. It may be nil.
 	OnIndexing func(IndexProgress)
 	// Traceparent returns the traceparent of the request that a context belongs to, or "" if the request is not

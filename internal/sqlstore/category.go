@@ -33,19 +33,6 @@ func (t *tx) CategoriesByID(ids []int64) ([]shop.Category, error) {
 	return allIn(t, ids, scanCategory, "SELECT "+categoryColumns+" FROM categories WHERE id IN (%s)")
 }
 
-// NamedCategories compares the names in Go, because the engines would not ignore the same differences. It keeps
-// only the categories that match, however many there are.
-func (t *tx) NamedCategories(match func(name string) bool) (found []shop.Category, err error) {
-	_, err = all(t, func(scan Scanner) (struct{}, error) {
-		category, err := scanCategory(scan)
-		if err == nil && match(category.Name) {
-			found = append(found, category)
-		}
-		return struct{}{}, err
-	}, "SELECT "+categoryColumns+" FROM categories WHERE name IS NOT NULL")
-	return found, err
-}
-
 func (t *tx) CategoryInUse(id int64) (bool, error) {
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM pets WHERE category_id = $1 LIMIT 1", id)
 	return found, err
@@ -56,17 +43,22 @@ func (t *tx) EnsureCategories(ids ...int64) (created []int64, err error) {
 }
 
 func (t *tx) InsertCategories(categories ...shop.Category) error {
-	return inChunks(categories, placeholders(2), func(part []shop.Category, places string) error {
+	return inChunks(categories, placeholders(3), func(part []shop.Category, places string) error {
 		var args []any
 		for _, category := range part {
-			args = append(args, category.ID, nullable(category.Name))
+			args = appendCategory(args, category)
 		}
-		return t.exec("INSERT INTO categories (id, name) VALUES "+places, args...)
+		return t.exec("INSERT INTO categories (id, name, name_key) VALUES "+places, args...)
 	})
 }
 
+// UpdateCategory sets the key in a statement of its own. On PostgreSQL, a trigger removes the key whenever the name is set,
+// because nodes of version 1.0 do not change it.
 func (t *tx) UpdateCategory(_, after shop.Category) error {
-	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
+	if err := t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID); err != nil {
+		return err
+	}
+	return t.setCategoryKeys(after)
 }
 
 // AssignCategoryIDs returns the lowest unused ids after the last id that it assigned. Clients may have created

@@ -41,6 +41,8 @@ type dialect struct {
 	// byHold is added after the name of the table orders in queries for holds. Without it, SQLite reads all placed
 	// orders and sorts them.
 	byHold string
+	// byUnkeyed follows the table categories in queries for unkeyed names. Without it, SQLite may read all names.
+	byUnkeyed string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
 	// addInventory is the statement that adds $1 to the number of pets with the status $2.
@@ -110,6 +112,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		indexPostings: 500,
 		byCategory:    " INDEXED BY pets_category_status",
 		byHold:        " INDEXED BY orders_hold",
+		byUnkeyed:     " INDEXED BY categories_unkeyed",
 		convertError:  sqliteError,
 	}
 }

@@ -32,6 +32,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"5146fd1c9fabedfbb2d44e9ea3384f275ef1bf998ac02a4e5a0aa08b6d82675c",
 			"335e85965aab7811b0b34ef83aec0fca0889029cdc27b798ed707ec3dad61980",
 			"7c60ff976774aee585d4861dc3377c9b07ab706e6b96fe6b9022e4590fa17f01",
+			"c9fa1df41b9dd7ebdf660c8aa8d69e8fe94ec065c8a61f84d542d332e7886396",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -46,6 +47,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"adc07aefabfa373cb1ee66f796e112e11564b4f371a0b51e252727411b2f00f6",
 			"c035c798e5048b068b44b1aae6ef248d1ec1c648c8e0e6913f3edfb5e0f0c2d7",
 			"429335b560f151e421b89d0e66640ad8ef4b0789f6c3a0afd63ebfb39cfa582b",
+			"5b7b202b9db9c956fb517548d89d4ad514791e2b247ac619bcaeee5bebba1184",
 		},
 	}
 	for engine, want := range known {

@@ -37,13 +37,18 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 }
 
 // IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
-// at a time indexes a list.
+// at a time indexes a list. It also adds the keys to names of categories that have none.
 //
 // On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last one, the
 // rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest is never
 // written. A row that changes in the meantime is queued as a change, which a later batch indexes.
 func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
 	b, _ := unfinished.(*indexBatch)
+	if b == nil {
+		if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
+			return shop.IndexResult{}, err
+		}
+	}
 	for _, of := range searchables {
 		if b != nil && b.of != of {
 			continue // this list was indexed before the unfinished batch was begun
@@ -94,11 +99,16 @@ func (t *tx) HasUnindexed() (bool, error) {
 			return changes, err
 		}
 	}
-	return false, nil
+	// Without the order, PostgreSQL may read all categories.
+	_, unkeyed, err := one(t, scanValue[int64], t.dialect.selectUnkeyed("id")+" ORDER BY id LIMIT 1")
+	return unkeyed, err
 }
 
 // CountUnindexed counts the rows that IndexSearch still has to index.
 func (t *tx) CountUnindexed() (n int64, err error) {
+	if n, _, err = one(t, scanValue[int64], t.dialect.selectUnkeyed("count(*)")); err != nil {
+		return 0, err
+	}
 	for _, of := range searchables {
 		progress, _, err := t.searchProgress(of, "")
 		if err != nil {

@@ -35,6 +35,7 @@ var damages = map[string]damage{
 	"no position of the counts":         {"DELETE FROM pet_count_progress", "pet_count_progress is empty"},
 	"an event that cannot be counted":   {"UPDATE events SET data = '{' WHERE subject = 'pets/5'", "cannot be read: unexpected end of JSON input"},
 	"an empty name":                     {"UPDATE pets SET name = ' ', name_folded = ' ' WHERE id = 5", "pets 5: its name must have at least one character that is not a space"},
+	"a category's key":                  {"UPDATE categories SET name_key = 'Ärger' WHERE id = 50", `categories 50: the key of its name is "Ärger", but its name is "again"`},
 	"a name folded otherwise":           {"UPDATE pets SET name_folded = 'ärger' WHERE id = 2", `pets 2: its search text is "ärger", but its name is "ÄRGER"`},
 	"an animal without its event":       {"DELETE FROM events WHERE subject = 'pets/5'", "pets 5: it has no event"},
 	"an animal that differs":            {"UPDATE pets SET category_id = 50 WHERE id = 5", "pets 5: its newest event differs from it"},

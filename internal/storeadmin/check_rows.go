@@ -86,14 +86,27 @@ func (c *checker) checkPets(ctx context.Context) error {
 	}, func(row, event petRow) bool { return row.Pet == event.Pet })
 }
 
+// categoryRow is a category with the key of its name, which is NULL until a name from an earlier version is indexed.
+type categoryRow struct {
+	shop.Category
+	key sql.Null[string]
+}
+
 func (c *checker) checkCategories(ctx context.Context) error {
-	idOf := func(category shop.Category) int64 { return category.ID }
-	return checkResources(ctx, c, sqlstore.Categories, idOf, func(category shop.Category) string {
-		if problem := shop.TextProblem(category.Name); category.Name != "" && problem != "" {
+	table := sqlstore.Table[categoryRow]{Name: sqlstore.Categories.Name, Columns: sqlstore.Categories.Columns + ", name_key"}
+	table.Scan = func(scan sqlstore.Scanner) (row categoryRow, err error) {
+		row.Category, err = sqlstore.Categories.Scan(func(columns ...any) error { return scan(append(columns, &row.key)...) })
+		return row, err
+	}
+	return checkResources(ctx, c, table, func(row categoryRow) int64 { return row.ID }, func(row categoryRow) string {
+		if problem := shop.TextProblem(row.Name); row.Name != "" && problem != "" {
 			return "its name " + problem
 		}
+		if row.key.Valid && row.key.V != shop.CategoryKey(row.Name) {
+			return fmt.Sprintf("the key of its name is %q, but its name is %q", row.key.V, row.Name)
+		}
 		return ""
-	}, func(row, event shop.Category) bool { return row == event })
+	}, func(row, event categoryRow) bool { return row.Category == event.Category })
 }
 
 func (c *checker) checkOrders(ctx context.Context) error {

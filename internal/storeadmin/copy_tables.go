@@ -29,7 +29,7 @@ const (
 // waits until the copy ends. A test compares this list with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
-	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
+	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
 	{name: "inventory", key: 1, columns: []copiedColumn{{"status", text}, {"n", integer}}},

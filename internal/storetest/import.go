@@ -2,13 +2,16 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"animalstore/internal/shop"
 )
@@ -96,7 +99,7 @@ var importCases = []testCase{
 		})
 	}},
 
-	{name: "many categories get names, and are found by a part of them", run: func(t *testing.T, store shop.Store) {
+	{name: "many categories get names, and are found by them", run: func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{3, 700, math.MaxInt64} {
 			ensureCategory(t, store, id)
 		}
@@ -115,13 +118,59 @@ var importCases = []testCase{
 		if first, last := want[0].ID, want[1233].ID; first != 1 || want[2].ID != 4 || last != 1236 {
 			t.Errorf("the ids are %d to %d, want 1 to 1236 without 3 and 700", first, last)
 		}
-		found := get(t, store, func(tx shop.ReadTx) ([]shop.Category, error) {
-			return tx.NamedCategories(func(name string) bool { return strings.HasSuffix(name, "7") })
+		names := []string{"unknown"}
+		for _, category := range want {
+			names = append(names, category.Name)
+		}
+		wantNamed(t, store, names, 1, want)
+		for i, name := range names {
+			names[i] = " " + strings.ToUpper(name)
+		}
+		wantNamed(t, store, names, 1, want)
+		wantNamed(t, store, nil, 1, nil)
+	}},
+
+	{name: "of categories with the same name, the first ones are found", run: func(t *testing.T, store shop.Store) {
+		all := []shop.Category{{ID: 9, Name: "Žofky"}, {ID: 8, Name: "žofky"}, {ID: 7, Name: " žofky"}, {ID: 6, Name: "ŽOFKY"},
+			{ID: 5, Name: "žofky"}, {ID: 4, Name: "zofky"}, {ID: 3, Name: "Žofky"}, {ID: 2, Name: "žofky"}}
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategories(all...) })
+		ensureCategory(t, store, 1) // has no name
+		wantNamed(t, store, []string{"Žofky"}, 2, []shop.Category{{ID: 2, Name: "žofky"}, {ID: 3, Name: "Žofky"}, {ID: 9, Name: "Žofky"}})
+		wantNamed(t, store, []string{"žofky", "ZOFKY"}, 2, []shop.Category{
+			{ID: 2, Name: "žofky"}, {ID: 3, Name: "Žofky"}, {ID: 4, Name: "zofky"}, {ID: 5, Name: "žofky"}})
+		wantNamed(t, store, []string{" žofky"}, 1, []shop.Category{{ID: 2, Name: "žofky"}, {ID: 7, Name: " žofky"}})
+		write(t, store, func(tx shop.WriteTx) error {
+			return errors.Join(tx.DeleteCategory(all[7]), tx.UpdateCategory(all[6], shop.Category{ID: 3, Name: "ŽOFKY"}),
+				tx.UpdateCategory(all[5], shop.Category{ID: 4, Name: "Psi"}))
 		})
-		slices.SortFunc(found, func(a, b shop.Category) int { return cmp.Compare(a.ID, b.ID) })
-		want = slices.DeleteFunc(want, func(c shop.Category) bool { return !strings.HasSuffix(c.Name, "7") })
-		if diff := gocmp.Diff(want, found); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
+		wantNamed(t, store, []string{"žofky"}, 2, []shop.Category{{ID: 3, Name: "ŽOFKY"}, {ID: 5, Name: "žofky"}, {ID: 8, Name: "žofky"}})
+		wantNamed(t, store, []string{"zofky", "PSI"}, 2, []shop.Category{{ID: 4, Name: "Psi"}})
+	}},
+
+	{name: "an import and a new category of the same name do not overlook each other", run: func(t *testing.T, store shop.Store) {
+		// Each write creates the category only if there is none with its name.
+		for round := range 20 {
+			name := fmt.Sprint("Round ", round)
+			var writes sync.WaitGroup
+			for i := range 4 {
+				writes.Go(func() {
+					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+						found, err := tx.CategoriesNamed([]string{name}, 2)
+						if err != nil || len(found) > 0 {
+							return err
+						}
+						return tx.InsertCategories(shop.Category{ID: int64(10*round + i), Name: name})
+					})
+					if err != nil {
+						t.Errorf("a write failed: %v", err)
+					}
+				})
+			}
+			writes.Wait()
+			found := get(t, store, func(tx shop.ReadTx) ([]shop.Category, error) { return tx.CategoriesNamed([]string{name}, 2) })
+			if len(found) != 1 {
+				t.Errorf("the categories %v were created, want one", found)
+			}
 		}
 	}},
 
@@ -185,6 +234,14 @@ var importCases = []testCase{
 			})
 		}
 	}},
+}
+
+func wantNamed(t *testing.T, store shop.Store, names []string, limit int, want []shop.Category) {
+	t.Helper()
+	found := get(t, store, func(tx shop.ReadTx) ([]shop.Category, error) { return tx.CategoriesNamed(names, limit) })
+	if diff := gocmp.Diff(want, found, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%.3q with at most %d (-want +got)\n%s", names, limit, diff)
+	}
 }
 
 // add returns the inventory with one animal more.

@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// wantNamed checks which categories are found by a name, before and after all names are indexed.
+func wantNamed(t *testing.T, store *Store, name, want string) {
+	t.Helper()
+	for _, indexed := range []bool{false, true} {
+		read(t, store, func(tx shop.ReadTx) error {
+			found, err := tx.CategoriesNamed([]string{name}, 2)
+			if got := fmt.Sprint(found); got != want {
+				t.Errorf("%q finds %s, want %s; indexed: %v", name, got, want, indexed)
+			}
+			return err
+		})
+		indexAll(t, store)
+		read(t, store, func(tx shop.ReadTx) error {
+			unindexed, err := tx.HasUnindexed()
+			if unindexed {
+				t.Error("IndexSearch has left something to index")
+			}
+			return err
+		})
+	}
+}
+
+// The names of a file from an earlier version have no key at first.
+func TestNamesOfAnEarlierVersionAreFound(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(SQLite)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "old.db")
+	execFile(t, path, strings.Join(steps[:14], ";\n")+`;
+		INSERT INTO categories (id, name) VALUES (1, 'Žofky'), (2, 'Dogs'), (3, ' žofky '), (4, NULL);`+
+		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 14", applicationID))
+	store := open(t, path, Options{Exclusive: true})
+	wantNamed(t, store, "ŽOFKY", "[{1 Žofky} {3  žofky }]")
+	wantNamed(t, store, "zofky", "[]")
+}
+
+// Nodes of version 1.0 write names without their keys while they share a server with this version.
+func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	database := pgtest.Shared(t).NewDatabase(t)
+	must(t, migrateBy(t, t.Context(), database, steps[:1]))
+	old := pgtest.Connect(t, database)
+	const insert = "INSERT INTO categories (id, name) VALUES "
+	old.Do(insert + "(1, 'Žofky'), (2, 'Dogs'), (4, NULL)")
+	store := open(t, database, Options{})
+	wantNamed(t, store, "ŽOFKY", "[{1 Žofky}]")
+	old.Do(insert+"(3, 'žofky')", "UPDATE categories SET name = 'ŽOFKY' WHERE id = 4", "UPDATE categories SET name = 'Cats' WHERE id = 1")
+	wantNamed(t, store, "ŽOFKY", "[{3 žofky} {4 ŽOFKY}]")
+	wantNamed(t, store, "cats", "[{1 Cats}]")
+	write(t, store, func(tx shop.WriteTx) error {
+		return tx.UpdateCategory(shop.Category{ID: 3, Name: "žofky"}, shop.Category{ID: 3, Name: "ŽOFKY"})
+	})
+	if unkeyed := pgtest.Value[int64](old, "SELECT count(*) FROM categories WHERE "+isUnkeyed); unkeyed != 0 {
+		t.Errorf("%d names of this version have no key", unkeyed)
+	}
+	wantNamed(t, store, "žofky", "[{3 ŽOFKY} {4 ŽOFKY}]")
+}
+
+// namedQueries returns the queries that find categories by their names.
+func namedQueries(d *dialect) map[string]pageQuery {
+	places, args := "(CAST($ AS TEXT))"+strings.Repeat(", (CAST($ AS TEXT))", 49), slices.Repeat([]any{"name 7"}, 50)
+	return map[string]pageQuery{
+		"one name":   {numbered(d.categoriesWith("name", "(CAST($ AS TEXT))", 6)), args[:1]},
+		"many names": {numbered(d.categoriesWith("name", places, 6)), args},
+		"one key":    {numbered(d.categoriesWith("name_key", "(CAST($ AS TEXT))", 6)), args[:1]},
+		"many keys":  {numbered(d.categoriesWith("name_key", places, 6)), args},
+		"unkeyed":    {d.selectUnkeyed(categoryColumns), nil},
+		"first":      {d.selectUnkeyed("id") + " ORDER BY id LIMIT 1", nil},
+		"batch":      {d.selectUnkeyed(categoryColumns) + " ORDER BY id LIMIT 2000", nil},
+		"count":      {d.selectUnkeyed("count(*)"), nil},
+	}
+}
+
+// Looking for categories by their names does not read all categories, nor all of those with the same name.
+func TestNamedCategoriesAreFoundInAnIndex(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	for name, query := range namedQueries(sqliteDialect(nil)) {
+		plan := explain(t, store, query)
+		for line := range strings.Lines(plan) {
+			found := strings.Contains(line, "(name>? AND name<?)") || strings.Contains(line, "(name_key>? AND name_key<?)") || strings.Contains(line, "categories_unkeyed") ||
+				strings.Contains(line, "c USING INTEGER PRIMARY KEY (rowid=?)")
+			if (strings.Contains(line, " x ") || strings.Contains(line, " c ") || strings.Contains(line, "categories")) && !found ||
+				strings.Contains(line, "ORDER BY") {
+				t.Errorf("%s: the query reads too much:\n%s", name, plan)
+			}
+		}
+	}
+}
+
+func TestNamedCategoriesOnPostgresAreFoundInAnIndex(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Connect(t, newDatabase(t))
+	db.Do(`INSERT INTO categories (id, name, name_key) SELECT n, 'name ' || n, 'NAME ' || n FROM generate_series(1, 20000) AS n`,
+		`INSERT INTO categories (id, name, name_key) SELECT n, 'name 7', 'name 7' FROM generate_series(20001, 40000) AS n`,
+		`INSERT INTO categories (id) SELECT n FROM generate_series(40001, 60000) AS n`)
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			db.Do("ANALYZE")
+		}
+		for name, query := range namedQueries(postgresDialect(nil)) {
+			plan := strings.Join(pgtest.Column[string](db, "EXPLAIN ANALYZE "+query.text, query.args...), "\n")
+			if strings.Contains(plan, "Seq Scan on categories") || strings.Contains(plan, "Removed by") {
+				t.Errorf("%s, analyzed: %v: the query reads too much:\n%s", name, analyzed, plan)
+			}
+		}
+	}
+}
