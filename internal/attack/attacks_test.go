@@ -78,6 +78,8 @@ func attacks() []attack {
 		{name: "A13 file names of 8 MiB", store: small, engines: one, send: longFileNames},
 		{name: "A13 long addresses, 950 connections", store: large, engines: one, send: longAddresses},
 		{name: "A13 long tracestates", store: small, engines: one, traced: true, send: longTracestates},
+		{name: "A13 imports that name a category", store: names, engines: both, send: namedImports},
+		{name: "A13 imports of an ambiguous name", store: names, engines: both, send: ambiguousImports, exceeds: exceedsLog},
 	}
 }
 
@@ -209,7 +211,7 @@ func resetSearches(a *attacker) {
 func largeImports(a *attacker) {
 	file := "name,categoryId\n" + strings.Repeat("a\n", 4<<20-10)
 	a.repeat(8, 0, func() {
-		if a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv") == http.StatusTooManyRequests {
+		if a.importFile(file) == http.StatusTooManyRequests {
 			a.sleep(time.Second)
 		}
 	})
@@ -357,6 +359,21 @@ func longTracestates(a *attacker) {
 		a.request("GET", "/v1/pets", "", fmt.Sprintf("Traceparent: 00-%016x%016x-b7ad6b7169203331-01", rand.Uint64(), 1+rand.Uint64N(1e9)),
 			"Tracestate: "+strings.Join(state, ","))
 	})
+}
+
+// namedImports imports one animal at a time, whose category must be found among many.
+func namedImports(a *attacker) {
+	a.repeat(2, 0, func() { a.importFile("name,category\na,b\n") })
+}
+
+// ambiguousImports sends files in which no row is valid, because many categories have the same name.
+func ambiguousImports(a *attacker) {
+	file := "name,category\n" + strings.Repeat("a,"+commonName+"\n", 10_000)
+	a.repeat(2, 2, func() { a.importFile(file) })
+}
+
+func (a *attacker) importFile(file string) (status int) {
+	return a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv")
 }
 
 // maxLogRate is how many bytes per second the service may log while requests are refused, besides the shop's.

@@ -2,8 +2,11 @@ package attack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
+	"animalstore/internal/sqlstore"
 	"animalstore/internal/storeadmin"
 )
 
@@ -30,6 +34,7 @@ const (
 	small      storeKind = "small"      // 10,000 animals
 	large      storeKind = "large"      // as many animals as the flag says
 	categories storeKind = "categories" // 400,000 of a million animals, each in a category of its own
+	names      storeKind = "names"      // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name
 )
 
 // tills is the number of keys that the shop uses. It is large enough for each key to stay below 5 requests per
@@ -72,7 +77,7 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	filled := &store{dir: f.Dir}
 	animal := newPet
 	switch kind {
-	case small:
+	case small, names:
 		filled.animals = 10_000
 	case large:
 		filled.animals = *animals
@@ -84,6 +89,9 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	switch e {
 	case sqlite:
 		err = shoptest.Fill(s.t.Context(), database, filled.animals, animal)
+		if err == nil && kind == names {
+			err = addNamedCategories(s.t.Context(), database)
+		}
 	case postgreSQL:
 		original := s.get(kind, sqlite)
 		filled.ordered.Store(original.ordered.Load())
@@ -106,6 +114,30 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	}
 	finishJobs(f)
 	return filled
+}
+
+// commonName is the name of many categories in a store of the kind names.
+const commonName = "x"
+
+func addNamedCategories(ctx context.Context, database string) error {
+	store, err := sqlstore.Open(ctx, database, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Write(ctx, func(tx shop.WriteTx) error {
+		ids, err := tx.AssignCategoryIDs(62_000)
+		if err != nil {
+			return err
+		}
+		added := make([]shop.Category, len(ids))
+		for i, id := range ids {
+			added[i] = shop.Category{ID: id, Name: commonName}
+			if i < 50_000 {
+				added[i].Name = strings.Repeat("ώ", 190) + strconv.Itoa(i)
+			}
+		}
+		return tx.InsertCategories(added...)
+	}), store.Close())
 }
 
 // finishJobs runs the service until it has nothing more to do, so that work that it does once for a new store,
