@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,8 +36,14 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 // busyStore is a store in which other writes wait while animals are indexed. Each transaction of IndexSearch takes 10 ms.
 type busyStore struct {
 	shop.Store
-	steps      int // the number of transactions that are still needed
+	steps      atomic.Int64 // the number of transactions that are still needed
 	othersWait bool
+}
+
+func newBusyStore(store shop.Store, steps int64, othersWait bool) *busyStore {
+	busy := &busyStore{Store: store, othersWait: othersWait}
+	busy.steps.Store(steps)
+	return busy
 }
 
 type busyTx struct {
@@ -50,8 +57,7 @@ func (s *busyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) erro
 
 func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, error) {
 	time.Sleep(10 * time.Millisecond)
-	tx.store.steps--
-	return shop.IndexResult{More: tx.store.steps > 0, OthersWait: tx.store.othersWait}, nil
+	return shop.IndexResult{More: tx.store.steps.Add(-1) > 0, OthersWait: tx.store.othersWait}, nil
 }
 
 // While other writes wait, IndexSearch pauses after each transaction three times as long as the transaction took.
@@ -59,7 +65,7 @@ func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
 		for othersWait, want := range map[bool]time.Duration{false: 30 * time.Millisecond, true: 120 * time.Millisecond} {
-			service := must(shop.Open(t.Context(), &busyStore{s.Store, 3, othersWait}, shop.Options{Environment: shop.Production}))(t)
+			service := must(shop.Open(t.Context(), newBusyStore(s.Store, 3, othersWait), shop.Options{Environment: shop.Production}))(t)
 			start := time.Now()
 			check(t, service.IndexSearch(t.Context()))
 			equal(t, "the time for three transactions", time.Since(start), want)
@@ -71,14 +77,14 @@ func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 func TestIndexingGoesOnWhileThereIsMore(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
-		store := &busyStore{s.Store, 50, false} // 50 transactions take three runs
+		store := newBusyStore(s.Store, 50, false) // 50 transactions take three runs
 		service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
 		time.Sleep(2900 * time.Millisecond) // the first run starts after two seconds
-		if store.steps > 0 {
-			t.Errorf("%d transactions are left", store.steps)
+		if left := store.steps.Load(); left > 0 {
+			t.Errorf("%d transactions are left", left)
 		}
 		cancel()
 		jobs.Wait()
