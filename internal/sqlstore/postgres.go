@@ -149,7 +149,7 @@ func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.Wr
 			return err
 		}
 		defer func() {
-			if !isConflict(err) || isLockTimeout(err) {
+			if !isLostRace(err) {
 				place.release()
 			}
 		}()

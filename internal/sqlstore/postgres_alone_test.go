@@ -114,12 +114,13 @@ func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	must(t, h.other.Commit())
 }
 
-// A write that is retried after a conflict takes the retry slot. While it waits for the lock of another transaction, it
-// leaves the slot to other writes.
-func TestWriteThatWaitsForALockLeavesTheRetrySlot(t *testing.T) {
+// A write that is retried after a conflict takes the retry slot. While it waits for the lock of another transaction or
+// for the server, it leaves the slot to other writes.
+func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	t.Parallel()
 	p := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
-	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout, pgSerializationFailure}
+	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout,
+		pgSerializationFailure, pgReadOnly, pgSerializationFailure}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var taken []bool // whether the slot was taken during each attempt
@@ -133,7 +134,7 @@ func TestWriteThatWaitsForALockLeavesTheRetrySlot(t *testing.T) {
 		}
 		return postgresError(&pgconn.PgError{Code: errors[len(taken)-1]})
 	}))
-	if want := []bool{false, true, true, false, false, true}; !slices.Equal(taken, want) {
+	if want := []bool{false, true, true, false, false, true, false, true}; !slices.Equal(taken, want) {
 		t.Errorf("the slot was taken: %v, want %v", taken, want)
 	}
 	must(t, p.retrySlot.Acquire(ended, "another key")) // the slot is free again

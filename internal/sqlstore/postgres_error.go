@@ -41,6 +41,10 @@ func isConflict(err error) bool {
 // isLockTimeout reports whether a transaction was rolled back because it has waited too long for a lock.
 func isLockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }
 
+// isLostRace reports whether a transaction was rolled back because a concurrent transaction was faster. Unlike after a
+// lock timeout, the next attempt has nothing to wait for.
+func isLostRace(err error) bool { return isConflict(err) && !isLockTimeout(err) }
+
 // isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's rules
 // prevent such violations. But if two concurrent transactions make a change that only one of them may make,
 // PostgreSQL often checks the constraint before it detects the conflict.

@@ -58,9 +58,9 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 		}
 		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
 		switch {
-		case isLockTimeout(err):
-			leaveSlot() // the write waits for another transaction, and must not hold up other writes
-		case isConflict(err) && !inSlot && !gaveUpSlot:
+		case !isLostRace(err):
+			leaveSlot() // the next attempt may wait for a lock, a place or the server, and must not hold up other writes
+		case !inSlot && !gaveUpSlot:
 			inSlot = p.serializeRetries(limited, key)
 			gaveUpSlot = !inSlot
 		}
