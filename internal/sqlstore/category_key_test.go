@@ -71,6 +71,23 @@ func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
 	wantNamed(t, store, "žofky", "[{3 ŽOFKY} {4 ŽOFKY}]")
 }
 
+// Adding the keys does not wait for writes that add pets to the categories, and such writes do not wait for it.
+func TestKeysAreAddedToCategoriesThatGetPets(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, db := open(t, database, Options{}), pgtest.Connect(t, database)
+	db.Do("INSERT INTO categories (id, name) VALUES (1, 'Dogs')")
+	other, err := db.Begin()
+	must(t, err)
+	defer other.Rollback()
+	_, err = other.Exec("INSERT INTO pets (name, name_folded, category_id) VALUES ('Rex', 'REX', 1)")
+	must(t, err)
+	indexAll(t, store)
+	if key := pgtest.Value[string](db, "SELECT coalesce(name_key, '') FROM categories"); key != "DOGS" {
+		t.Errorf("the key is %q, want DOGS", key)
+	}
+}
+
 // namedQueries returns the queries that find categories by their names.
 func namedQueries(d *dialect) map[string]pageQuery {
 	places, args := "(CAST($ AS TEXT))"+strings.Repeat(", (CAST($ AS TEXT))", 49), slices.Repeat([]any{"name 7"}, 50)

@@ -10,7 +10,7 @@ type dialect struct {
 	// search contains the statements for the search index.
 	search searchEngine
 	// skipLocked is the end of a query that locks the rows it returns. The query skips rows that other transactions
-	// have locked.
+	// have locked. Rows that refer to the locked rows can still be inserted, such as pets of a category.
 	skipLocked string
 	// inSubquery is the condition that the first %s, an expression, is among the results of the second %s, a
 	// subquery. PostgreSQL needs a form without IN, because it executes a correlated IN once for each combination of
@@ -123,7 +123,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		search:         postgresSearch{},
-		skipLocked:     " FOR UPDATE SKIP LOCKED",
+		skipLocked:     " FOR NO KEY UPDATE SKIP LOCKED",
 		inSubquery:     "%s = ANY (ARRAY(%s))",
 		lockDeliveries: " FOR UPDATE OF x SKIP LOCKED",
 		useDueIndex:    useDueIndex,
