@@ -131,7 +131,7 @@ type IndexBatch any
 
 // IndexResult is the result of one call of IndexSearch.
 type IndexResult struct {
-	Indexed    int64      // the number of animals and orders that are in the index now
+	Indexed    int64      // the number of animals, orders and names of categories that this call has indexed
 	More       bool       // whether there may be more to index
 	Unfinished IndexBatch // the rest of the batch, or nil if everything has been written
 	OthersWait bool       // whether other writes wait for this transaction

@@ -44,7 +44,9 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 // written. A row that changes in the meantime is queued as a change, which a later batch indexes.
 func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
 	b, _ := unfinished.(*indexBatch)
-	if b == nil {
+	if b != nil {
+		result.More = b.moreBefore
+	} else {
 		if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
 			return shop.IndexResult{}, err
 		}
@@ -70,6 +72,7 @@ func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, e
 			return result, err
 		}
 		if rest != nil {
+			rest.moreBefore = result.More
 			return shop.IndexResult{Indexed: result.Indexed, More: true, Unfinished: rest, OthersWait: t.othersWait()}, nil
 		}
 		if err := t.finish(b); err != nil {
@@ -125,7 +128,7 @@ func (t *tx) CountUnindexed() (n int64, err error) {
 }
 
 // indexBatch contains changes to the search index that write each posting once. It does not change after it has been
-// collected, except for keys and begun in the copies that write returns.
+// collected, except for keys, begun and moreBefore in the copies that write returns.
 type indexBatch struct {
 	of          *searchable
 	progress    searchProgress // the progress from before the batch
@@ -136,6 +139,7 @@ type indexBatch struct {
 	deltas      map[postingKey]*delta
 	keys        []postingKey // the keys of the postings that have not been written yet, in the order of the index
 	begun       bool         // whether an earlier transaction has written a part of the batch
+	moreBefore  bool         // whether there may be more to index in the lists before this one
 }
 
 // delta contains the ids that are added to one posting and those that are removed from it.

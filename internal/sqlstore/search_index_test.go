@@ -105,6 +105,30 @@ func TestUnfinishedBatchIsCollectedAgain(t *testing.T) {
 	}
 }
 
+// The last transaction of a batch says that there is more if the first one has left some names of categories.
+func TestUnfinishedBatchRemembersThatThereIsMore(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	write(t, store, executing(`INSERT INTO categories (id, name) WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= 2001)
+		SELECT i, 'Category ' || i FROM n`))
+	for n := range 10 {
+		addNames(t, store, rareName(n))
+	}
+	batch := indexOnce(t, store, nil)
+	if batch.Unfinished == nil {
+		t.Fatal("the batch was written in one transaction")
+	}
+	for batch.Unfinished != nil {
+		batch = indexOnce(t, store, batch.Unfinished)
+	}
+	if !batch.More {
+		t.Error("there is a name left, but the result says that there is nothing more to index")
+	}
+	if indexOnce(t, store, nil).More {
+		t.Error("everything is indexed, but the result says that there is more")
+	}
+}
+
 // IndexSearch reports whether other writes wait for its transaction, before or after it in the same group.
 func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	t.Parallel()
