@@ -73,6 +73,23 @@ func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	})
 }
 
+// When the program ends, IndexSearch neither pauses nor goes on with the rest: the run in progress ends at once, and the last
+// run has one transaction.
+func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		s.AddPet(t, "Rex", 1, "")
+		store := newBusyStore(s.Store, 1000, true)
+		service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var jobs sync.WaitGroup
+		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
+		time.Sleep(2015 * time.Millisecond) // the first run starts after two seconds, and pauses after 10 ms
+		cancel()
+		jobs.Wait()
+		equal(t, "the number of transactions", 1000-store.steps.Load(), 2)
+	})
+}
+
 // If there is more to index after a run, the next run starts at once instead of at the next interval.
 func TestIndexingGoesOnWhileThereIsMore(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {

@@ -28,7 +28,8 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},
 		{10 * time.Second, nil, 0, s.CheckClock},
-		{2 * time.Second, s.indexing.again, 0, s.IndexSearch}, // fewer, larger batches write fewer pages
+		// Fewer, larger batches write fewer pages. This job learns when ctx ends, because it pauses while other writes wait.
+		{2 * time.Second, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
 		{2 * time.Second, nil, 0, s.SummarizeEvents},
 		{2 * time.Second, nil, 0, s.FoldCounts},
 		{time.Minute, nil, 0, s.FoldAllCounts},

@@ -163,8 +163,7 @@ type indexing struct {
 }
 
 const (
-	// indexSteps is the maximum number of transactions in one run of IndexSearch. It bounds how long the last
-	// run delays the end of the program.
+	// indexSteps is the maximum number of transactions in one run of IndexSearch, which reports its progress at the end.
 	indexSteps = 20
 	// indexPause is how many times as long as a transaction took IndexSearch pauses while other writes wait.
 	// So it uses a quarter of a busy writer's time at most.
@@ -175,11 +174,12 @@ const (
 
 // IndexSearch adds new and changed animals and orders to the search index, in small transactions. Searches compare
 // texts that are not in the index yet one by one. It also indexes names of categories that an earlier version wrote.
+// When ctx ends, IndexSearch completes its current transaction and begins no other one, so that the program ends soon.
 func (s *Service) IndexSearch(ctx context.Context) error {
-	i := &s.indexing
+	i, work := &s.indexing, context.WithoutCancel(ctx)
 	i.running.Lock()
 	defer i.running.Unlock()
-	more, err := read(ctx, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
+	more, err := read(work, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	for step := 0; more && step < indexSteps; step++ {
 		start := time.Now()
 		var result IndexResult
-		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+		err := s.bookkeep(work, func(tx BookkeepingTx) (err error) {
 			result, err = tx.IndexSearch(i.unfinished)
 			return err
 		})
@@ -196,7 +196,13 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 		}
 		i.unfinished, more, indexed = result.Unfinished, result.More, indexed+result.Indexed
 		if result.OthersWait {
-			time.Sleep(indexPause * time.Since(start))
+			select {
+			case <-time.After(indexPause * time.Since(start)):
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	if more {
@@ -205,7 +211,7 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 		default: // the next run will start at once anyway
 		}
 	}
-	return s.reportIndexing(ctx, indexed, more)
+	return s.reportIndexing(work, indexed, more)
 }
 
 // reportIndexing updates the progress after a run that has indexed the given number of animals and orders. If many
