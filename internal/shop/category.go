@@ -229,9 +229,12 @@ type CategoryMutations interface {
 	DeleteCategory(Category) error
 }
 
-// CategoryBookkeeping contains the method of Bookkeeping that assigns ids to categories.
+// CategoryBookkeeping contains the methods of Bookkeeping that assign ids to categories.
 type CategoryBookkeeping interface {
 	// AssignCategoryIDs returns n ascending ids that no category has. They are larger than every id that
 	// AssignCategoryIDs returned before.
 	AssignCategoryIDs(n int) ([]int64, error)
+	// LockCategoryIDs makes other transactions wait for this one before they assign ids to categories. A long
+	// transaction should begin with it if it was rolled back before, because shorter ones may be faster again.
+	LockCategoryIDs() error
 }

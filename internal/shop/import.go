@@ -84,7 +84,13 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 			return ImportResult{}, err
 		}
 	}
+	assigns := false // whether an earlier attempt was about to assign ids to categories
 	return write(ctx, s, func(tx *eventTx) (ImportResult, error) {
+		if assigns {
+			if err := tx.LockCategoryIDs(); err != nil {
+				return ImportResult{}, err
+			}
+		}
 		if err := expireDueHolds(tx, idsOf(rows)); err != nil {
 			return ImportResult{}, err
 		}
@@ -98,6 +104,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 		if options.DryRun {
 			return plan.result(ignored), nil
 		}
+		assigns = plan.categories.assigns()
 		return plan.result(0), plan.apply(tx)
 	})
 }

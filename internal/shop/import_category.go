@@ -165,6 +165,11 @@ func joinIDs(categories []*importCategory) string {
 	return text
 }
 
+// assigns reports whether create is going to assign ids to categories.
+func (c *importCategories) assigns() bool {
+	return slices.ContainsFunc(c.missed, func(category *importCategory) bool { return category.assign })
+}
+
 // create creates the missing categories. Those with an id come first, so that no other category is assigned it.
 // Because all imports lock categories in ascending order, they cannot deadlock.
 func (c *importCategories) create(tx *eventTx) error {

@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -199,6 +200,51 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 	_, err := known.ImportPets(t.Context(), rows, shop.ImportOptions{})
 	equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
 		"line 3: category must be the name of an existing category; add the category first, or correct the name; line 4: categoryId must be the id of an existing category.")
+}
+
+// overtakingStore is a store in which another service creates a category whenever a transaction is about to assign ids
+// to categories that it has not locked.
+type overtakingStore struct {
+	shop.Store
+	other *shop.Service
+}
+
+type overtakenTx struct {
+	shop.WriteTx
+	store  overtakingStore
+	locked bool
+}
+
+func (s overtakingStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+	return s.Store.Write(ctx, func(tx shop.WriteTx) error { return fn(&overtakenTx{WriteTx: tx, store: s}) })
+}
+
+func (tx *overtakenTx) LockCategoryIDs() error {
+	tx.locked = true
+	return tx.WriteTx.LockCategoryIDs()
+}
+
+func (tx *overtakenTx) AssignCategoryIDs(n int) ([]int64, error) {
+	if !tx.locked {
+		if _, err := tx.store.other.CreateCategory(context.Background(), "Cats"); err != nil {
+			return nil, err
+		}
+	}
+	return tx.WriteTx.AssignCategoryIDs(n)
+}
+
+// An import that creates categories takes much longer than the creation of one category. It succeeds although other
+// clients create categories all the time.
+func TestImportIsOvertakenOnlyOnce(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{Postgres: true})
+	must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	store := overtakingStore{s.Store, s.Service}
+	service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
+	rows := []shop.ImportRow{{Line: 2, NewPet: shop.NewPet{Name: "Mia"}, Category: "Birds", ByName: true}}
+	equal(t, "the import", must(service.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
+	birds := must(s.CategoriesNamed(t.Context(), "Birds"))(t)
+	equal(t, "the new category", fmt.Sprint(birds), "[{3 Birds}]") // Cats has overtaken it once
 }
 
 // An upsert sees an animal as every other operation does: a hold that is due has ended.

@@ -91,6 +91,13 @@ func (t *tx) AssignCategoryIDs(n int) ([]int64, error) {
 	return nil, t.fail(errors.New("there is no id left for another category"))
 }
 
+func (t *tx) LockCategoryIDs() error {
+	if t.dialect.lockCategoryID == "" {
+		return nil
+	}
+	return t.exec(t.dialect.lockCategoryID)
+}
+
 func (t *tx) DeleteCategory(category shop.Category) error {
 	return t.rowWriter().deleteCategory(category.ID)
 }

@@ -31,6 +31,9 @@ type dialect struct {
 	// lockPet is the statement that locks a pet before its order is changed, or empty if no lock is needed. Write
 	// groups on PostgreSQL lock pets before orders, too, so that a write and a group cannot deadlock.
 	lockPet string
+	// lockCategoryID is the statement that locks the last id that was assigned to a category, or empty if no lock is
+	// needed. Before the first assignment, there is nothing to lock.
+	lockCategoryID string
 	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them, PostgreSQL
 	// may scan the primary key and skip all rows that do not match. It would do so because it assumes that matching
 	// rows are spread evenly. But they are not: the newest pets, for example, are hardly ever sold.
@@ -130,6 +133,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		takeFanOutTurn: "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
 		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
 		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
+		lockCategoryID: "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
 		byRow:          true,
 		now:            serverTime,
 		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",

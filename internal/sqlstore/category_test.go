@@ -1,0 +1,45 @@
+package sqlstore
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A transaction that has locked the ids of categories is not overtaken by another one that assigns an id.
+func TestLockedCategoryIDsAreAssignedInTurn(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, db := open(t, database, Options{}), pgtest.Connect(t, database)
+	postgresOf(store).retryBudget = time.Hour // so that the other transaction waits for the lock all the time
+	create := func(tx shop.WriteTx, name string) error {
+		ids, err := tx.AssignCategoryIDs(1)
+		if err != nil {
+			return err
+		}
+		return tx.InsertCategories(shop.Category{ID: ids[0], Name: name})
+	}
+	write(t, store, func(tx shop.WriteTx) error { return create(tx, "first") })
+	var other sync.WaitGroup
+	attempts := 0
+	write(t, store, func(tx shop.WriteTx) error {
+		attempts++
+		if err := tx.LockCategoryIDs(); err != nil {
+			return err
+		}
+		other.Go(func() {
+			write(t, store, func(tx shop.WriteTx) error { return create(tx, "third") })
+		})
+		db.AwaitLockWait()
+		return create(tx, "second")
+	})
+	other.Wait()
+	if attempts != 1 {
+		t.Errorf("the transaction needed %d attempts, want 1", attempts)
+	}
+	wantNamed(t, store, "second", "[{2 second}]")
+	wantNamed(t, store, "third", "[{3 third}]")
+}
