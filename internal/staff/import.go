@@ -26,8 +26,8 @@ const (
 	importTimeout  = 2 * time.Minute
 	// previewRows is the maximum number of rows that a preview lists for each action.
 	previewRows = 100
-	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. A larger
-	// file must be chosen again.
+	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. If the
+	// file is larger, the user must select the file again.
 	maxHeldBytes = 256 << 10
 	// maxFileName is the maximum length in bytes of a file's name on the page, as in most file systems.
 	maxFileName = 255

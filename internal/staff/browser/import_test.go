@@ -56,8 +56,8 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 }
 
 // Staff can export the animals, edit the file and import it again. Only the edited animals change, and none is added
-// twice. The preview of an old file says which rows are out of date. A file that was saved again after it was chosen
-// has to be chosen again.
+// twice. The preview of an old file says which rows are out of date. If the file is saved again after the user has
+// selected it, the user must select the file again.
 func TestExportIsEditedAndImported(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
