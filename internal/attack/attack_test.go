@@ -65,7 +65,7 @@ func TestAttacks(t *testing.T) {
 func runAttacks(t *testing.T, wanted *regexp.Regexp) (rows []row) {
 	s := newStores(t)
 	for _, a := range attacks() {
-		for _, e := range a.engines {
+		for _, e := range a.engines() {
 			if name := a.name + ", " + string(e); wanted.MatchString(name) {
 				store := s.get(a.store, e)
 				t.Run(name, func(t *testing.T) { rows = append(rows, measure(t, a, e, store)) })
@@ -123,7 +123,7 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 func start(t *testing.T, a attack, store *store) *programtest.Program {
 	f := &programtest.Folder{T: t, Dir: store.dir, Variables: slices.Clone(store.variables)}
 	if a.traced {
-		f.Variables = append(f.Variables, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+silentServer(t))
+		f.Variables = append(f.Variables, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+programtest.TakenAddr(t)) // it never answers
 	}
 	var p *programtest.Program
 	if a.http2 {
@@ -134,17 +134,6 @@ func start(t *testing.T, a attack, store *store) *programtest.Program {
 	p.Client.CheckRedirect = noRedirect
 	p.DatabaseMayFail = true // the table shows the requests that failed
 	return p
-}
-
-// silentServer returns the address of a server that accepts connections and never answers.
-func silentServer(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String()
 }
 
 // signIn signs in to the staff pages and returns the session's cookie as a header value.

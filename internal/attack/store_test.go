@@ -27,14 +27,14 @@ const (
 	postgreSQL engine = "PostgreSQL"
 )
 
-// storeKind is a kind of store that attacks need.
-type storeKind string
+// storeKind is a kind of store that attacks need. Most attacks need the large one, which is the zero value.
+type storeKind int
 
 const (
-	small      storeKind = "small"      // 10,000 animals
-	large      storeKind = "large"      // as many animals as the flag says
-	categories storeKind = "categories" // 400,000 of a million animals, each in a category of its own
-	names      storeKind = "names"      // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name
+	large      storeKind = iota // as many animals as the flag says
+	small                       // 10,000 animals
+	categories                  // 400,000 of a million animals, each in a category of its own
+	names                       // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name
 )
 
 // tills is the number of keys that the shop uses. It is large enough for each key to stay below 5 requests per
@@ -51,23 +51,29 @@ type store struct {
 	ordered     atomic.Int64 // the last animal that the shop has ordered
 }
 
+// storeID identifies one of the stores.
+type storeID struct {
+	kind   storeKind
+	engine engine
+}
+
 // stores fills each store when an attack needs it for the first time.
 type stores struct {
 	t      *testing.T
-	filled map[string]*store
+	filled map[storeID]*store
 	server *pgtest.Server // nil if no attack has needed PostgreSQL yet
 }
 
-func newStores(t *testing.T) *stores { return &stores{t: t, filled: map[string]*store{}} }
+func newStores(t *testing.T) *stores { return &stores{t: t, filled: map[storeID]*store{}} }
 
 // get returns a store.
 func (s *stores) get(kind storeKind, e engine) *store {
 	s.t.Helper()
-	name := fmt.Sprintf("%s-%s", kind, e)
-	if s.filled[name] == nil {
-		s.filled[name] = s.fill(kind, e)
+	id := storeID{kind, e}
+	if s.filled[id] == nil {
+		s.filled[id] = s.fill(kind, e)
 	}
-	return s.filled[name]
+	return s.filled[id]
 }
 
 // fill creates a store and the keys for it. A store on PostgreSQL is a copy of the one on SQLite.

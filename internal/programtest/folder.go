@@ -175,9 +175,9 @@ func checkForRaces(t *testing.T, output string) {
 	}
 }
 
-// TakenAddr returns an address that is already in use. Tests pass it to a service that must refuse to start
-// for another reason. If the service starts nevertheless, it cannot listen and exits immediately instead of
-// running forever.
+// TakenAddr returns an address that is already in use. Connections to it succeed, but nobody answers. Tests pass it to
+// a service that must refuse to start for another reason. If the service starts nevertheless, it cannot listen and
+// exits immediately instead of running forever.
 func TakenAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
