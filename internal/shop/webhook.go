@@ -208,9 +208,13 @@ func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Preconditio
 	})
 }
 
+// maxWebhookSecrets is the maximum number of secrets that sign the messages to a webhook at the same time. Each of
+// them adds a signature to the header of every message.
+const maxWebhookSecrets = 10
+
 // RotateWebhook gives a webhook a new secret. During the overlap, messages are also signed with the old
 // secrets. RotateWebhook fails with not_found if the webhook does not exist, or with validation_failed if the
-// overlap is out of range.
+// overlap is out of range, or if there is one and the webhook has maxWebhookSecrets already.
 func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
@@ -224,6 +228,14 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		now, err := tx.Now()
 		if err != nil {
 			return IssuedWebhook{}, err
+		}
+		secrets, err := tx.WebhookSecrets([]int64{id}, now)
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
+		if overlap > 0 && len(secrets[id]) >= maxWebhookSecrets {
+			return IssuedWebhook{}, Errorf(ValidationFailed,
+				"The webhook already has %d secrets; wait until an old one expires, or use an overlap of 0 to replace them all now.", len(secrets[id]))
 		}
 		if err := tx.ExpireWebhookSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedWebhook{}, err

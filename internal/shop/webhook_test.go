@@ -179,6 +179,37 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 	})
 }
 
+// A webhook has at most ten secrets, because each one adds a signature to every message. A rotation that replaces all of
+// them is always possible.
+func TestSecretsOfAWebhookAreLimited(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		rotate := func(overlap time.Duration) error {
+			_, err := h.RotateWebhook(h.t.Context(), h.hook.ID, overlap)
+			return err
+		}
+		wantSecrets := func(want int) {
+			h.t.Helper()
+			h.addAndFanOut(1)
+			claim := h.claim(1)[0]
+			equal(h.t, "the number of secrets", len(claim.Secrets), want)
+			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		}
+		check(h.t, rotate(time.Minute))
+		for range 8 {
+			check(h.t, rotate(time.Hour))
+		}
+		wantCode(h.t, rotate(time.Second), shop.ValidationFailed)
+		wantSecrets(10)
+		time.Sleep(time.Minute)
+		check(h.t, rotate(time.Hour)) // the first secret has expired
+		wantCode(h.t, rotate(time.Hour), shop.ValidationFailed)
+		check(h.t, rotate(0))
+		wantSecrets(1)
+		check(h.t, rotate(time.Hour))
+		wantSecrets(2)
+	})
+}
+
 // If a webhook is deleted while an attempt is in flight, the attempt ends normally and nothing more is sent.
 func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
