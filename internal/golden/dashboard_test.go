@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"animalstore/internal/programtest"
@@ -37,13 +38,35 @@ func (p panel) overlaps(q panel) bool {
 
 var legendLabel = regexp.MustCompile(`{{([a-z_]+)}}`)
 
+// readDashboard returns the dashboard in docs/dashboard.json.
+func readDashboard(t *testing.T) (d dashboard) {
+	t.Helper()
+	docs := programtest.Folder{T: t, Dir: "../../docs"}
+	shoptest.OK(t, json.Unmarshal([]byte(docs.Read("dashboard.json")), &d))
+	return d
+}
+
+// TestCertificateIsRedWhenItsAlertFires checks that the query of the dashboard whose result is red is the expression of
+// the alert, and that the other query selects all other certificates.
+func TestCertificateIsRedWhenItsAlertFires(t *testing.T) {
+	t.Parallel()
+	rules, panels := readAlerts(t), readDashboard(t).Panels
+	rule := rules[slices.IndexFunc(rules, func(r alertRule) bool { return r.Alert == "AnimalstoreCertificateExpires" })]
+	targets := panels[slices.IndexFunc(panels, func(p panel) bool { return p.Title == "Certificate expires in" })].Targets
+	red := strings.Join(strings.Fields(rule.Expr), " ")
+	for i, want := range []string{strings.Replace(red, " < ", " >= ", 1), red} {
+		got := strings.ReplaceAll(targets[i].Expr, `{job="animalstore", instance=~"$instance"}`, "")
+		if got != want {
+			t.Errorf("query %s: got %s, want %s", targets[i].RefID, got, want)
+		}
+	}
+}
+
 // TestDashboardUsesExistingMetricsAndLabels checks that every metric, label and label value used in
 // docs/dashboard.json exists, and that Grafana can show every panel.
 func TestDashboardUsesExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
-	docs := programtest.Folder{T: t, Dir: "../../docs"}
-	var d dashboard
-	shoptest.OK(t, json.Unmarshal([]byte(docs.Read("dashboard.json")), &d))
+	d := readDashboard(t)
 	const classicModel = 39 // Grafana 11 and newer import this version without changes
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < classicModel || len(d.Templating.List) != 2 {
 		t.Errorf("got %q, %q, schema %d and %v, want a uid, a title, schema %d or newer, and two variables",

@@ -150,23 +150,28 @@ func submatches(pattern *regexp.Regexp, text string) (found []string) {
 	return found
 }
 
+// alertRule is a rule in docs/alerts.yaml.
+type alertRule struct {
+	Alert, Expr string
+	Annotations struct{ Summary string }
+	Labels      struct{ Severity string }
+}
+
+// readAlerts returns the rules in docs/alerts.yaml.
+func readAlerts(t *testing.T) []alertRule {
+	t.Helper()
+	docs := programtest.Folder{T: t, Dir: "../../docs"}
+	var file struct{ Groups []struct{ Rules []alertRule } }
+	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
+	return file.Groups[0].Rules
+}
+
 // TestAlertsUseExistingMetricsAndLabels checks that every metric, label and label value used in
 // docs/alerts.yaml exists, that operating.md explains every alert, and that every metric has a help text.
 func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	docs := programtest.Folder{T: t, Dir: "../../docs"}
-	manual := docs.Read("operating.md")
-	var file struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Annotations struct{ Summary string }
-				Labels      struct{ Severity string }
-			}
-		}
-	}
-	shoptest.OK(t, yaml.Unmarshal([]byte(docs.Read("alerts.yaml")), &file))
-	rules := file.Groups[0].Rules
+	manual, rules := docs.Read("operating.md"), readAlerts(t)
 	if len(rules) < 15 {
 		t.Errorf("got %d rules, want at least 15", len(rules))
 	}
