@@ -46,7 +46,8 @@ type Pages struct {
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
 	slots     *web.KeyLimit // limits requests in progress of users who are signed in
-	// publicSlots limits requests in progress of all others, so that they keep no place from those who are signed in.
+	// publicSlots limits requests in progress of all others, so that they keep no place from those who are signed in. It
+	// has no share per key, because they have no key.
 	publicSlots *web.KeyLimit
 	prints      *web.KeyLimit
 	streams     *web.KeyLimit
