@@ -1,6 +1,6 @@
-// Package attack attacks the running service while a shop uses it, and prints what each attack costs: the
-// memory of the service, and how long the shop waits. An ordinary run of the tests starts no attack. This
-// command runs all of them:
+// Package attack attacks the running service while a shop is using it. For each attack, it prints how much
+// memory the service uses and how long the shop waits for responses. An ordinary run of the tests starts no
+// attack. This command runs all attacks:
 //
 //	go test -count 1 -run '^TestAttacks$' -timeout 0 -v ./internal/attack -attack 10s
 package attack
@@ -26,10 +26,10 @@ var (
 	only     = flag.String("only", "", "run only the attacks whose name matches this regular expression")
 )
 
-// recoveryTime is the time after which the service must be as it was before the attack.
+// recoveryTime is how long the service may take to recover from an attack.
 const recoveryTime = 10 * time.Second
 
-// afterTime is how long the shop is measured after the recovery.
+// afterTime is for how long the shop's requests are measured once recoveryTime has passed.
 const afterTime = 3 * time.Second
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	programtest.Main(m)
 }
 
-// TestAttacks runs the attacks one after the other, each on a process of its own, prints a table and fails if
-// an attack exceeds a limit.
+// TestAttacks runs the attacks one after the other, each on a new process of the service. It prints a table and
+// fails if an attack exceeds a limit.
 func TestAttacks(t *testing.T) {
 	if *duration == 0 {
 		t.Skip("runs by hand: make attack")
@@ -51,7 +51,8 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []row
-	// The stores belong to a test of their own, because PostgreSQL's log is printed if their test fails.
+	// The stores belong to a subtest. PostgreSQL's log is printed if the test that owns a store fails, and an
+	// attack that exceeds a limit must not cause that.
 	t.Run("run", func(t *testing.T) { rows = runAttacks(t, wanted) })
 	fmt.Print(table(rows))
 	for _, r := range rows {
@@ -147,7 +148,8 @@ func signIn(t *testing.T, p *programtest.Program, key string) string {
 	return cookie
 }
 
-// loopbackOnly returns an error unless an address is on this machine. Nothing else may be attacked.
+// loopbackOnly returns an error unless the address is on this machine, because no other machine may be
+// attacked.
 func loopbackOnly(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

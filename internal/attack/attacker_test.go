@@ -23,10 +23,10 @@ import (
 )
 
 // attackerVariable is the environment variable that makes the test program attack a service. Its value is a
-// target as JSON.
+// target, encoded as JSON.
 const attackerVariable = "ANIMALSTORE_ATTACKER"
 
-// target is what an attacker needs to know.
+// target tells the attacker's process what to attack, and how.
 type target struct {
 	Attack   string // the name of the attack
 	Address  string
@@ -57,7 +57,7 @@ func (r result) String() string {
 }
 
 // launchAttacker attacks the service from another process and waits until the attack ends. The process has a
-// low priority, so that it takes no processor time from the service and the shop: a real attacker has a
+// low priority, so that it takes no processor time from the service and the shop. A real attacker would have a
 // machine of its own.
 func launchAttacker(t *testing.T, to target) (r result) {
 	t.Helper()
@@ -128,7 +128,8 @@ type attacker struct {
 	result
 }
 
-// tlsConfig accepts every certificate: an attacker does not care.
+// tlsConfig returns a configuration that accepts every certificate, because an attacker does not care which one
+// it gets.
 func (a *attacker) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}
 }
@@ -163,8 +164,8 @@ func (a *attacker) sleep(d time.Duration) {
 	}
 }
 
-// repeat lets the given number of workers do the same again and again until the attack ends, all together at
-// most perSecond times a second. 0 means no limit.
+// repeat starts the given number of workers, which call do again and again until the attack ends. All workers
+// together call it at most perSecond times per second, or without a limit if perSecond is 0.
 func (a *attacker) repeat(workers, perSecond int, do func()) {
 	limiter := rate.NewLimiter(rate.Inf, 0)
 	if perSecond > 0 {
@@ -192,7 +193,7 @@ func (a *attacker) request(method, path, body string, fields ...string) (status 
 	}
 	defer response.Body.Close()
 	a.received(response.StatusCode)
-	io.Copy(io.Discard, response.Body) // the service may end a response early, which is its right
+	io.Copy(io.Discard, response.Body) // an error is fine, because the service may end a response early
 	return response.StatusCode
 }
 
@@ -219,7 +220,7 @@ func (a *attacker) authorization() string { return "Authorization: Bearer " + a.
 func (a *attacker) session() string       { return "Cookie: " + a.Cookie }
 
 // dial opens a connection that is closed when the attack ends. It returns nil if the service does not accept
-// one.
+// the connection.
 func (a *attacker) dial() net.Conn {
 	var d net.Dialer
 	conn, err := d.DialContext(a.ctx, "tcp", a.Address)
@@ -251,8 +252,8 @@ func head(method, path string, fields ...string) string {
 	return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(append(fields, ""), "\r\n") + "\r\n"
 }
 
-// withoutReading sends a request on a new connection, which it holds for half of the attack without reading the
-// response.
+// withoutReading sends a request on a new connection and keeps the connection open for half of the attack
+// without reading the response.
 func (a *attacker) withoutReading(text string) {
 	if conn := a.sendUnread(text); conn != nil {
 		a.sleep(a.Duration / 2)
@@ -292,7 +293,7 @@ func (a *attacker) stayBusy(conn net.Conn, text string) {
 			return
 		}
 		a.received(response.StatusCode)
-		io.Copy(io.Discard, response.Body) // the service may end a response early, which is its right
+		io.Copy(io.Discard, response.Body) // an error is fine, because the service may end a response early
 		if response.Body.Close(); response.Close {
 			return
 		}
@@ -300,8 +301,8 @@ func (a *attacker) stayBusy(conn net.Conn, text string) {
 	}
 }
 
-// sendUnread opens a connection with a small buffer for responses, so that the service must keep most of them,
-// and sends a request.
+// sendUnread opens a connection and sends a request. The connection has a small receive buffer, so that the
+// service must keep most of the response.
 func (a *attacker) sendUnread(text string) net.Conn {
 	conn := a.sendPart(text)
 	if conn != nil {
@@ -310,8 +311,8 @@ func (a *attacker) sendUnread(text string) net.Conn {
 	return conn
 }
 
-// untilClosed reads from a connection until the service or the end of the attack closes it. Meanwhile, it
-// sends one byte of text after the other, one per interval.
+// untilClosed reads a response from a connection until the response is complete, the service closes the
+// connection, or the attack ends. Meanwhile, it sends the text one byte at a time, one byte per interval.
 func (a *attacker) untilClosed(conn net.Conn, interval time.Duration, text string) {
 	defer conn.Close()
 	go func() {

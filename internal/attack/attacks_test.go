@@ -26,7 +26,8 @@ type attack struct {
 	send        func(*attacker) // attacks until the attacker's context ends
 	// probe is a request that the shop sends besides its usual ones, because the attack is aimed at it.
 	probe step
-	// exceeds returns how the attack exceeded a limit of its own, or "".
+	// exceeds checks a limit that applies only to this attack. It returns how the attack exceeded the limit, or
+	// "". It is nil if there is no such limit.
 	exceeds func(row) string
 }
 
@@ -46,11 +47,11 @@ func (a attack) protocol() string {
 
 const (
 	reference   = "/docs"          // the largest page that needs no key
-	streamPause = time.Millisecond // before a stream that the service has ended is replaced
+	streamPause = time.Millisecond // the pause before a stream that the service has ended is replaced
 )
 
-// attacks returns all attacks. Their number is that of the kind of attack: A1 to A11 were found in a review of
-// version 1.0, and the others came with new features.
+// attacks returns all attacks. The number in a name is the kind of the attack. Kinds A1 to A11 were found in a
+// review of version 1.0, and the later ones came with new features.
 func attacks() []attack {
 	return []attack{
 		{name: "A0 slow headers", send: slowHeaders},
@@ -114,8 +115,8 @@ func unreadDocsStreams(a *attacker) {
 	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: reference}) })
 }
 
-// unchangedDocs asks for a file that the client already has. It is limited to a rate that costs nothing unless
-// the service reads or hashes the whole file for each request.
+// unchangedDocs requests a page that the client already has. At this rate, the requests cost nothing unless the
+// service reads or hashes the whole page for each of them.
 func unchangedDocs(a *attacker) {
 	response, err := a.client.Get("http://" + a.Address + reference)
 	if err != nil {
@@ -149,20 +150,20 @@ func longHosts(a *attacker) {
 	a.repeat(8, 1000, func() { a.request("GET", distinctSearch(n.Add(1)), "", a.authorization(), host) })
 }
 
-// distinctSearches asks for pages that differ from each other, so that each needs a place of its own in the
-// cache.
+// distinctSearches requests pages that differ from each other, so that each of them needs an entry of its own
+// in the cache.
 func distinctSearches(a *attacker) {
 	var n atomic.Int64
 	a.repeat(16, 2000, func() { a.request("GET", distinctSearch(n.Add(1)), "", a.authorization()) })
 }
 
-// distinctSearch returns the path of a search that finds a whole page. Unknown parameters are ignored but make
-// the query another one.
+// distinctSearch returns the path of a search that finds a whole page. The service ignores the unknown
+// parameter n, but n makes every query different.
 func distinctSearch(n int64) string {
 	return fmt.Sprintf("/v1/pets?q=%s&limit=100&cursor=8%012d&n=%d", givenNames[n%8], 400+n/8%600, n)
 }
 
-// searches lets clients search, each at most 20 times a second.
+// searches lets the given number of clients search, each about 20 times per second at most.
 func searches(a *attacker, clients int) {
 	a.repeat(clients, 20*clients, func() { a.request("GET", a.search(), "", a.authorization()) })
 }
@@ -178,15 +179,15 @@ func (a *attacker) search() string {
 		return fmt.Sprintf("/v1/pets?q=%d", 1+rand.IntN(a.Animals))
 	case 2: // a common word and a filter that no animal passes
 		return "/v1/pets?status=sold&q=" + url.QueryEscape(given)
-	case 3: // two common words that never stand together
+	case 3: // two common words that never occur in the same name
 		return "/v1/pets?q=" + url.QueryEscape(given+" "+breed)
 	default: // one letter
 		return "/v1/pets?status=sold&q=e"
 	}
 }
 
-// abandonedSearches sends searches, then one byte more, and disconnects. To the service, the byte may look
-// like a client that waits.
+// abandonedSearches sends searches, each followed by one more byte, and disconnects. Because of the byte, the
+// service may believe that the client is still waiting.
 func abandonedSearches(a *attacker) {
 	a.repeat(60, 60, func() {
 		conn := a.sendPart(head("GET", a.search(), a.authorization()))
@@ -199,7 +200,7 @@ func abandonedSearches(a *attacker) {
 	})
 }
 
-// resetSearches sends searches on one connection and resets each of them at once.
+// resetSearches sends searches on one connection and resets each of them after 10 ms.
 func resetSearches(a *attacker) {
 	a.repeat(60, 60, func() {
 		path := a.search()
@@ -227,10 +228,10 @@ func dashboards(a *attacker) {
 	a.repeat(30, 30, func() { a.request("GET", "/", "", a.session()) })
 }
 
-// rateLimit is the limit of requests per second for each key while it is attacked.
+// rateLimit is the number of requests per second that each key may send while the rate limit is attacked.
 const rateLimit = 5
 
-// aboveRateLimit sends eight times as many requests as allowed, half of them to the pages.
+// aboveRateLimit sends eight times as many requests as the rate limit allows, half of them to the staff pages.
 func aboveRateLimit(a *attacker) {
 	var n atomic.Int64
 	a.repeat(8, 8*rateLimit, func() {
@@ -242,7 +243,8 @@ func aboveRateLimit(a *attacker) {
 	})
 }
 
-// exceedsRateLimit allows the burst of twice the limit, and one second for the start of the attack.
+// exceedsRateLimit accepts a burst of twice the limit, and the requests of one second for the start of the
+// attack, in addition to the requests that the limit allows.
 func exceedsRateLimit(r row) string {
 	accepted, allowed := r.result.Statuses[http.StatusOK], int(rateLimit*(r.result.Took.Seconds()+3))
 	if accepted <= allowed {
@@ -274,7 +276,7 @@ func unreadExports(a *attacker) {
 	a.repeat(40, 50, func() { a.withoutReading(head("GET", "/v1/exports/pets.csv", a.authorization())) })
 }
 
-// replays asks for all events from the beginning, with many streams of one key.
+// replays requests all events from the beginning, in many streams with one key.
 func replays(a *attacker) {
 	a.repeat(200, 200, func() {
 		if a.request("GET", "/v1/events?after=0", "", a.authorization(), "Accept: text/event-stream") != http.StatusOK {
@@ -283,16 +285,18 @@ func replays(a *attacker) {
 	})
 }
 
-// moreConnections holds more connections than the service allows, each with responses that are not read.
+// moreConnections tries to hold more connections than the service allows, each with responses that are not
+// read.
 func moreConnections(a *attacker) {
 	a.repeat(330, 330, func() { a.neverReading(head("GET", reference)) })
 }
 
-// busyPause is how long busy clients pause: for less time than it takes to lose a place.
+// busyPause is how long busy clients pause between requests. It is shorter than the pause after which the
+// service may drop a connection.
 const busyPause = 300 * time.Millisecond
 
-// busyConnections holds as many connections as the service allows, with a request on each before it counts as
-// idle. A connection that the service closes is replaced at once.
+// busyConnections holds as many connections as the service allows, and sends the next request on each of them
+// before the connection counts as idle. It immediately replaces each connection that the service closes.
 func busyConnections(a *attacker) {
 	a.repeat(1000, 1000, func() {
 		if conn := a.dial(); conn != nil {
@@ -305,7 +309,7 @@ func withoutKey(a *attacker) {
 	a.repeat(16, 3000, func() { a.request("GET", "/v1/pets", "") })
 }
 
-// assistants lets a crowd of assistants search with one key, in messages that are as long as they may be.
+// assistants lets 200 assistants search with one key. Their messages are almost as long as the service allows.
 func assistants(a *attacker) {
 	a.repeat(200, 400, func() {
 		query, _ := url.Parse(a.search())
@@ -317,7 +321,8 @@ func assistants(a *attacker) {
 	})
 }
 
-// waitingAssistants lets as many assistants search with one key as the service allows connections.
+// waitingAssistants lets 1,000 assistants search with one key, which is as many as the service allows
+// connections.
 func waitingAssistants(a *attacker) {
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals","arguments":{"text":"zzq"}}}`
 	a.repeat(1000, 0, func() {
@@ -327,7 +332,7 @@ func waitingAssistants(a *attacker) {
 	})
 }
 
-// printedLists asks for the largest page, with many connections of one session.
+// printedLists requests the largest staff page, on many connections with one session.
 func printedLists(a *attacker) {
 	a.repeat(280, 560, func() {
 		if a.request("GET", "/staff/pets/print", "", a.session()) != http.StatusOK {
@@ -336,8 +341,8 @@ func printedLists(a *attacker) {
 	})
 }
 
-// longFileNames sends imports whose file has a long name, which is longer still once it is escaped. It is limited to
-// a rate that costs little unless the service reads and shows the name.
+// longFileNames imports a file with a long name, which becomes even longer when it is escaped. At this rate, the
+// requests cost little unless the service reads and shows the name.
 func longFileNames(a *attacker) {
 	var body strings.Builder
 	form := multipart.NewWriter(&body)
@@ -349,13 +354,13 @@ func longFileNames(a *attacker) {
 	})
 }
 
-// longAddresses asks for sign-in pages that lead to a long address, and does not read them.
+// longAddresses requests sign-in pages that lead on to a long address, and does not read them.
 func longAddresses(a *attacker) {
 	text := head("GET", "/staff/sign-in?next=/staff/pets?name="+strings.Repeat("'", 15_000))
 	a.repeat(950, 950, func() { a.withoutReading(text) })
 }
 
-// longTracestates sends requests that belong to traces with a long state.
+// longTracestates sends requests that have long Tracestate headers.
 func longTracestates(a *attacker) {
 	state := make([]string, 32)
 	for i := range state {
@@ -367,12 +372,14 @@ func longTracestates(a *attacker) {
 	})
 }
 
-// namedImports imports one animal at a time, whose category must be found among many.
+// namedImports imports one animal at a time and gives the name of its category, which the service must look up
+// among many names.
 func namedImports(a *attacker) {
 	a.repeat(2, 0, func() { a.importFile("name,category\na,b\n") })
 }
 
-// ambiguousImports sends files in which no row is valid, because many categories have the same name.
+// ambiguousImports sends files in which no row is valid, because many categories have the name that the rows
+// give.
 func ambiguousImports(a *attacker) {
 	file := "name,category\n" + strings.Repeat("a,"+commonName+"\n", 10_000)
 	a.repeat(2, 2, func() { a.importFile(file) })
@@ -382,7 +389,8 @@ func (a *attacker) importFile(file string) (status int) {
 	return a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv")
 }
 
-// maxLogRate is how many bytes per second the service may log while requests are refused, besides the shop's.
+// maxLogRate is how many bytes per second the service may log while it refuses requests. This includes the
+// lines about the shop's requests.
 const maxLogRate = 100_000
 
 func exceedsLog(r row) string {

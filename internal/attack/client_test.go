@@ -21,7 +21,7 @@ import (
 const (
 	// shopRate is the number of requests that the shop sends per second.
 	shopRate = 40
-	// shopTimeout is how long the shop waits for a response. Then it counts an error.
+	// shopTimeout is how long the shop waits for a response before it counts an error.
 	shopTimeout = 10 * time.Second
 )
 
@@ -50,7 +50,7 @@ type sample struct {
 	err    error
 }
 
-// steps are the requests of every shop, which take turns.
+// steps are the requests that the shop sends in turn during every attack.
 var steps = []step{getPet, listPets, staffPets, createPet, getPetOnNewConnection, listPets, placeOrder, dashboard}
 
 // newShopClient signs all tills in. The shop also sends the probe, unless it is nil.
@@ -97,7 +97,7 @@ func (c *shopClient) start() (stop func()) {
 	}
 }
 
-// send sends the request whose turn it is and records the result.
+// send sends the request with the number n, which was due at the given time, and records the result.
 func (c *shopClient) send(n int, due time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), shopTimeout)
 	defer cancel()
@@ -111,7 +111,8 @@ func (c *shopClient) send(n int, due time.Time) {
 	c.samples = append(c.samples, s)
 }
 
-// exchange sends a request and reads the response up to the limit. Each header field has the form "Name: value".
+// exchange sends a request and reads at most limit bytes of the response. The header fields have the form
+// "Name: value".
 func exchange(ctx context.Context, h *http.Client, method, url, body string, limit int64, fields ...string) (status int, content []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -142,8 +143,8 @@ func (c *shopClient) open(ctx context.Context, path, header string) (int, error)
 	return status, err
 }
 
-// post sends a POST request with a till's key. It has an Idempotency-Key, as the Go client's have, so that net/http
-// sends it again if the service has just closed the idle connection.
+// post sends a POST request with a till's key. Like the requests of the Go client, it has an Idempotency-Key, so
+// that net/http sends it again if the service has just closed the idle connection.
 func (c *shopClient) post(ctx context.Context, path string, till int, contentType, body string) (int, error) {
 	status, _, err := exchange(ctx, c.http, "POST", c.url+path, body, math.MaxInt64,
 		c.key(till), "Content-Type: "+contentType, `Idempotency-Key: "`+cryptorand.Text()+`"`)
@@ -170,8 +171,8 @@ func listPets(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.get(ctx, c.http, "/v1/pets?status=available&limit=20&cursor="+someCursor(), c.key(till))
 }
 
-// someCursor returns a random cursor. Every text of this form is a valid position in a list, and those with
-// four digits are among the first 300,000.
+// someCursor returns a random cursor. A cursor is a number in base 32, so every text of this form is a valid
+// position in a list. Four digits select one of the first 300,000 positions or so.
 func someCursor() string { return fmt.Sprintf("8%012d", rand.IntN(10_000)) }
 
 func createPet(c *shopClient, ctx context.Context, till int) (int, error) {

@@ -48,7 +48,7 @@ type store struct {
 	animals     int
 	tillKeys    []string
 	attackerKey string
-	ordered     atomic.Int64 // the last animal that the shop has ordered
+	ordered     atomic.Int64 // the id of the last animal that the shop has ordered
 }
 
 // storeID identifies one of the stores.
@@ -66,7 +66,7 @@ type stores struct {
 
 func newStores(t *testing.T) *stores { return &stores{t: t, filled: map[storeID]*store{}} }
 
-// get returns a store.
+// get returns the store of the given kind on the given engine. It fills the store first if necessary.
 func (s *stores) get(kind storeKind, e engine) *store {
 	s.t.Helper()
 	id := storeID{kind, e}
@@ -76,7 +76,8 @@ func (s *stores) get(kind storeKind, e engine) *store {
 	return s.filled[id]
 }
 
-// fill creates a store and the keys for it. A store on PostgreSQL is a copy of the one on SQLite.
+// fill creates a store and the keys for it. It fills a store on PostgreSQL by copying the store of the same
+// kind on SQLite.
 func (s *stores) fill(kind storeKind, e engine) *store {
 	s.t.Helper()
 	f := programtest.NewFolderWithKey(s.t)
@@ -150,7 +151,7 @@ func addNamedCategories(ctx context.Context, database string) error {
 // such as indexing, is not measured.
 func finishJobs(f *programtest.Folder) {
 	f.T.Helper()
-	const interval, idle = 2 * time.Second, 0.05 // of one processor
+	const interval, idle = 2 * time.Second, 0.05 // idle is a share of one processor
 	p := f.Serve()
 	defer p.Stop()
 	programtest.Await(f.T, "the service to be idle", func() bool {
@@ -165,8 +166,8 @@ func copyStore(ctx context.Context, from, to string) error {
 	return err
 }
 
-// The words in the names of animals. A name from the first half of givenNames never stands beside a breed from
-// the second half of breeds.
+// The words in the names of animals. A name from the first half of givenNames never occurs together with a
+// breed from the second half of breeds.
 var (
 	givenNames = []string{"Bella", "Luna", "Milo", "Oscar", "Rex", "Hazel", "Zoë", "Max"}
 	breeds     = []string{"Bengal", "Beagle", "Persian", "Poodle", "Siamese", "Terrier", "Ragdoll", "Boxer"}
