@@ -120,7 +120,7 @@ func (c *http1Conn) readRequest() *http.Request {
 	}
 }
 
-// bufferedResponse is an http.ResponseWriter for a short response.
+// bufferedResponse is an http.ResponseWriter that keeps a short response in memory.
 type bufferedResponse struct {
 	header http.Header
 	status int

@@ -13,20 +13,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// limitListener limits the number of open connections. If the limit is reached, a new connection replaces one
-// that waits for its client: for a request, for the rest of a body, or until the client reads the response. So
-// clients that do nothing cannot keep other clients out. Connections that have never completed a request are
-// replaced first. If clients do not pause for long enough, connections are closed after their next response, so
-// clients that are always busy cannot keep other clients out either. In both cases, networks that have many
-// connections lose theirs first.
+// limitListener limits the number of open connections. At the limit, a new connection replaces one that is
+// waiting for its client to send a request or the rest of a body, or to read a response. Clients that do
+// nothing therefore cannot keep other clients out. Connections that have never completed a request are replaced
+// first. If no client pauses for long enough, connections are closed after their next response, so clients that
+// are always busy cannot keep other clients out either. In both cases, networks that have many connections lose
+// theirs first.
 type limitListener struct {
 	net.Listener
 	max       int
 	mu        sync.Mutex // guards open, byNetwork and refusing
 	open      map[*limitedConn]struct{}
 	byNetwork map[netip.Prefix]int // the number of open connections from each network
-	refusing  bool                 // whether no connection has ended since one was refused
-	wanted    atomic.Bool          // whether no connection has ended since a new one found no place
+	refusing  bool                 // whether a new connection was refused and none has ended since
+	wanted    atomic.Bool          // whether a new connection found no place and none has ended since
 	ended     chan struct{}        // has an element if a connection has ended
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -39,11 +39,11 @@ type limitListener struct {
 type limitedConn struct {
 	*net.TCPConn
 	listener *limitListener
-	network  netip.Prefix // where the client is
+	network  netip.Prefix // the client's network, as returned by networkOf
 	accepted time.Time
 	state    atomic.Int32
 	served   atomic.Bool // whether the connection has completed a request
-	rotated  atomic.Bool // whether the client was told that the connection is closed to make room for another one
+	rotated  atomic.Bool // whether a response has said that the connection will be closed to make room for another one
 	requests connRequests
 }
 
@@ -58,7 +58,7 @@ const (
 const (
 	reasonWaiting = "waiting" // the connection was waiting for a request and was replaced by a new one
 	reasonStalled = "stalled" // the client neither sent the rest of its request nor read the response
-	reasonRotated = "rotated" // the connection was closed after a response, which said so, to make room for a new one
+	reasonRotated = "rotated" // the connection was closed to make room for a new one, after a response that announced it
 	reasonRefused = "refused" // the connection was new, but all other connections were active
 )
 
@@ -66,17 +66,17 @@ const (
 	// dropSample is the maximum number of connections that are considered for dropping. The number is limited
 	// so that a flood of connections does not cost the server more than the sender.
 	dropSample = 64
-	// dropMinAge is how long a client that has completed a request may pause before its connection may be
-	// dropped: until the next request, while it sends a body, or while it reads a response. newcomerMinAge
-	// applies to the first request of a connection. It is short, so that new connections need not wait long
-	// while clients that do nothing open as many as they can. As long as all waiting connections are younger,
-	// a new connection must wait.
+	// dropMinAge is how long a client must have paused before its connection may be dropped, whether between
+	// requests, while sending a body or while reading a response. Until the connection has completed its first
+	// request, newcomerMinAge applies instead. It is short, so that new connections do not wait long while
+	// clients that do nothing open as many connections as they can. If no client has paused for long enough, a
+	// new connection must wait.
 	dropMinAge     = 500 * time.Millisecond
 	newcomerMinAge = 100 * time.Millisecond
-	// sparingWait is how long a new connection waits for one of a network with many connections, before it
-	// replaces one of a network with few.
+	// sparingWait is how long a new connection waits for the place of a connection from a network that has
+	// many, before it may replace a connection from a network that has few.
 	sparingWait = 100 * time.Millisecond
-	// refuseWait is how long a new connection waits for one that is active to end, before it is refused.
+	// refuseWait is how long a new connection waits for an active connection to end before it is refused.
 	refuseWait = 500 * time.Millisecond
 	// sendBuffer is how many bytes the kernel buffers for a client that does not read. Linux would otherwise
 	// let the buffer grow to megabytes for each connection, and containers count it as memory.
@@ -100,8 +100,8 @@ func newLimitListener(max int) *limitListener {
 	return l
 }
 
-// ConnectionLimit returns the number of connections that the process can actually open, at most wanted. It
-// leaves some open files for the database and the webhooks.
+// ConnectionLimit returns wanted, or fewer if the process cannot open that many connections. It reserves a
+// quarter of the open files for the database and the webhooks.
 func ConnectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
 
 // accept returns the next connection that is within the limit.
@@ -147,8 +147,8 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection that has waited for some time, and drops another one if necessary. If it returns
-// nil, retry reports whether there may be a place soon.
+// tryAdmit adds a connection, which has been waiting for the given time, and drops another one if necessary. If
+// it returns nil, retry reports whether there may be a place soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,16 +167,16 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (a
 	return admitted, false
 }
 
-// networkOf returns the network of a client: its address or, because one host has many addresses in IPv6, the
-// first 64 bits of it.
+// networkOf returns the network of a client: its IPv4 address or the first 64 bits of its IPv6 address, because
+// one host can have many IPv6 addresses.
 func networkOf(client net.Addr) netip.Prefix {
 	address := client.(*net.TCPAddr).AddrPort().Addr().Unmap()
 	network, _ := address.Prefix(min(address.BitLen(), 64)) // fails only for more bits than the address has
 	return network
 }
 
-// isCrowded reports whether a connection comes from a network that has as many connections as the average network
-// or more. There is always one. The caller must hold the lock.
+// isCrowded reports whether a connection comes from a network that has at least as many connections as the
+// average network. There is always such a network. The caller must hold the lock.
 func (l *limitListener) isCrowded(c *limitedConn) bool {
 	return l.byNetwork[c.network]*len(l.byNetwork) >= len(l.open)
 }
@@ -198,9 +198,9 @@ func (l *limitListener) remove(c *limitedConn) {
 	}
 }
 
-// closesAfterResponse reports whether a connection must be closed after the response that is about to begin: if
-// the server is stopping, or if a new connection waits for a place and this one is crowded. The client has its
-// response and knows that it must connect again, so it loses nothing.
+// closesAfterResponse reports whether a connection must be closed after the response that is about to begin. It
+// must be if the server is stopping, or if a new connection is waiting for a place and this connection is
+// crowded. The client loses nothing, because it gets its response and knows that it must connect again.
 func (l *limitListener) closesAfterResponse(c *limitedConn) bool {
 	if l.draining.Load() {
 		return true
@@ -213,7 +213,7 @@ func (l *limitListener) closesAfterResponse(c *limitedConn) bool {
 	if !l.isCrowded(c) {
 		return false
 	}
-	if c.rotated.CompareAndSwap(false, true) { // over HTTP/2, several responses may say so
+	if c.rotated.CompareAndSwap(false, true) { // over HTTP/2, several responses may announce it
 		l.dropped.WithLabelValues(reasonRotated).Inc()
 	}
 	return true
@@ -227,9 +227,10 @@ func (c *limitedConn) minAge() time.Duration {
 	return newcomerMinAge
 }
 
-// drop closes one of the candidates in a random sample of the connections. It must have waited for its client
-// for at least its minAge. If sparing is true, and the sample has candidates that are crowded, it must be one of
-// them. If there is none, retry reports whether it is worth trying again soon. The caller must hold the lock.
+// drop closes one of the candidates in a random sample of the connections. Only a candidate that has been
+// waiting for its client for at least its minAge may be closed. If sparing is true and the sample contains
+// crowded candidates, only a crowded one may be closed. If drop closes nothing, retry reports whether it is
+// worth trying again soon. The caller must hold the lock.
 func (l *limitListener) drop(
 	minAge func(*limitedConn) time.Duration, isCandidate func(*limitedConn) bool, sparing bool,
 ) (dropped, retry bool) {
@@ -256,7 +257,7 @@ func (l *limitListener) drop(
 			return false, retry // the chosen connection has just started a request or made progress
 		}
 		reason = reasonStalled
-		victim.SetLinger(0) // the kernel, too, discards what the client has not read
+		victim.SetLinger(0) // makes the kernel discard the data that the client has not read
 	}
 	l.dropped.WithLabelValues(reason).Inc()
 	l.remove(victim)
@@ -264,14 +265,14 @@ func (l *limitListener) drop(
 	return true, false
 }
 
-// isWaiting reports whether a connection waits for its client.
+// isWaiting reports whether a connection is waiting for its client.
 func (c *limitedConn) isWaiting() bool { return c.state.Load() == connWaiting || c.isStalled() }
 
-// isStalled reports whether all requests of an active connection wait for the client.
+// isStalled reports whether all requests of an active connection are waiting for the client.
 func (c *limitedConn) isStalled() bool { return c.state.Load() == connActive && c.requests.allWait() }
 
-// waitingSince returns when a connection was opened, if it waits for its first request, and otherwise when its
-// client last made progress.
+// waitingSince returns the time at which the client last made progress or, for a connection that is still
+// waiting for its first request, the time at which it was opened.
 func (c *limitedConn) waitingSince() time.Time {
 	if c.state.Load() == connWaiting && !c.served.Load() {
 		return c.accepted
@@ -279,9 +280,10 @@ func (c *limitedConn) waitingSince() time.Time {
 	return time.Unix(0, c.requests.progress.Load())
 }
 
-// dropsBefore reports whether a connection should be dropped before another one. Crowded ones come first.
-// Otherwise, those that have served requests and are idle come last, because many clients keep such connections.
-// Otherwise, the oldest comes first. The caller must hold the lock.
+// dropsBefore reports whether a connection should be dropped before another one. A crowded connection comes
+// first. If both or neither are crowded, an idle connection that has served requests comes last, because many
+// clients keep such connections. If that does not decide either, the connection that has been waiting longer
+// comes first. The caller must hold the lock.
 func (l *limitListener) dropsBefore(c, other *limitedConn) bool {
 	if mine, others := l.isCrowded(c), l.isCrowded(other); mine != others {
 		return mine

@@ -31,7 +31,7 @@ func busyClient(ctx context.Context, transport *http.Transport, url string) {
 	}
 }
 
-// Clients that always have a request in progress or have just sent one do not keep out others.
+// Clients that always have a request in progress, or have just sent one, do not keep other clients out.
 func TestBusyConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
@@ -82,8 +82,8 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-// A client keeps its connection at the limit as long as nobody needs its place. If somebody does, the client
-// gets the whole response to its request, which says that the connection will be closed.
+// At the limit, a client keeps its connection as long as no other client needs a place. When one does, the
+// client still gets the whole response to its request, which says that the connection will be closed.
 func TestConnectionIsClosedOnlyIfItsPlaceIsWanted(t *testing.T) {
 	t.Parallel()
 	var working, closed atomic.Int64
@@ -171,7 +171,7 @@ func TestCrowdedNetworksLoseTheirConnectionsFirst(t *testing.T) {
 	add("192.0.2.2:1000", 8)
 	wantClosed(many, true)
 	wantClosed(few, true)
-	// A host has all addresses of an IPv6 network.
+	// All addresses of an IPv6 network with 64 bits count as one host.
 	add("[2001:db8::1]:1000", 20)
 	host := add("[2001:db8::ffff:1]:1000", 20)
 	wantClosed(host, true)

@@ -98,7 +98,7 @@ func (l *tlsListener) handshake(c *limitedConn) {
 	}
 	state := secure.ConnectionState()
 	if protocol := state.NegotiatedProtocol; protocol != "" && protocol != "h2" && protocol != "http/1.1" {
-		secure.Close() // an authority that examines a domain needs only the handshake
+		secure.Close() // a certificate authority that validates a domain needs only the handshake
 		return
 	}
 	c.SetDeadline(time.Time{})
@@ -111,8 +111,8 @@ func (l *tlsListener) handshake(c *limitedConn) {
 	}
 }
 
-// refuse logs why a handshake has failed. If the client does not use TLS, refuse responds with an error, which does
-// not depend on the request, because the handshake has already consumed it.
+// refuse logs why a handshake has failed. If the client does not use TLS, refuse responds with an error. The error
+// does not depend on the request, because the handshake has already consumed it.
 func (l *tlsListener) refuse(c *limitedConn, err error) {
 	l.errorLog.Printf("http: TLS handshake error from %s: %v", c.RemoteAddr(), err)
 	mismatch, ok := errors.AsType[tls.RecordHeaderError](err)

@@ -23,7 +23,8 @@ type refusal struct {
 	Status  int
 }
 
-// wantRefusal checks that a response is an Error as in the API, and that its request id is in the log.
+// wantRefusal checks that a response is an Error as defined by the API, with the given status, code and
+// message, and that its request id is in the log.
 func (s *service) wantRefusal(what string, a programtest.Response, err error, status int, code shop.Code, message string) {
 	s.T.Helper()
 	var members map[string]any
@@ -112,7 +113,8 @@ func TestMalformedRequestsGetAnError(t *testing.T) {
 }
 
 // A malformed request gets an Error even if it follows others on the same connection or arrives in pieces. The
-// response to HEAD has no body. If a request was sent before the previous response, its key is not known.
+// response to HEAD has no body. If the client sends a malformed request before it receives the previous
+// response, the Error does not depend on the key, because the start of such a request is not kept.
 func TestMalformedRequestAfterOthers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

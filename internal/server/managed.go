@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// managed holds the settings of a certificate that the program itself obtains from an authority.
+// managed holds the settings of a certificate that the program itself obtains from a certificate authority.
 type managed struct {
 	domains   []string
 	protocol  string
@@ -32,8 +32,8 @@ const temporaryValidity = 10 * 365 * 24 * time.Hour
 // necessary with a temporary certificate that no client trusts, because health checks use the IP address and must not
 // fail for lack of a certificate.
 //
-// A client that offers only the given protocol (ALPN) is an authority that examines a domain. It receives the
-// certificate that challenge returns, or is refused if challenge returns nil.
+// A client that offers only the given protocol (ALPN) is a certificate authority that is validating a domain. It
+// receives the certificate that challenge returns, or is refused if challenge returns nil.
 func ManagedCertificate(file string, domains []string, protocol string, challenge func(domain string) *tls.Certificate) (*Certificate, error) {
 	temporary, err := newTemporaryCertificate()
 	if err != nil {

@@ -7,28 +7,31 @@ import (
 	"time"
 )
 
-// Every connection may have one request in progress. HTTP/2 allows more, and these share a limit, so that the
-// number of connections also limits the number of requests.
+// Every connection may have one request in progress. HTTP/2 allows more. These extra requests of all
+// connections share a limit, so that the number of connections also limits the number of requests.
 const (
 	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2
 	// recommends at least 100.
 	maxStreamsPerConn = 100
 	// maxExtraRequests is the maximum number of requests in progress beyond the first on each connection.
 	maxExtraRequests = 500
-	// extraReserve is how many more are accepted, to serve probes and clients with few requests, and to refuse
-	// others with a proper response. Beyond it, the connection is closed.
+	// extraReserve is how many extra requests are accepted beyond maxExtraRequests, to serve probes and clients
+	// with few requests, and to refuse others with a proper response. Beyond the reserve, the connection is
+	// closed.
 	extraReserve = 200
-	// fewRequests is how many requests a connection may have in progress to be served from the reserve, so that
-	// clients with many requests do not keep out those with few.
+	// fewRequests is the maximum number of requests that a connection may have in progress to be served from
+	// the reserve, so that clients with many requests do not keep out clients with few.
 	fewRequests = 10
-	// extraMinAge is how long a client with several requests may pause before its connection may be closed, if
-	// three quarters of maxExtraRequests are in progress.
+	// extraMinAge is how long a client with several requests must have paused before its connection may be
+	// closed. Connections are closed for this reason only if more than three quarters of maxExtraRequests are
+	// in progress.
 	extraMinAge = 500 * time.Millisecond
 	// progressStep is the number of bytes that a client must send or read to count as making progress.
 	progressStep = 16 << 10
 )
 
-// connRequests counts the requests in progress on one connection and those of them that wait for the client.
+// connRequests counts the requests in progress on one connection, and how many of them are waiting for the
+// client.
 type connRequests struct {
 	open     atomic.Int32
 	waiting  atomic.Int32
@@ -37,12 +40,13 @@ type connRequests struct {
 
 func (c *connRequests) madeProgress() { c.progress.Store(time.Now().UnixNano()) }
 
-// allWait reports whether all requests wait for the client. If no request is in progress on an active
-// connection, net/http is still sending the end of a response.
+// allWait reports whether all requests are waiting for the client. This is also true if no request is in
+// progress. On an active connection, net/http is then still sending the end of a response.
 func (c *connRequests) allWait() bool { return c.waiting.Load() >= c.open.Load() }
 
-// trackRequests limits the number of requests in progress and records which of them wait for their clients. A
-// dropped connection must not start another request, because the client would never learn the outcome.
+// trackRequests limits the number of requests in progress and counts how many of them are waiting for their
+// clients. A dropped connection must not start another request, because the client would never learn the
+// outcome.
 func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)
@@ -87,7 +91,8 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 	})
 }
 
-// dropStalled closes a connection whose client has several requests and neither sends nor reads.
+// dropStalled closes one connection that has several requests in progress and whose client neither sends nor
+// reads.
 func (l *limitListener) dropStalled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +111,7 @@ type trackedRequest struct {
 	conn    *connRequests
 	begun   bool // whether the header is complete
 	wrote   bool
-	read    int // bytes of the body since the last progress
+	read    int // the number of bytes of the body read since the client last made progress
 }
 
 // begin completes the header: it tells the client if this is the last response on its connection. Over HTTP/2,
@@ -126,7 +131,8 @@ func (t *trackedRequest) WriteHeader(status int) {
 	t.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the response in small steps, so that a client that reads slowly makes progress.
+// Write sends a part of the response in small steps, so that a client that reads slowly counts as making
+// progress.
 func (t *trackedRequest) Write(p []byte) (written int, err error) {
 	t.begin()
 	t.wrote = true
@@ -143,7 +149,7 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 	}
 }
 
-// FlushError sends what is buffered.
+// FlushError sends the buffered part of the response.
 func (t *trackedRequest) FlushError() error {
 	t.begin()
 	t.conn.madeProgress()
@@ -157,7 +163,8 @@ func (t *trackedRequest) FlushError() error {
 // Unwrap gives http.ResponseController access to the underlying ResponseWriter.
 func (t *trackedRequest) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// trackedBody is the body of a request. A client that sends it byte by byte makes no progress.
+// trackedBody is the body of a request. The client counts as making progress only when it has sent another
+// progressStep bytes or the end of the body.
 type trackedBody struct{ *trackedRequest }
 
 func (b trackedBody) Read(p []byte) (int, error) {

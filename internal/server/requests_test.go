@@ -56,13 +56,14 @@ func (s *Server) droppedConns(reason string) (n float64) {
 	return n
 }
 
-// madeRoom reports whether a connection was closed during a request, or after one of many that were not read.
+// madeRoom reports whether a connection was dropped because its client had stalled, or was closed after a
+// response.
 func (s *Server) madeRoom() bool {
 	return s.droppedConns(reasonStalled)+s.droppedConns(reasonRotated) > 0
 }
 
-// Clients that do not read their responses, or do not send the rest of their requests, make room for others.
-// Clients that make progress are not disconnected.
+// The connections of clients that do not read their responses, or do not send the rest of their requests, are
+// closed to make room for others. A connection whose request is still being handled is not closed.
 func TestStalledClientsMakeRoom(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 16<<20) // more than the buffers of the kernel hold
@@ -133,8 +134,8 @@ func TestStalledClientsMakeRoom(t *testing.T) {
 	}
 }
 
-// Over HTTP/2, the requests beyond the first on each connection share a limit, whether their handlers work or
-// wait for clients that do not read. Probes are served beyond it.
+// Over HTTP/2, the requests beyond the first on each connection share a limit, whether their handlers are
+// working or are waiting for clients that do not read. Probes are served even beyond this limit.
 func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 64<<10)
@@ -244,7 +245,7 @@ func TestLongestUnusedConnectionIsDroppedFirst(t *testing.T) {
 	}
 }
 
-// A body that arrives byte by byte makes no progress, and a response that is read slowly does.
+// A client makes progress only after it has sent progressStep bytes of a body, not with every byte.
 func TestProgressNeedsBytes(t *testing.T) {
 	t.Parallel()
 	requests := &connRequests{}

@@ -20,7 +20,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10 // net/http accepts 4 KiB more
 	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all. The deadlines
-	// of responses do not suffice, because they reset a stream, and even that requires a client that reads.
+	// of responses do not suffice. They only reset the stream, and even the reset requires a client that reads.
 	writeByteTimeout = 15 * time.Second
 	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
 	// them. HTTP/2 does not allow a smaller buffer.
