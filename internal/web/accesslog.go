@@ -13,9 +13,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AccessLog writes one line per request. Failures that are this service's fault are logged at level error,
-// and all other requests at level info or debug. Requests without a valid API key are sampled, except those
-// that fail because of a fault.
+// AccessLog writes one line per request: at level error if the request failed because of a fault in this
+// service, otherwise at level info or debug. Of the requests without a valid API key that succeed or are
+// refused, it logs only a sample.
 type AccessLog struct {
 	Log *slog.Logger
 	// Lines receives the lines for successful requests, one per Write, in the format of slog.TextHandler.
@@ -83,9 +83,9 @@ func (l *AccessLog) Write(e Entry) {
 	l.Log.Handler().Handle(ctx, record) // a log failure cannot be reported anywhere
 }
 
-// appendLine formats the line for a successful request exactly as slog.TextHandler would. A test compares
-// both results. This function exists because slog would need as much time for the line as the rest of a
-// cached response takes.
+// appendLine formats the line for a successful request exactly as slog.TextHandler would. A test compares the
+// two. appendLine exists because slog would take as long to format the line as the service takes for the rest
+// of a cached response.
 func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	line = append(line, "time="...)
 	line = e.End.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
@@ -108,7 +108,8 @@ func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	return append(line, '\n')
 }
 
-// appendText appends a name and a text. The text is quoted if it could be mistaken for more than one word.
+// appendText appends a name, such as " path=", and a text. It quotes the text if it is empty or contains
+// spaces, quotes, equals signs, control characters or characters outside ASCII.
 func appendText(line []byte, name, text string) []byte {
 	line = append(line, name...)
 	for i := range len(text) {
@@ -140,7 +141,8 @@ func (l *AccessLog) Printable(text string) string {
 // maxErrorText is the maximum number of bytes of an error in the access log.
 const maxErrorText = 2048
 
-// shortened cuts off the text of an error after maxErrorText bytes. It does not leave a part of a character.
+// shortened cuts off the text of an error after maxErrorText bytes, without leaving half a character at the
+// end.
 func shortened(text string) string {
 	if len(text) <= maxErrorText {
 		return text

@@ -14,7 +14,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The hand-written line for a successful request is identical to the line that slog.TextHandler writes. Both name the trace.
+// The line that appendLine formats for a successful request is identical to the line that slog.TextHandler writes. Both
+// contain the ids of the trace and the span.
 func TestLineIsWhatSlogWrites(t *testing.T) {
 	t.Parallel()
 	service := shoptest.Open(t, shoptest.Options{})
@@ -49,7 +50,7 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 	}
 }
 
-// A long error is cut off in the log, after the keys in it were removed.
+// A long error is cut off in the log. API keys are removed first, so that no part of a key remains.
 func TestLongErrorsAreCutOff(t *testing.T) {
 	t.Parallel()
 	const key = "a-key-that-is-cut-in-two"

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// BaseURL returns the URL at which the client reached the API. It ends in /v1. If publicURL is empty, BaseURL
-// uses the Host header of the request.
+// BaseURL returns the URL under which the client reaches the API, ending in /v1: publicURL or, if that is
+// empty, a URL with the host from the request's Host header.
 func BaseURL(publicURL string, r *http.Request) string {
 	if publicURL != "" {
 		return publicURL

@@ -7,16 +7,17 @@ import (
 )
 
 // KeyLimit limits how many operations of one kind run at the same time, in total and per API key, so that one
-// key cannot use up everything. Callers never wait. An operation beyond a limit is refused.
+// key cannot use up the whole limit. Callers never wait: an operation beyond a limit is refused.
 type KeyLimit struct {
-	operations     string // what is limited, in the plural, as error messages name it
+	operations     string // the plural noun for the operations in error messages, such as "imports"
 	max, maxPerKey int
 	mu             sync.Mutex
 	running        int
 	runningByKey   map[int64]int
 }
 
-// NewKeyLimit returns a limit. Operations names what is limited, such as "imports".
+// NewKeyLimit returns a KeyLimit. operations is the plural noun for the operations in error messages, such as
+// "imports".
 func NewKeyLimit(operations string, max, maxPerKey int) *KeyLimit {
 	return &KeyLimit{operations: operations, max: max, maxPerKey: maxPerKey, runningByKey: map[int64]int{}}
 }
@@ -35,10 +36,11 @@ func (l *KeyLimit) AcquireN(principal shop.Principal, n int) (release func(), er
 	return sync.OnceFunc(func() { l.remove(principal, n) }), nil
 }
 
-// Add is like Acquire for callers that run often: it allocates nothing. The caller must call Remove once.
+// Add is like Acquire, but it allocates nothing, for callers that run often. The caller must call Remove once,
+// at the end of the operation.
 func (l *KeyLimit) Add(principal shop.Principal) error { return l.add(principal, 1) }
 
-// Remove stops counting an operation.
+// Remove stops counting an operation that Add has counted.
 func (l *KeyLimit) Remove(principal shop.Principal) { l.remove(principal, 1) }
 
 func (l *KeyLimit) add(principal shop.Principal, n int) error {

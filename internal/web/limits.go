@@ -3,7 +3,7 @@ package web
 import "animalstore/internal/shop"
 
 // The limits that the API and the staff pages share. The table of the memory budget in docs/operating.md adds
-// up what they allow.
+// up the memory that they allow.
 const (
 	// MaxImports is the maximum number of imports that a node accepts at the same time, and MaxKeyImports the
 	// maximum for one API key. Each imported file is held in memory.
@@ -17,7 +17,7 @@ const (
 	// responses that have not been read yet, and MaxKeyBodyMemory the maximum for one API key.
 	MaxBodyMemory    = 16 << 20
 	MaxKeyBodyMemory = 4 << 20
-	// smallBody is the size of a body up to which it does not count.
+	// smallBody is the size in bytes up to which a body does not count towards the limits for bodies.
 	smallBody = 4 << 10
 )
 
@@ -29,7 +29,7 @@ type Limits struct {
 	bodies  *KeyLimit
 }
 
-// NewLimits returns limits of which nothing is used.
+// NewLimits returns limits that are completely unused.
 func NewLimits() *Limits {
 	return &Limits{
 		Imports: NewKeyLimit("imports", MaxImports, MaxKeyImports),
@@ -40,8 +40,8 @@ func NewLimits() *Limits {
 }
 
 // HoldBody counts the memory of a request body or a response until the caller calls release. It fails with
-// rate_limited if this key uses too much and with unavailable if all keys together do. Small bodies and those
-// of requests without a key do not count, because other limits suffice.
+// rate_limited if this key uses too much and with unavailable if all keys together do. Small bodies, and bodies
+// of requests without a key, do not count, because other limits suffice for them.
 func (l *Limits) HoldBody(principal shop.Principal, size int64) (release func(), err error) {
 	if size <= smallBody || principal.Actor() == "" {
 		return func() {}, nil

@@ -17,7 +17,7 @@ const (
 // otherwise fill the disk. It logs how many requests it has left out. The zero value is ready to use.
 type logSampler struct {
 	mu      sync.Mutex
-	windows map[int]*sampleWindow // by status, of which there are few
+	windows map[int]*sampleWindow // by status; there are few different statuses
 }
 
 // sampleWindow counts the requests with one status since start.
@@ -49,7 +49,8 @@ func (s *logSampler) allow(log *slog.Logger, status int, now time.Time) bool {
 	return false
 }
 
-// report logs how many requests with a status were left out and starts a new interval for them.
+// report logs how many requests with the given status were left out. The next request with this status starts a
+// new interval.
 func (s *logSampler) report(log *slog.Logger, status int) {
 	s.mu.Lock()
 	leftOut := s.windows[status].leftOut

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Requests without a key get a limited number of lines per status, and the log says how many were left out.
-// Requests with a key and faults are always logged.
+// Of the requests without a key, only a limited number per status are logged, and the log says how many were
+// left out. Requests with a key and faults are always logged.
 func TestRequestsOfStrangersAreSampled(t *testing.T) {
 	t.Parallel()
 	service := shoptest.Open(t, shoptest.Options{})

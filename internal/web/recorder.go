@@ -18,7 +18,7 @@ type Recorder struct {
 	stream     io.Closer // the body of a request over HTTP/2 if it has not been read, otherwise nil
 }
 
-// NewRecorder returns a Recorder that writes the response to r.
+// NewRecorder returns a Recorder for the request r. It writes the response to w.
 func NewRecorder(w http.ResponseWriter, r *http.Request) Recorder {
 	recorder := Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
 	if r.ContentLength != 0 && r.ProtoMajor == 2 {
