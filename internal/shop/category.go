@@ -54,8 +54,9 @@ func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Ca
 // categoryBatch the number that it reads at once.
 const maxCategoriesCompared, categoryBatch = 20_000, 500
 
-// FindCategories returns at most limit categories whose name contains every word of the text, as ContainsWords
-// does, sorted by ascending id. It looks only at the first 20,000 categories, so that its work is bounded.
+// FindCategories returns at most limit categories whose names contain every word of the text (see
+// ContainsWords), sorted by ascending id. It looks only at the first 20,000 categories, so that its work is
+// bounded.
 func (s *Service) FindCategories(ctx context.Context, text string, limit int) (Page[Category], error) {
 	words := SearchWords(text)
 	return heavyRead(ctx, s, func() (Page[Category], error) {
@@ -99,11 +100,12 @@ func existingCategory(tx ReadTx, id int64) (Category, error) {
 	return category, err
 }
 
-// CategoryKey maps names of categories that differ only in letter case or in spaces around them to the same text.
+// CategoryKey returns the same text for all names of categories that differ only in letter case or in the spaces
+// around them.
 func CategoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
 
-// CategoriesNamed returns the categories with the given name, which are several if clients created them so. It ignores
-// letter case and spaces around the name. If there are many, it returns some of them, with the lowest id among them.
+// CategoriesNamed returns the categories with the given name. Clients may have created several. It ignores letter case
+// and spaces around the name. If there are many, it returns only some of them, including the one with the lowest id.
 func (s *Service) CategoriesNamed(ctx context.Context, name string) ([]Category, error) {
 	const most = 10
 	return read(ctx, s, func(tx ReadTx) ([]Category, error) { return tx.CategoriesNamed([]string{name}, most) })
@@ -135,13 +137,15 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 
 // PutCondition restricts what PutCategory may do. The zero value allows everything.
 type PutCondition struct {
-	// Match must hold for the existing category. Unless it is nil, PutCategory only renames.
+	// Match must hold for the existing category. Unless it is nil, PutCategory only renames an existing
+	// category and fails if there is none.
 	Match Precondition[Category]
 	// NoneMatch must hold for the existing category. A category that does not exist is created.
 	NoneMatch Precondition[Category]
 }
 
-// check fails with precondition_failed if the condition does not allow the change of this category.
+// check fails with precondition_failed if the condition does not allow PutCategory to rename or create the
+// category.
 func (c PutCondition) check(stored Category, found bool, id int64) error {
 	switch {
 	case found && !c.NoneMatch.holds(stored):
@@ -177,8 +181,8 @@ func (s *Service) PutCategory(ctx context.Context, category Category, condition 
 	})
 }
 
-// DeleteCategory removes a category. It fails with not_found, with precondition_failed, or with
-// category_in_use if animals still belong to the category.
+// DeleteCategory removes a category. It fails with not_found if there is none, with precondition_failed if
+// match does not hold, and with category_in_use if animals still belong to the category.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
 	return s.writeOnly(ctx, func(tx *eventTx) error {
 		category, err := existingCategory(tx, id)
@@ -208,9 +212,10 @@ type CategoryReader interface {
 	// CategoriesByID returns the categories with the given ids in no particular order. It skips unknown
 	// ids.
 	CategoriesByID(ids []int64) ([]Category, error)
-	// CategoriesNamed returns categories with the given names, sorted by ascending id: for each name the first
-	// ones that have exactly this name, at least limit of them if there are so many, and the first ones whose
-	// name has the same CategoryKey. Its work does not depend on the number of other categories.
+	// CategoriesNamed returns categories with the given names, sorted by ascending id. For each name, it
+	// returns the first categories that have exactly this name, and the first categories whose names have the
+	// same CategoryKey. It returns at least limit of each, or all if there are fewer. Its work does not depend
+	// on the number of other categories.
 	CategoriesNamed(names []string, limit int) ([]Category, error)
 	// CategoryInUse reports whether any animal belongs to the category with the given id.
 	CategoryInUse(id int64) (bool, error)

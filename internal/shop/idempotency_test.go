@@ -21,7 +21,7 @@ func TestResponseIsStoredTogetherWithItsWrite(t *testing.T) {
 	equal(t, "animals", must(s.Inventory(t.Context()))(t).Unspecified, 1)
 }
 
-// A client that gets no response repeats its request, also to another node. The write happens once.
+// A client that gets no response may repeat its request to another node. The write still happens only once.
 func TestRepeatedRequestOnTwoNodesIsDoneOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		for _, key := range []string{"a", "b", "c", "d", "e"} {

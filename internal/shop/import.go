@@ -17,14 +17,14 @@ const (
 	MaxImportRow = 64 << 10
 )
 
-// ImportRow is one row of an import. Each row describes one animal as it is to be.
+// ImportRow is one row of an import. It describes an animal as it should be after the import.
 type ImportRow struct {
 	Line int    // the line number in the uploaded file, starting at 1
 	ID   *int64 // the animal to update, or nil to create one
 	ETag string // the animal's entity tag when the file was exported, with or without quotes; "" if there is none
 	NewPet
 	Category string   // the name of the category, or "" if the row has none
-	ByName   bool     // whether only Category names the category, and CategoryID is not set
+	ByName   bool     // whether the row has only the name of its category, so that CategoryID is not set
 	Problems Problems // the reasons why the row is invalid; empty if it is valid
 
 	categoryKey string // the CategoryKey of Category, set by prepareRows
@@ -46,7 +46,7 @@ type ImportOptions struct {
 // ImportResult contains the number of animals that an import created and changed.
 type ImportResult struct {
 	Created int `json:"created"`
-	Updated int `json:"updated"` // does not count animals that are as the file describes them
+	Updated int `json:"updated"` // does not count animals that already were as the file describes them
 	// IgnoredIDs is the number of rows whose id is ignored. Only a dry run reports it.
 	IgnoredIDs int `json:"ignoredIds,omitzero"`
 }
@@ -79,7 +79,8 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 		return plan.result(ignored), nil
 	}
 	if options.Upsert {
-		// Most holds that are due expire here, and not one by one in the transaction of the import.
+		// Expire most of the due holds before the transaction of the import, which would otherwise expire them
+		// one by one.
 		if err := s.ExpireHolds(ctx); err != nil {
 			return ImportResult{}, err
 		}
@@ -139,7 +140,7 @@ func prepareRows(rows []ImportRow, upsert bool) (ignored int, valid bool) {
 				if reason := TextProblem(row.Category); reason != "" {
 					row.Problems.Add("category", reason)
 				}
-				row.categoryKey = CategoryKey(row.Category) // here, because all other writes wait for those in the transaction
+				row.categoryKey = CategoryKey(row.Category) // not in the transaction, because other writes wait for it
 			}
 		}
 		valid = valid && len(row.Problems) == 0
@@ -158,7 +159,8 @@ func idsOf(rows []ImportRow) (ids []int64) {
 	return slices.Compact(ids)
 }
 
-// err fails with validation_failed if any row is invalid.
+// err returns an error with the code validation_failed, which lists the first invalid rows, or nil if all rows
+// are valid.
 func (p importPlan) err() error {
 	if p.invalid == 0 {
 		return nil

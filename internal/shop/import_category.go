@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// importCategory is a category that a row of an import names.
+// importCategory is a category that a row of an import refers to.
 type importCategory struct {
 	Category
 	key    string // the CategoryKey of the name
@@ -17,19 +17,19 @@ type importCategory struct {
 	assign bool   // whether the category is new and gets an assigned id
 }
 
-// importCategories contains the categories that the rows of an import name. Those that do not exist are added by
-// find and created by create.
+// importCategories contains the categories that the rows of an import refer to. If a category does not exist,
+// find plans it and create creates it.
 type importCategories struct {
 	known  bool // whether only existing categories are allowed
 	byID   map[int64]*importCategory
-	byName map[string][]*importCategory // some of the categories with exactly this name, more than maxNamedIDs if there are so many
-	byKey  map[string][]*importCategory // some of those with this CategoryKey
+	byName map[string][]*importCategory // the first categories with exactly this name: all, or more than maxNamedIDs
+	byKey  map[string][]*importCategory // the first categories with this CategoryKey
 	missed []*importCategory            // the categories to create, in the order of the rows
 }
 
-// importCategories reads the categories that the rows name, and those of the stored animals that the rows update. If
-// all rows have ids and unknown ids are allowed, it reads nothing, because EnsureCategories finds out which of them
-// are missing.
+// importCategories reads the categories that the rows refer to, and those of the stored animals that the rows
+// update. If no row has the name of a category and unknown ids are allowed, it reads nothing, because
+// EnsureCategories finds out which ids are missing.
 func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64]Pet) (*importCategories, error) {
 	found := &importCategories{
 		known: s.knownCategories, byID: map[int64]*importCategory{}, byName: map[string][]*importCategory{}, byKey: map[string][]*importCategory{},
@@ -130,7 +130,9 @@ func (c *importCategories) hasKey(id int64, key string) bool {
 	return category != nil && category.key == key
 }
 
-// findByName prefers a category with exactly the given name to categories that differ in case.
+// findByName returns the category with the given name. It prefers a category with exactly this name to
+// categories whose names differ in letter case. If there is none, it plans a new category. If that is not
+// allowed, or if there are several, it adds a problem to the row and returns nil.
 func (c *importCategories) findByName(row *ImportRow, name string) *importCategory {
 	candidates := c.byName[name]
 	if len(candidates) == 0 {
@@ -149,7 +151,7 @@ func (c *importCategories) findByName(row *ImportRow, name string) *importCatego
 	return nil
 }
 
-// maxNamedIDs is the maximum number of categories that a message names.
+// maxNamedIDs is the maximum number of categories whose ids an error message lists.
 const maxNamedIDs = 5
 
 // joinIDs returns a text such as "categories 3, 7".

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// importPlan is what an import is going to do, made from the rows and from what the store contains.
+// importPlan describes what an import is going to do. It is made from the rows and the contents of the store.
 type importPlan struct {
 	invalid    int         // the number of invalid rows
-	reported   []ImportRow // the first of them
+	reported   []ImportRow // the first invalid rows
 	creates    []plannedPet
 	updates    []plannedPet
 	unchanged  []plannedPet
@@ -25,9 +25,9 @@ type plannedPet struct {
 	before   Pet
 }
 
-// planImport checks every row against the store. It must run in the transaction that applies the plan, because
-// only then no animal can change after its entity tag was compared. The plan contains at most the given number of
-// invalid rows, so that a file with many of them needs no more memory than a valid one.
+// planImport checks every row against the store. A plan must be applied in the transaction in which it was made,
+// because otherwise an animal could change after its entity tag was compared. The plan contains only the first
+// invalid rows, at most the given number, so that a file with many of them needs no more memory than a valid one.
 func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan importPlan, err error) {
 	if plan.stored, err = storedPets(tx, idsOf(rows)); err != nil {
 		return importPlan{}, err
@@ -35,7 +35,7 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 	if plan.categories, err = s.importCategories(tx, rows, plan.stored.pets); err != nil {
 		return importPlan{}, err
 	}
-	lines := map[int64]int{} // the first line of each animal
+	lines := map[int64]int{} // the line on which each animal occurs first
 	for _, row := range rows {
 		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if !row.unreadable() {
@@ -76,7 +76,8 @@ func (p *importPlan) add(planned plannedPet, row ImportRow) {
 	}
 }
 
-// after returns the animal as it is to be. Its category must have an id.
+// after returns the animal as it will be after the import. Its CategoryID is 0 if its category has not been
+// assigned an id yet.
 func (p plannedPet) after() Pet {
 	p.CategoryID = p.category.ID
 	return p.WithID(p.before.ID)
@@ -153,7 +154,7 @@ func (s petsInStore) check(row *ImportRow) Pet {
 	return pet
 }
 
-// statusProblem explains why the status of an animal cannot change. It returns "" if it can.
+// statusProblem explains why the status of an animal cannot change to the given one. It returns "" if it can.
 func (s petsInStore) statusProblem(pet Pet, to Status) string {
 	if to == "" {
 		return fmt.Sprintf("cannot be removed; animal %d is %s", pet.ID, pet.Status)

@@ -26,7 +26,7 @@ type ImportPreview struct {
 	Updates       []PreviewRow
 	Creates       []PreviewRow
 	Keeps         []PreviewRow
-	NewCategories []Category // the categories that the import would create; those without an id get one
+	NewCategories []Category // the categories that the import would create; those without an id would be assigned one
 }
 
 // PreviewRow is one row of a preview.
@@ -34,20 +34,21 @@ type PreviewRow struct {
 	Action ImportAction
 	Line   int
 	After  PreviewPet  // the animal as the row describes it
-	Before *PreviewPet // the animal as it is, or nil if the row names none
+	Before *PreviewPet // the animal as it is now, or nil if the row updates none
 	// Problems contains the reasons why the row is invalid.
 	Problems Problems
 }
 
-// PreviewPet is an animal in a preview. Category has no id if it is new.
+// PreviewPet is an animal in a preview. Category has no id if the import would assign one.
 type PreviewPet struct {
 	Pet
 	Category Category
 }
 
-// PreviewImport returns what an import would do with each row. It writes nothing. It lists at most the given number
-// of rows for each action, in the order of the file, and as many new categories; the numbers count all of them. It
-// fails with payload_too_large if there are too many rows.
+// PreviewImport returns what an import would do with each row, and writes nothing. For each action, it lists the
+// first rows in the order of the file, at most the given number. It also lists at most this number of new
+// categories. The counts include the rows that are not listed. It fails with payload_too_large if there are too
+// many rows.
 func (s *Service) PreviewImport(ctx context.Context, rows []ImportRow, upsert bool, most int) (ImportPreview, error) {
 	if len(rows) > MaxImport {
 		return ImportPreview{}, errImportTooLarge()

@@ -28,7 +28,8 @@ func previewed(preview shop.ImportPreview) string {
 		preview.Unchanged, preview.Invalid, preview.IgnoredIDs, preview.NewCategories, strings.Join(lines, "\n"))
 }
 
-// A preview says what an import does with each row, and which categories it creates, and writes nothing.
+// A preview says what an import would do with each row, and which categories it would create. It writes
+// nothing.
 func TestPreviewSaysWhatEachRowDoes(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -65,7 +66,7 @@ create 3 Mia 7   `)
 func TestUpsertFollowsTheChangedPartOfTheCategory(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	for _, name := range []string{"Dogs", "Cats"} { // 1 and 2
+	for _, name := range []string{"Dogs", "Cats"} { // with the ids 1 and 2
 		must(s.CreateCategory(t.Context(), name))(t)
 	}
 	edit := func(pet shop.Pet, name string, id int64) shop.ImportRow {

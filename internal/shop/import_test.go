@@ -31,8 +31,9 @@ func eventsAfter(t *testing.T, s *shoptest.Shop, last int64) (lines []string) {
 	return lines
 }
 
-// An upsert changes the animals that the file names, creates those without an id, and records an event for each
-// change and none for the rest. A dry run counts the same and changes nothing.
+// An upsert changes the animals whose ids are in the file, creates an animal for each row without an id, and
+// records an event for each change, but none for unchanged animals. A dry run returns the same counts and
+// changes nothing.
 func TestUpsertChangesAndCreates(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -66,11 +67,11 @@ func TestUpsertChangesAndCreates(t *testing.T) {
 	wantCode(t, err, shop.ValidationFailed)
 }
 
-// A row that must not change its animal is invalid, says why, and stops the whole import.
+// If a row must not change its animal, the whole import is refused, and the error says why.
 func TestUpsertRefusesRows(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	for _, name := range []string{"Dogs", "Cats", "cats", "Cats"} { // 1 to 4
+	for _, name := range []string{"Dogs", "Cats", "cats", "Cats"} { // with the ids 1 to 4
 		must(s.CreateCategory(t.Context(), name))(t)
 	}
 	free, held, sold := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Mia", 1, shop.Available), s.AddPet(t, "Tom", 7, shop.Sold)
@@ -117,13 +118,13 @@ func TestUpsertRefusesRows(t *testing.T) {
 	if events := eventsAfter(t, s, last); len(events) > 0 {
 		t.Errorf("the imports wrote %v", events)
 	}
-	renamed := exported(2, held) // an order keeps only the status
+	renamed := exported(2, held) // an order prevents only changes of the status
 	renamed.Name, renamed.Category, renamed.ByName = "Mia the second", "cats", true
 	equal(t, "the import", must(s.ImportPets(t.Context(), []shop.ImportRow{renamed}, upsert))(t), shop.ImportResult{Updated: 1})
 	equal(t, "the animal", must(s.Pet(t.Context(), held.ID))(t), shop.Pet{ID: held.ID, Name: "Mia the second", CategoryID: 3, Status: shop.Pending})
 }
 
-// A message names only a few of the categories that share a name, and only the first invalid rows.
+// An error message lists only a few of the categories that share a name, and only the first invalid rows.
 func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
@@ -151,7 +152,7 @@ func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 	preview := must(s.PreviewImport(t.Context(), rows("x", 300), false, 7))(t)
 	equal(t, "the invalid rows", preview.Invalid, 300)
 	equal(t, "the rows in the preview", len(preview.Problems), 7)
-	must(s.CreateCategory(t.Context(), "X"))(t) // after all others
+	must(s.CreateCategory(t.Context(), "X"))(t) // its id is higher than those of the others
 	equal(t, "the import", must(s.ImportPets(t.Context(), rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 }
 
@@ -171,7 +172,8 @@ func TestImportIgnoresIDs(t *testing.T) {
 	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 2, Unspecified: 2})
 }
 
-// New categories get the ids in the file or new ids, and their names. Each name is created only once.
+// New categories get the names in the file. They get the ids in the file or, if a row has only a name, a new
+// id. Each name is created only once.
 func TestImportCreatesNamedCategories(t *testing.T) {
 	t.Parallel()
 	row := func(id int64, category string, byName bool) shop.ImportRow {
@@ -264,7 +266,8 @@ func TestUpsertSeesThatAHoldHasEnded(t *testing.T) {
 	})
 }
 
-// If an import and an order change the same animal at the same time, one of them fails.
+// If an import and an order change the same animal at the same time, neither overwrites the other. The import
+// either comes first or fails.
 func TestUpsertAndOrdersDoNotOverwriteEachOther(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		for range 10 {

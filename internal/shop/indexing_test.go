@@ -33,7 +33,8 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 	equal(t, "the progress", s.IndexProgress(), shop.IndexProgress{Indexed: 85_001})
 }
 
-// busyStore is a store in which other writes wait while animals are indexed. Each transaction of IndexSearch takes 10 ms.
+// busyStore is a store in which each transaction of IndexSearch takes 10 ms and reports whether other writes are
+// waiting.
 type busyStore struct {
 	shop.Store
 	steps      atomic.Int64 // the number of transactions that are still needed
@@ -60,7 +61,8 @@ func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, erro
 	return shop.IndexResult{More: tx.store.steps.Add(-1) > 0, OthersWait: tx.store.othersWait}, nil
 }
 
-// While other writes wait, IndexSearch pauses after each transaction three times as long as the transaction took.
+// While other writes are waiting, IndexSearch pauses after each transaction three times as long as the
+// transaction took.
 func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")

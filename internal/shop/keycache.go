@@ -11,8 +11,8 @@ import (
 // second.
 const keyFreshness = 500 * time.Millisecond
 
-// maxCachedKeys is the maximum number of keys in the cache. When it is reached, the cache starts again empty, because
-// keys that are no longer used would otherwise stay forever.
+// maxCachedKeys is the maximum number of keys in the cache. When it is reached, the cache is emptied, because keys
+// that are no longer used would otherwise stay forever.
 const maxCachedKeys = 10_000
 
 // keyCache caches the credentials of keys in use. It never caches the fact that a secret is unknown.
@@ -58,8 +58,8 @@ func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)
 	return credential, true, nil
 }
 
-// forget removes all secrets of a key, so that the node on which a key was rotated or revoked knows at once. A secret
-// that is being looked up at the same moment may still be cached, but only for keyFreshness.
+// forget removes all secrets of a key, so that a rotation or revocation takes effect at once on the node that made
+// it. A secret that is being looked up at the same moment may still be cached, but only for keyFreshness.
 func (c *keyCache) forget(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -65,7 +65,7 @@ func onLane(t *testing.T, test func(*laneHarness)) {
 	})
 }
 
-// Searches and printed lists are read in the lane, all other lists are not.
+// Searches and printed lists are read in the lane for heavy reads. All other lists are not.
 func TestSearchesAndLongListsAreHeavy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

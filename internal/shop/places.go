@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Places limits how much work runs at the same time. One API key gets only a part of the places. Keys with waiting
-// work take turns, one place at a time, so a key with much work delays only its own.
+// Places limits how many calls run at the same time. Each of them takes a place, and one API key can take only
+// some of the places. Keys with waiting calls take turns, one place at a time, so a key with many calls delays
+// only its own.
 type Places struct {
 	places        int
 	perKey        int // the maximum number of places for one key

@@ -119,14 +119,15 @@ type SearchReader interface {
 
 // SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
 type SearchBookkeeping interface {
-	// IndexSearch adds a limited number of new and changed animals and orders to the search index, and indexes a
-	// limited number of names of categories that an earlier version wrote. If a batch takes several transactions,
-	// each of them gets the rest that the one before it has returned. The first one gets nil. Only one batch of a store
-	// may be in progress on a node.
+	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It also indexes a
+	// limited number of names of categories that an earlier version wrote. A batch may take several transactions. The
+	// first one gets nil, and each of the others gets the unfinished rest that the one before it has returned. Only one
+	// batch of a store may be in progress on a node.
 	IndexSearch(unfinished IndexBatch) (IndexResult, error)
 }
 
-// IndexBatch is the rest of a batch of IndexSearch that has not been written yet. It belongs to the store.
+// IndexBatch is the rest of a batch of IndexSearch that has not been written yet. Only the store knows what it
+// contains.
 type IndexBatch any
 
 // IndexResult is the result of one call of IndexSearch.
@@ -134,7 +135,7 @@ type IndexResult struct {
 	Indexed    int64      // the number of animals, orders and names of categories that this call has indexed
 	More       bool       // whether there may be more to index
 	Unfinished IndexBatch // the rest of the batch, or nil if everything has been written
-	OthersWait bool       // whether other writes wait for this transaction
+	OthersWait bool       // whether other writes are waiting for this transaction
 }
 
 // IndexProgress is the progress of the job that maintains the search index.
@@ -153,8 +154,8 @@ func (s *Service) IndexProgress() IndexProgress {
 
 // indexing is the state of the job that maintains the search index.
 type indexing struct {
-	running    sync.Mutex    // held by the only run of IndexSearch
-	unfinished IndexBatch    // the batch that the last run has begun; protected by running
+	running    sync.Mutex    // held during a run of IndexSearch, so that there is only one at a time
+	unfinished IndexBatch    // the rest of the batch that the last run began, or nil; protected by running
 	again      chan struct{} // a value in this channel starts the next run at once
 
 	mu       sync.Mutex // protects the fields below
@@ -165,8 +166,8 @@ type indexing struct {
 const (
 	// indexSteps is the maximum number of transactions in one run of IndexSearch, which reports its progress at the end.
 	indexSteps = 20
-	// indexPause is how many times as long as a transaction took IndexSearch pauses while other writes wait.
-	// So it uses a quarter of a busy writer's time at most.
+	// indexPause is how long IndexSearch pauses after a transaction if other writes are waiting, as a multiple
+	// of the transaction's duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
 	indexPause = 3
 	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
 	indexReportInterval = 5 * time.Second
@@ -214,9 +215,9 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	return s.reportIndexing(work, indexed, more)
 }
 
-// reportIndexing updates the progress after a run that has indexed the given number of animals and orders. If many
-// runs are needed, as in a store from an earlier version, it also passes the progress to Options.OnIndexing from time
-// to time.
+// reportIndexing updates the progress after a run that has indexed the given number of animals, orders and names of
+// categories. If many runs are needed, as in a store from an earlier version, it also passes the progress to
+// Options.OnIndexing from time to time.
 func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
 	i, now, left := &s.indexing, s.clock(), int64(0)
 	i.mu.Lock()
