@@ -52,8 +52,8 @@ func (t *tx) InsertCategories(categories ...shop.Category) error {
 	})
 }
 
-// UpdateCategory sets the key in a statement of its own. On PostgreSQL, a trigger removes the key whenever the name is set,
-// because nodes of version 1.0 do not change it.
+// UpdateCategory sets the name and its key in separate statements. On PostgreSQL, a trigger removes the key whenever
+// the name is set, because nodes of version 1.0 change only the name.
 func (t *tx) UpdateCategory(_, after shop.Category) error {
 	if err := t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID); err != nil {
 		return err

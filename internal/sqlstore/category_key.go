@@ -9,9 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The column name_key contains shop.CategoryKey of the name, so that an index finds the names that this function does
-// not distinguish. It is NULL for names that an earlier version has written, until IndexSearch adds it. These names are
-// called unkeyed.
+// The column name_key contains shop.CategoryKey of the name, so that an index finds all names with the same key. It is
+// NULL for names that an earlier version has written, until IndexSearch sets it. These names are called unkeyed.
 
 // isUnkeyed is the condition for the categories whose name has no key yet.
 const isUnkeyed = "name_key IS NULL AND name IS NOT NULL"
@@ -21,7 +20,7 @@ func (d *dialect) selectUnkeyed(columns string) string {
 	return "SELECT " + columns + " FROM categories" + d.byUnkeyed + " WHERE " + isUnkeyed
 }
 
-// keyedNames is the maximum number of names to which one batch of IndexSearch adds the keys.
+// keyedNames is the maximum number of names to which one batch of IndexSearch adds keys.
 const keyedNames = 2000
 
 // appendCategory appends the category's id, its name and the key of its name to args.
@@ -50,8 +49,8 @@ func (t *tx) CategoriesNamed(names []string, limit int) ([]shop.Category, error)
 	return slices.Compact(found), err
 }
 
-// categoriesWith returns the categories that have one of the values in a column: for each value those with the lowest
-// ids, at most limit of them.
+// categoriesWith returns categories that have one of the values in a column. For each value, it returns those with
+// the lowest ids, at most limit of them.
 func (t *tx) categoriesWith(column string, values []string, limit int) (found []shop.Category, err error) {
 	err = inPaddedChunks(values, "(CAST($ AS TEXT))", func(part []string, places string) error {
 		some, err := all(t, scanCategory, numbered(t.dialect.categoriesWith(column, places, limit)), anys(part)...)
@@ -61,17 +60,17 @@ func (t *tx) categoriesWith(column string, values []string, limit int) (found []
 	return found, err
 }
 
-// categoriesWith returns the query for tx.categoriesWith. places contains the values, which may be repeated. The
-// condition is a range and not an equality, because PostgreSQL would look for a frequent name in the order of the ids
-// and read all categories before the first match.
+// categoriesWith returns the query for tx.categoriesWith. places contains the placeholders for the values, which may
+// be repeated. The condition is a range instead of an equality. For an equality with a frequent name, PostgreSQL
+// would go through the categories in the order of their ids, and could read all of them before the first match.
 func (d *dialect) categoriesWith(column, places string, limit int) string {
 	first := fmt.Sprintf("SELECT x.id FROM categories x WHERE x.%[1]s BETWEEN given.value AND given.value ORDER BY x.%[1]s, x.id LIMIT %[2]d", column, limit)
 	return "WITH given (value) AS (VALUES " + places + ") SELECT DISTINCT c.id, c.name FROM given JOIN categories c ON " +
 		fmt.Sprintf(d.inSubquery, "c.id", first)
 }
 
-// unkeyedCategories returns the categories whose name has no key in the table, although its key is wanted. It keeps
-// only these, however many unkeyed names there are.
+// unkeyedCategories returns the unkeyed categories whose names have one of the wanted keys. It keeps only these in
+// memory, however many unkeyed names there are.
 func (t *tx) unkeyedCategories(wanted map[string]bool) (found []shop.Category, err error) {
 	_, err = all(t, func(scan Scanner) (struct{}, error) {
 		category, err := scanCategory(scan)
@@ -83,7 +82,8 @@ func (t *tx) unkeyedCategories(wanted map[string]bool) (found []shop.Category, e
 	return found, err
 }
 
-// addCategoryKeys adds the keys of some unkeyed names. It skips names that another node is changing.
+// addCategoryKeys adds the keys of at most keyedNames unkeyed names. It skips names that another node is
+// changing. It returns the number of keys and whether there may be more unkeyed names.
 func (t *tx) addCategoryKeys() (n int64, more bool, err error) {
 	unkeyed, err := all(t, scanCategory,
 		t.dialect.selectUnkeyed(categoryColumns)+" ORDER BY id LIMIT "+strconv.Itoa(keyedNames)+t.dialect.skipLocked)

@@ -33,7 +33,7 @@ func wantNamed(t *testing.T, store *Store, name, want string) {
 	}
 }
 
-// The names of a file from an earlier version have no key at first.
+// Categories in a file from an earlier version are found by their names, although these have no keys at first.
 func TestNamesOfAnEarlierVersionAreFound(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(SQLite)
@@ -47,7 +47,8 @@ func TestNamesOfAnEarlierVersionAreFound(t *testing.T) {
 	wantNamed(t, store, "zofky", "[]")
 }
 
-// Nodes of version 1.0 write names without their keys while they share a server with this version.
+// While nodes of version 1.0 share a server with this version, they write names without keys. This version
+// finds these names, too.
 func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
@@ -103,7 +104,7 @@ func namedQueries(d *dialect) map[string]pageQuery {
 	}
 }
 
-// Looking for categories by their names does not read all categories, nor all of those with the same name.
+// Finding categories by their names reads neither all categories nor all of those with the same name.
 func TestNamedCategoriesAreFoundInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

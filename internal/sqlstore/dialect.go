@@ -44,7 +44,8 @@ type dialect struct {
 	// byHold is added after the name of the table orders in queries for holds. Without it, SQLite reads all placed
 	// orders and sorts them.
 	byHold string
-	// byUnkeyed follows the table categories in queries for unkeyed names. Without it, SQLite may read all names.
+	// byUnkeyed is the clause after the table categories in queries for unkeyed names. It makes SQLite use the
+	// index of these names, because SQLite might otherwise read all names.
 	byUnkeyed string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
@@ -63,8 +64,8 @@ type dialect struct {
 	// other writes have to wait. PostgreSQL removes more, because every call leaves a dead version of the row with
 	// the event horizon.
 	removeEvents int
-	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. SQLite writes few,
-	// because other writes have to wait.
+	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. It is low for
+	// SQLite, because all other writes wait for the transaction.
 	indexPostings int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.

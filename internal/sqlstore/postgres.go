@@ -133,13 +133,14 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 }
 
 // writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If the context caller ends, the
-// current attempt goes on, because its transaction may be nearly committed. But there are no further attempts,
-// because the client may already have sent its request to another node. A delayed attempt here could overwrite what
-// that node has written since.
+// current attempt goes on, because its transaction may be nearly committed. But there are no further attempts, because
+// the client may already have sent its request to another node. A delayed attempt here could overwrite what that node
+// has written since.
 //
-// While an attempt waits for a lock, it holds a connection. So a write first waits for a place, and an attempt gives up
-// when it has waited for a lock for a while. The write then leaves its place to another write and waits for the next
-// one. After a conflict, it keeps its place, so that its API key does not start more and more writes that conflict.
+// While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a place, and an attempt
+// gives up when it has waited for a lock for a while. The write then leaves its place to another write and waits for a
+// new place. After a conflict, it keeps its place, so that its API key does not start more and more writes that
+// conflict.
 func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
 	place := alonePlace{places: p.alone, key: shop.ActorOf(caller)}

@@ -10,11 +10,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// lockWaitShare is the part of its budget that a write outside of groups waits for a lock in one attempt, as a divisor.
+// lockWaitShare is the number by which the budget of a write outside of groups is divided. The result is how long one
+// attempt waits for a lock.
 const lockWaitShare = 20
 
-// newAlonePlaces reserves half of the connections for groups and reads, which never wait for the locks of other
-// transactions for long. One API key gets half of the places, so that its writes do not hold up those of other keys.
+// newAlonePlaces returns places for writes outside of groups. They take at most half of the connections, so that the
+// others remain for groups and reads, which never wait for the locks of other transactions for long. One API key
+// gets half of the places, so that its writes do not hold up those of other keys.
 func newAlonePlaces(maxConns int32) *shop.Places {
 	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
 }
@@ -52,8 +54,8 @@ func (a *alonePlace) release() {
 	}
 }
 
-// aloneOptions returns the options for the transaction of a write outside of groups. Its lock timeout depends on the
-// budget, because an attempt of a write with a long budget, such as an import, is expensive to repeat.
+// aloneOptions returns the options for the transaction of a write outside of groups. A write with a long budget,
+// such as an import, waits longer for a lock, because it is expensive to repeat.
 func (p *postgresEngine) aloneOptions(ctx context.Context) pgx.TxOptions {
 	wait := max(time.Millisecond, p.budgetOf(ctx)/lockWaitShare)
 	return pgx.TxOptions{

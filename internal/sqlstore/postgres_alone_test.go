@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// aloneHarness has a store with four connections. Another transaction has created the category 7 and is not committed
-// yet, so the creates in this category wait for it.
+// aloneHarness has a store with four connections. Another transaction has created the category 7 and has not been
+// committed yet, so writes that create pets in this category wait for it.
 type aloneHarness struct {
 	*testing.T
 	store   *Store
@@ -52,7 +52,8 @@ func (h *aloneHarness) create(ctx context.Context, category int64) error {
 	})
 }
 
-// startCreates starts creates in the category 7 and waits until one of them waits for the lock.
+// startCreates starts n writes that create a pet in the category 7, and waits until one of them is waiting for
+// the lock.
 func (h *aloneHarness) startCreates(n int) {
 	h.Helper()
 	for range n {
@@ -65,12 +66,12 @@ func (h *aloneHarness) startCreates(n int) {
 	h.direct.AwaitLockWait()
 }
 
-// Writes that wait for the lock of another transaction leave connections for reads, for the check of readiness and for
-// groups. All of them succeed when the other transaction ends.
+// Writes that are waiting for the lock of another transaction leave connections for reads, for the readiness check and
+// for groups. The waiting writes succeed when the other transaction ends.
 func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
-	postgresOf(h.store).retryBudget = time.Hour // so that the writes wait for the lock all the time
+	postgresOf(h.store).retryBudget = time.Hour // so that no attempt gives up waiting for the lock
 	must(t, h.create(t.Context(), 1))
 	h.startCreates(12)
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
@@ -87,8 +88,8 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	}
 }
 
-// A write that waits for a lock gives its place back from time to time, so that it does not hold up other writes that
-// need no lock. It succeeds when the other transaction ends.
+// A write that is waiting for a lock gives its place back from time to time, so that it does not hold up other
+// writes, which need no lock. It succeeds when the other transaction ends.
 func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
@@ -99,7 +100,7 @@ func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 	h.running.Wait()
 }
 
-// A write that waits for a place ends when its caller goes away, and has not run.
+// A write that is waiting for a place fails without having begun when its caller goes away.
 func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
@@ -140,7 +141,7 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	must(t, p.retrySlot.Acquire(ended, "another key")) // the slot is free again
 }
 
-// API keys take turns for the retry slot, so the retry of a write waits for only one retry of another key.
+// API keys take turns for the retry slot, so a retry of one key waits for only one retry of another key.
 func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 // conflicts. Any further violation is treated as a bug.
 const maxConstraintViolations = 10
 
-// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. First attempts by other
-// writes may win again and again, and every write that conflicts waits for the slot meanwhile.
+// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. This write may lose
+// against first attempts of other writes again and again, and all other writes that have had a conflict are waiting
+// for the slot meanwhile.
 const maxSlotPause = 4
 
 // retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
@@ -51,7 +52,7 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 		}
 		pause := attempt
 		if inSlot {
-			pause = min(attempt, maxSlotPause) // other writes wait for the slot
+			pause = min(attempt, maxSlotPause) // other writes are waiting for the slot
 		}
 		if !backOff(limited, pause) {
 			return err

@@ -63,7 +63,7 @@ func (t *tx) SearchOrders(list shop.OrderList) (shop.Page[shop.Order], error) {
 
 // search finds the rows of a list that contain all words of a text, newest first. The search index only narrows down
 // the rows. Every text that may match is folded and compared here, so both engines return the same rows, even if the
-// index has more ids than it should.
+// index contains ids of rows that do not match.
 //
 // The search proceeds from the highest id to the lowest. Each step handles all ids from top down to some lower id, so
 // a search that stops early can be continued from there.
@@ -191,8 +191,8 @@ func (s *search[T]) scanUnindexed(position int64) error {
 	return nil
 }
 
-// handled lowers top after rows have been compared. If there were fewer rows than the limit, all ids down to
-// rest have been handled.
+// handled lowers top after rows have been compared. If there were fewer rows than the limit, all ids above rest
+// have been handled.
 func (s *search[T]) handled(rows []T, limit int, rest int64) {
 	if len(rows) < limit {
 		s.top = rest
@@ -212,7 +212,7 @@ func (s *search[T]) compareIDs(ids []int64) error {
 		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(s.id(b), s.id(a)) })
 		before := s.compared
 		s.add(rows)
-		s.compared = before + len(part) // ids whose rows have been removed were looked up, too
+		s.compared = before + len(part) // counts removed rows, too, because they were looked up
 		ids = ids[len(part):]
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// searchEngine contains the statements for the search index that differ between the engines. For a server,
+// searchEngine contains the statements for the search index that differ between the engines. On PostgreSQL,
 // each statement handles many rows, because every statement costs a round trip.
 type searchEngine interface {
 	// newest returns, for each gram, the n postings with the highest blocks that are not above the given block,

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The limits for one batch of IndexSearch. A large batch writes a posting once for many rows. How long other writes wait
-// for it is bounded by dialect.indexPostings.
+// The limits for one batch of IndexSearch. They are high, because a batch writes each posting only once, however many
+// of its rows change it. dialect.indexPostings bounds how long other writes wait for a transaction of the batch.
 const (
 	indexRows     = 4000 // the number of rows that were never indexed
 	indexChanges  = 2000 // the number of changes
@@ -39,9 +39,9 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 // IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
 // at a time indexes a list. It also adds the keys to names of categories that have none.
 //
-// On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last one, the
-// rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest is never
-// written. A row that changes in the meantime is queued as a change, which a later batch indexes.
+// On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last of these
+// calls, the rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest
+// is never written. A row that changes in the meantime is queued as a change, which a later batch indexes.
 func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
 	b, _ := unfinished.(*indexBatch)
 	if b != nil {
@@ -102,7 +102,7 @@ func (t *tx) HasUnindexed() (bool, error) {
 			return changes, err
 		}
 	}
-	// Without the order, PostgreSQL may read all categories.
+	// Without ORDER BY, PostgreSQL may read all categories.
 	_, unkeyed, err := one(t, scanValue[int64], t.dialect.selectUnkeyed("id")+" ORDER BY id LIMIT 1")
 	return unkeyed, err
 }
@@ -148,7 +148,7 @@ type delta struct{ add, remove []int64 }
 // collect reads the next batch of a list.
 func (t *tx) collect(of *searchable, progress searchProgress) (*indexBatch, error) {
 	b := &indexBatch{of: of, progress: progress, deltas: map[postingKey]*delta{}}
-	err := b.addChanges(t) // first, because indexing a store from an earlier version takes long
+	err := b.addChanges(t) // before the rows, because indexing all rows of a store from an earlier version takes long
 	if err == nil {
 		err = b.addRows(t)
 	}
@@ -293,7 +293,7 @@ func (t *tx) write(b *indexBatch) (rest *indexBatch, err error) {
 	return &unfinished, nil
 }
 
-// finish forgets the changes of a batch and moves the indexed position past its rows.
+// finish deletes the queued changes that a batch has indexed, and moves the indexed position past its rows.
 func (t *tx) finish(b *indexBatch) error {
 	if len(b.changes) > 0 {
 		if err := t.dialect.search.forget(t, b.of, b.changes, !b.moreChanges); err != nil {
@@ -312,8 +312,9 @@ func (t *tx) finish(b *indexBatch) error {
 	return t.exec("UPDATE search_progress SET position = $1 WHERE list = $2", last, b.of.table)
 }
 
-// queueReturned queues the rows up to last that the batch lacks as changes. Such a row was removed before the batch was
-// collected, and inserted again under its id before the batch was finished.
+// queueReturned queues as changes those rows up to the id last that are missing from the batch, so that a later batch
+// indexes them. Such a row was removed before the batch was collected, and inserted again with the same id before the
+// batch was finished.
 func (t *tx) queueReturned(b *indexBatch, last int64) error {
 	ids, err := allUpTo(t, len(b.rows), scanValue[int64], "SELECT id FROM "+b.of.table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
 	if err != nil {

@@ -59,7 +59,8 @@ func TestIndexingWritesFewPostingsInOneTransaction(t *testing.T) {
 	}
 }
 
-// Pets that are renamed, removed or restored while a batch is unfinished are found afterwards as they are then.
+// Pets may be renamed, removed or restored while a batch is unfinished. Searches find them by their current
+// names afterwards.
 func TestPetsMayChangeWhileABatchIsUnfinished(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -93,7 +94,7 @@ func TestUnfinishedBatchIsCollectedAgain(t *testing.T) {
 	}
 	indexOnce(t, store, nil) // the rest is lost, as if the program had ended
 	wantSearched(t, store, rareName(7), rareName(7))
-	// A rest that is written after another batch has moved the position is not finished.
+	// If another batch has moved the position in the meantime, the rest of an unfinished batch is discarded.
 	for n := range 10 {
 		addNames(t, store, rareName(10+n))
 	}

@@ -56,8 +56,8 @@ func indexOnce(t *testing.T, store *Store, unfinished shop.IndexBatch) (result s
 	return result
 }
 
-// A search finds pets that were stored before there was an index, pets that nodes of an earlier version write without
-// knowing the index, and pets that a transaction commits long after their ids were assigned.
+// A search finds pets that were stored before there was an index, pets that are written by nodes of an earlier
+// version, which do not know the index, and pets that a transaction commits long after their ids were assigned.
 func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)

@@ -93,7 +93,7 @@ func (g *group) run(m *member) (alive bool) {
 	return true
 }
 
-// othersWait reports whether other writes wait for the running member.
+// othersWait reports whether other writes are waiting for the running member.
 func (t *tx) othersWait() bool {
 	w, grouped := t.writer.(*memberWriter)
 	return grouped && (w.group.shared || len(w.group.writer.members) > 0)
