@@ -71,8 +71,8 @@ type API struct {
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
 	inFlight           *web.KeyLimit  // counts each request with a key while it is in progress
 	streams            *web.KeyLimit
-	eventPages         *web.KeyLimit // counts the pages of events that wait for their turn or are being read
-	toolCalls          *web.KeyLimit // counts the messages of assistants that wait for their turn or are processed
+	eventPages         *web.KeyLimit // counts the pages of events that are waiting for their turn or being read
+	toolCalls          *web.KeyLimit // counts assistants' messages that are waiting for their turn or being processed
 	toolTurns          *web.KeyTurns
 	toolWait           time.Duration // tests shorten it
 	mcp                *mcp.Handler

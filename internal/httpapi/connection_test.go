@@ -136,14 +136,15 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "")
 }
 
-// A key can have only its share of the requests in progress, whatever they wait for. Other keys are served.
+// A key can have only its share of the requests in progress, whatever these requests are waiting for. Requests
+// of other keys are served.
 func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
 	greedy := bearing(s.key(shop.PetsRead, shop.PetsWrite))
 	const pet = `{"name":"Rex","categoryId":1}`
 	entered, release := s.Store.HoldWrites()
 	accepted := s.postAll(t, 1, entered, "/v1/pets", pet, greedy, "Idempotency-Key: a")
-	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // it would wait
+	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // instead of waiting
 	s.do("GET", "/v1/pets", "", greedy).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
 	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", greedy).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/openapi.json", "", greedy).want(t, 200, "")
@@ -154,7 +155,7 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	s.do("GET", "/v1/pets", "", greedy).want(t, 200, "")
 }
 
-// The request that a tool sends does not count besides the message of the assistant.
+// A request that a tool sends does not count in addition to the assistant's message.
 func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
 	got := s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*").want(t, 200, "")
@@ -163,7 +164,8 @@ func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
 	}
 }
 
-// Only a few requests of one key wait for their turn. Others of the key are refused, and those of other keys served.
+// Only a limited number of requests of one key may wait for their turn. Further requests of this key are refused,
+// and requests of other keys are served.
 func TestWaitingRequestsAreLimitedPerKey(t *testing.T) {
 	s := parallelShop(t)
 	greedy := s.key(shop.PetsRead, shop.EventsRead)
@@ -179,7 +181,7 @@ func TestWaitingRequestsAreLimitedPerKey(t *testing.T) {
 	} {
 		var releases []func()
 		for range maxKeyWaiting {
-			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // as requests that wait would
+			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // as waiting requests do
 		}
 		c.send(bearing(greedy)).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
 		c.send(bearing(adminKey)).want(t, 200, "")

@@ -42,17 +42,17 @@ func TestEventsAreListedAndFiltered(t *testing.T) {
 	if want := s.url + "/v1/events?limit=1&subject=pets%2F2&type=pet.created&type=pet.deleted"; page.link("first") != want {
 		t.Errorf("the first page is %s, want %s", page.link("first"), want)
 	}
-	for _, query := range []string{ // FuzzHeader and FuzzList try more of them
+	for _, query := range []string{ // FuzzHeader and FuzzList try more invalid queries
 		"after=", "after=-1", "after=1234567890123456789", "after=1&after=1", "limit=0", "limit=101", "limit=%zz",
 		"type=", "type=Pet.Created", "type=pet.created,pet.updated", "type=webhook.test", "subject=a&subject=b", "subject=a%00",
-		strings.Repeat("type=pet.created&", 40000), // otherwise there could be more types than a database query can take
+		strings.Repeat("type=pet.created&", 40000), // more types than a database query can take
 	} {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 }
 
-// Only the scope admin shows the events of keys and webhooks, because the URL of a webhook may contain a token. A
-// key without it misses no other event.
+// Only keys with the scope admin see the events of keys and webhooks, because the URL of a webhook may contain a
+// token. Other keys see all other events.
 func TestEventsOfKeysAndWebhooksNeedTheScopeAdmin(t *testing.T) {
 	s := newStreamShop(t)
 	reader, admin := bearing(s.key(shop.EventsRead)), bearing(s.key(shop.Admin)) // cause events 1 and 2
@@ -178,7 +178,7 @@ func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	return events
 }
 
-// The states of the resources in the changes.
+// The resources in the events of changes, in each of their states.
 const (
 	rexAvailable = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
 	rexPending   = `{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`
@@ -197,7 +197,8 @@ const (
 	hookDisabled = `{"id":1,"url":"https://example.com/hook","types":["pet.created"],"enabled":false}`
 )
 
-// Each change causes an event with its actor and the resource before and after. Nothing else causes events.
+// changes contains requests and the events that they cause. Each event names its actor and contains the
+// resource before and after the change. A request that changes nothing causes no event.
 var changes = []change{
 	{"POST /v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
 		`category.created categories/7 ACTOR, {"id":7}, null`, `pet.created pets/1 ACTOR, ` + rexAvailable + `, null`}},
@@ -209,7 +210,7 @@ var changes = []change{
 	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
 	{"POST /v1/pets/2/restore", ``, []string{`pet.restored pets/2 ACTOR, ` + leoMoved + `, null`}},
-	{"POST /v1/pets/2/restore?again", ``, nil}, // it exists
+	{"POST /v1/pets/2/restore?again", ``, nil}, // the animal exists
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
 	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{
@@ -259,10 +260,10 @@ var changes = []change{
 
 func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	t.Parallel()
-	types := map[string]bool{string(shop.OrderExpired): true} // TestExpiredHoldIsRecordedWithoutActor proves this one
+	types := map[string]bool{string(shop.OrderExpired): true} // TestExpiredHoldIsRecordedWithoutActor tests this type
 	for _, actor := range []string{"configured", "keys/1"} {
 		s := newShopWith(t, shoptest.Options{Postgres: actor == "keys/1"}) // one engine for each actor
-		secret := s.key(shop.Admin)                                        // not through the API, so the event has no actor
+		secret := s.key(shop.Admin)                                        // created without the API, so the actor is the system
 		if got := s.eventLines(t, 0); len(got) != 1 || !strings.HasPrefix(got[0], "key.created keys/1 system, ") {
 			t.Errorf("a key of the command line caused the events %q", got)
 		}
@@ -291,7 +292,7 @@ func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	}
 }
 
-// The events for an expired hold have no actor, whichever request detects the expiry.
+// The actor of the events for an expired hold is the system, whichever request detects the expiry.
 func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
 	t.Parallel()
 	expired := []string{

@@ -35,8 +35,9 @@ func (x *exchange) isCall() bool {
 }
 
 // isLimited reports whether the request counts towards the requests in progress of its key. Requests without a
-// key do not, because they need only what is in memory. Neither do requests of tools, because the message of the
-// assistant counts, and profiles and metrics, which operators need most when there are many requests.
+// key do not count, because they need only data in memory. Requests of tools do not count, because the
+// assistant's message already does. Profiles and metrics do not count, because operators need them most when
+// there are many requests.
 func (x *exchange) isLimited() bool { return x.isCall() && x.principal.Actor() != "" && !isInner(x.r) }
 
 // release stops counting the exchange towards the requests in progress.

@@ -11,7 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readIdempotencyKey prepares a POST with an Idempotency-Key for runIdempotent.
+// readIdempotencyKey prepares a POST with an Idempotency-Key for runIdempotent. It fails with invalid_parameter
+// if the key is invalid.
 func (x *exchange) readIdempotencyKey() error {
 	if x.r.Method != http.MethodPost {
 		return nil
@@ -24,11 +25,12 @@ func (x *exchange) readIdempotencyKey() error {
 	return nil
 }
 
-// replayInsteadOf sends the stored response to an earlier POST with the same Idempotency-Key instead of an error,
-// because a retry gets the response of the first request even if it has become invalid since. It returns the error
-// if there is no such response, or another one if the key belongs to a different request. A handler that succeeds
-// has looked for the stored response itself, in the transaction of its write. A store that is unavailable is not
-// asked again, because the client would wait twice as long for its error.
+// replayInsteadOf is called when a request has failed. If an earlier POST with the same Idempotency-Key succeeded,
+// it sends the stored response instead of the error, because a retry gets the response to the first request even
+// if the request has become invalid since. Otherwise, it returns the error, or another one if the key belongs to a
+// different request. A handler that succeeds has looked for the stored response itself, in the transaction of its
+// write. If the store is unavailable, it is not asked again, because the client would wait twice as long for its
+// error.
 func (a *API) replayInsteadOf(failure error, x *exchange) error {
 	if x.idempotent == nil || x.w.Started() || shop.AsError(failure).Code == shop.Unavailable {
 		return failure

@@ -62,7 +62,7 @@ func TestNDJSONIsImported(t *testing.T) {
 	s.wantPets(t, "Rex 1 sold", "Mia 2", "=2 1", "=2 1")
 }
 
-// Both formats have the same columns and members for the id, the etag and the name of the category.
+// The id, the etag and the name of the category are read in the same way from CSV columns and NDJSON members.
 func TestImportMembersAreRead(t *testing.T) {
 	t.Parallel()
 	for contentType, file := range map[string]string{
@@ -98,7 +98,8 @@ func TestImportMembersAreRead(t *testing.T) {
 	}
 }
 
-// An export from before a sale changes nothing of the animal sold, nor of any other animal, and the error names its line.
+// Importing an export from before a sale changes neither the sold animal nor any other animal. The error names the line
+// of the sold animal.
 func TestOldExportCannotUndoASale(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		rex := s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
@@ -129,7 +130,8 @@ func TestOldExportCannotUndoASale(t *testing.T) {
 	})
 }
 
-// An export that is imported again as it is changes nothing. If it was edited, only what was edited changes.
+// Importing an unchanged export changes nothing. Importing an edited export changes only the animals that were
+// edited.
 func TestExportCanBeEditedAndImported(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		s.do("PUT", "/v1/categories/1", `{"name":" =Dogs; and \"Hounds\" "}`).want(t, 201, "")

@@ -16,11 +16,12 @@ import (
 
 const (
 	mcpPath = "/mcp"
-	// maxToolCalls is how many messages of assistants a node processes at the same time, at most one per API key.
-	// Each may hold a page of a list several times, encoded and decoded. Others wait for up to maxToolWait.
+	// maxToolCalls is the maximum number of assistants' messages that a node processes at the same time, at most
+	// one per API key. It is low, because each message may hold several copies of a page in memory, encoded and
+	// decoded. Other messages wait for up to maxToolWait.
 	maxToolCalls = 8
 	maxToolWait  = 10 * time.Second
-	// toolTimeout is how long a message may take, with all requests that its tool sends to the API.
+	// toolTimeout is how long a message may take, including all requests that its tool sends to the API.
 	toolTimeout = 30 * time.Second
 )
 
@@ -59,8 +60,9 @@ func (a *API) postMCP(x *exchange) error {
 	return a.sendMCP(x, response)
 }
 
-// awaitToolTurn waits until it is the key's turn. Assistants send several messages at once, so refusing them would
-// make answers depend on chance.
+// awaitToolTurn waits until it is the key's turn. It fails with rate_limited after toolWait. It does not refuse
+// messages at once, because assistants send several at the same time, and chance would decide which of them get an
+// answer.
 func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(x.r.Context(), a.toolWait)
 	defer cancel()
@@ -72,9 +74,10 @@ func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
 }
 
 // isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a
-// page of this service. Otherwise a page of any site could reach a service that only the visitor's machine can
-// reach, by pointing its own name to that service's address (DNS rebinding). So a name that only the Host header
-// confirms is not enough; an address cannot be pointed elsewhere.
+// page of this service. Without this check, a page of any site could reach a service that only the visitor's
+// machine can reach, by pointing the site's name to the address of that service (DNS rebinding). An origin that
+// equals the Host header is therefore trusted only if it has an IP address or localhost instead of a name,
+// because a site cannot point these elsewhere.
 func (a *API) isTrustedOrigin(x *exchange) bool {
 	origin := x.r.Header.Get("Origin")
 	if _, allowed := a.allowedOrigin(x); allowed || origin == "" {
@@ -91,8 +94,8 @@ func (a *API) isTrustedOrigin(x *exchange) bool {
 	return isAddress && page.Host == x.r.Host
 }
 
-// refuseOrigin refuses a request from a page of another site. The protocol demands the status 403, for which the API
-// has no code that fits, so the body is an error of the protocol.
+// refuseOrigin refuses a request from a page of another site. The protocol requires the status 403. No error code of
+// the API fits this status, so the body is an error of the protocol instead.
 func (x *exchange) refuseOrigin() error {
 	x.sendJSON(http.StatusForbidden, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,`+
 		`"message":"Pages of this origin may not use this service; name it with --cors-origin."}}`))
@@ -114,7 +117,7 @@ func (a *API) checkMessage(x *exchange) error {
 	}
 	call, err := parseObject(params)
 	if err != nil {
-		return nil // the protocol server explains it better
+		return nil // the protocol server reports this error more clearly
 	}
 	member, _ := call.member("name")
 	name, _ := asString(member)
@@ -136,8 +139,8 @@ func scopesOf(p shop.Principal) (scopes []client.Scope) {
 	return scopes
 }
 
-// sendMCP sends the response of the protocol server. The server reports malformed requests as plain text, which
-// becomes an error like all others.
+// sendMCP sends the response of the protocol server. It turns the plain text with which that server reports
+// malformed requests into an error of the API.
 func (a *API) sendMCP(x *exchange, response *bufferedResponse) error {
 	switch contentType := response.header["Content-Type"]; {
 	case response.status == 0:
@@ -156,7 +159,7 @@ func (a *API) sendMCP(x *exchange, response *bufferedResponse) error {
 	return nil
 }
 
-// bufferedResponse is an http.ResponseWriter that keeps the response in memory. Answers are short.
+// bufferedResponse is an http.ResponseWriter that keeps a short response in memory.
 type bufferedResponse struct {
 	header http.Header
 	status int

@@ -64,7 +64,7 @@ order 1 for animal 1: delivered since [^\n]*
 	})
 }
 
-// A repeated write changes nothing, also not if somebody else has changed something in between.
+// A repeated write changes nothing, even if something else was changed in between.
 func TestRepeatedToolCallDoesNothingTwice(t *testing.T) {
 	s := parallelShop(t)
 	a := s.assistant(t, s.key(shop.PetsWrite, shop.OrdersWrite), "")
@@ -84,7 +84,7 @@ func TestRepeatedToolCallDoesNothingTwice(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Max","categoryId":1,"status":"available"}]`)
 }
 
-// toolScopes has arguments for each tool, and the scope that it needs.
+// toolScopes contains, for each tool, the scope that it needs and valid arguments.
 var toolScopes = map[string]struct {
 	scope     shop.Scope
 	arguments string
@@ -102,7 +102,8 @@ var toolScopes = map[string]struct {
 	"recent_activity": {shop.EventsRead, `{}`},
 }
 
-// A key sees the tools that its scopes allow. A call to any other tool is refused as the API refuses it.
+// A key sees only the tools that its scopes allow. A call to another tool is refused with insufficient_scope,
+// as in the rest of the API.
 func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
@@ -130,7 +131,7 @@ func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 			t.Errorf("%s also sees %v", scope, tools)
 		}
 	}
-	// A tool that needs one scope shows what another scope allows only if the key has it.
+	// get_animal needs only the scope pets:read. It shows orders and events only if the key may read them.
 	a := s.assistant(t, s.key(shop.PetsRead), "")
 	a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 1, pending, version [^\n]*`)
 }
@@ -171,7 +172,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 	}
 }
 
-// The arguments of a tool are checked strictly, and errors tell a model what to do.
+// The arguments of a tool are checked strictly, and a refused call changes nothing.
 func TestInvalidToolArgumentsAreRefused(t *testing.T) {
 	s := parallelShop(t)
 	a := s.assistant(t, adminKey, "")
@@ -223,8 +224,8 @@ func TestInvalidToolArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// The rate limit, the metrics, the log and the event feed see the request that a tool sends to the API as one of
-// its key.
+// A request that a tool sends to the API counts as a request of the assistant's key in the rate limit, the
+// metrics, the log and the event feed.
 func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(1) })
 	start := time.Now()
@@ -237,7 +238,7 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	}
 	got := call(1).want(t, 200, "")
 	got.wantHeaders(t, `RateLimit: "default";r=1;t=1`)
-	call(2).wantError(t, 429, shop.RateLimited) // the message and the request of its tool count
+	call(2).wantError(t, 429, shop.RateLimited) // both the message and its tool's request count
 	events := s.do("GET", "/v1/events?type=pet.created", "").body
 	if want := fmt.Sprintf(`"actor":"keys/%d"`, key.ID); !strings.Contains(string(events), want) {
 		t.Errorf("got %s, want %s", events, want)
@@ -256,7 +257,7 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 			t.Errorf("/metrics does not have %s", want)
 		}
 	}
-	// A limit that is reached by the request of a tool is an error of the tool, which says how long to wait.
+	// If a tool's request exceeds the rate limit, the tool fails and says how long to wait.
 	passed.Add(int64(time.Second))
 	inner := call(3).want(t, 200, "")
 	if !strings.Contains(string(inner.body), "rate_limited") || !strings.Contains(string(inner.body), "Try again in 1s.") {
@@ -303,7 +304,7 @@ func TestEveryProtocolVersionWorks(t *testing.T) {
 	}
 }
 
-// If the store cannot be read, a tool says so instead of failing.
+// If the store cannot be read, the result of a tool is an error that says so.
 func TestToolReportsAnUnavailableStore(t *testing.T) {
 	s := parallelShop(t)
 	a := s.assistant(t, adminKey, "") // the configured key needs no store
