@@ -27,7 +27,7 @@ type exchange struct {
 	token     string // the value of the session cookie
 	principal shop.Principal
 	liveFrom  int64    // the position in the event feed before the page was rendered
-	held      []func() // release the limits towards which this exchange counts until it sends its response
+	held      []func() // release the limits towards which the exchange counts until it sends its response
 	triggers  map[string]any
 	message   *message // what the page will tell the user, or nil
 	streamed  bool     // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
@@ -63,7 +63,7 @@ func (x *exchange) acquire(limit *web.KeyLimit) error {
 	return err
 }
 
-// releaseLimits ends what acquire has begun.
+// releaseLimits stops counting the exchange towards the limits that acquire was called with.
 func (x *exchange) releaseLimits() {
 	for _, release := range x.held {
 		release()
@@ -76,8 +76,8 @@ const (
 	// signed in. formTimeout is how long a browser may take to send the form.
 	maxFormBytes       = 64 << 10
 	maxPublicFormBytes = 4 << 10
-	// maxFieldBytes is the maximum size of one field. Pages, headers and messages repeat fields, and there a
-	// character may need six bytes.
+	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat
+	// fields, and a character may need six bytes there.
 	maxFieldBytes = 4 << 10
 	formTimeout   = 30 * time.Second
 )
@@ -219,7 +219,7 @@ func (x *exchange) show(status int, page, title string, data any) error {
 	return x.showIn(x.newPage(), status, page, title, data)
 }
 
-// showIn is like show, and renders the page in the given buffer.
+// showIn is like show, but renders the page in the given buffer.
 func (x *exchange) showIn(buffer *pageBuffer, status int, page, title string, data any) error {
 	defer buffer.release()
 	view := x.view(title, data)
@@ -328,8 +328,8 @@ func (x *exchange) currentPage() string {
 	return strings.TrimPrefix(current.RequestURI(), x.base)
 }
 
-// backOr returns the path and query in the form field "back", to which the browser returns after an action, or another
-// path if the field is missing or does not lead to a staff page.
+// backOr returns the path and query in the form field "back", to which the browser returns after an action. If the
+// field is missing or does not lead to a staff page, backOr returns the other path.
 func (x *exchange) backOr(otherwise string) string { return staffPathOr(x.field("back"), otherwise) }
 
 // isNotFound reports whether an error says that something does not exist.

@@ -29,7 +29,8 @@ const (
 	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. If the
 	// file is larger, the user must select the file again.
 	maxHeldBytes = 256 << 10
-	// maxFileName is the maximum length in bytes of a file's name on the page, as in most file systems.
+	// maxFileName is the maximum length in bytes of a file's name on the page. Most file systems have the same
+	// limit.
 	maxFileName = 255
 )
 
@@ -171,7 +172,7 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
-	if name == "" { // without a file, browsers send an empty one that has no name
+	if name == "" { // if no file was chosen, browsers send an empty file without a name
 		content, err = base64.StdEncoding.DecodeString(x.field("held"))
 		if err != nil || len(content) == 0 {
 			return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
@@ -181,8 +182,9 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 	return cutText(name, maxFileName), content, nil
 }
 
-// readParts reads the form part by part, to its end. It keeps the file and the fields that the page has, each up to
-// its own limit, so that a form needs little more memory than its file. It fails if a part exceeds its limit.
+// readParts reads the form part by part, to its end. It keeps only the file and the fields that the page knows,
+// each up to its own limit, so that a form needs little more memory than its file. It fails if a part exceeds its
+// limit.
 func (x *exchange) readParts() (name string, content []byte, err error) {
 	_, options, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if err != nil || options["boundary"] == "" {
@@ -196,7 +198,7 @@ func (x *exchange) readParts() (name string, content []byte, err error) {
 	}
 	x.r.PostForm = url.Values{}
 	for {
-		body.N = maxFormBytes // for the headers of the part
+		body.N = maxFormBytes // the limit for the headers of the part
 		part, err := parts.NextRawPart()
 		if err == io.EOF && body.N > 0 {
 			_, err = io.Copy(io.Discard, x.r.Body)
@@ -207,7 +209,7 @@ func (x *exchange) readParts() (name string, content []byte, err error) {
 		}
 		field := part.FormName()
 		limit, known := limits[field]
-		body.N = limit + maxFieldBytes // for the boundary, too
+		body.N = limit + maxFieldBytes // the limit for the part and the boundary after it
 		if !known || x.r.PostForm.Has(field) {
 			if _, err := io.Copy(io.Discard, part); err != nil {
 				return "", nil, err

@@ -108,7 +108,7 @@ func TestFileIsHeldWithoutScripts(t *testing.T) {
 	b.withHTMX().upload("/staff/import", "name,category\nZoë,Dogs\n").want(200, "1 To add").lacks(`name="held"`)
 }
 
-// The page repeats the name of the file, so a long one is cut. Other fields that are too long are refused.
+// The page repeats the name of the file, so a long name is cut off. Other fields that are too long are refused.
 func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)
@@ -127,7 +127,7 @@ func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 	b.uploadAs(strings.Repeat("'", 2*maxFormBytes), "/staff/import", "name,categoryId\nRex,1\n").want(422, "could not be read")
 	b.uploadAs("", "/staff/import", "", "held", strings.Repeat("A", 2*maxHeldBytes)).want(422, "could not be read")
 	full := base64.StdEncoding.EncodeToString([]byte("name,categoryId\nRex,1\n" + strings.Repeat("\n", maxHeldBytes-22)))
-	b.uploadAs("", "/staff/import", "", "held", full).want(200, "1 To add") // as large as a page holds
+	b.uploadAs("", "/staff/import", "", "held", full).want(200, "1 To add") // the largest file that a page can hold
 }
 
 // An exported file that was edited changes the animals, and adds those without an id. The preview says so row by row. If

@@ -16,7 +16,7 @@ func acquire(t *testing.T, limit *web.KeyLimit, principal shop.Principal, n int)
 	return shoptest.Must(limit.AcquireN(principal, n))(t)
 }
 
-// wantKeyBusy checks that a page says that the user's key uses its share.
+// wantKeyBusy checks that the response is an error page, which says that the user's key has used up its share.
 func (r response) wantKeyBusy(text string) {
 	r.t.Helper()
 	r.want(429, "Too much at once", text).contains("<html")
@@ -25,8 +25,8 @@ func (r response) wantKeyBusy(text string) {
 	}
 }
 
-// greedy opens a shop in which one key uses its share of something. It returns the principal of that key, a browser
-// with it and one with another key.
+// greedy opens a shop for a test in which one key uses up its share of a limit. It returns the principal of that
+// key, a browser that is signed in with it, and a browser that is signed in with another key.
 func greedy(t *testing.T) (s *testShop, principal shop.Principal, own, another *browser) {
 	t.Helper()
 	s = newShop(t)
@@ -46,14 +46,14 @@ func TestRequestsPerKeyAreLimited(t *testing.T) {
 	own.mustGet("/staff/pets")
 }
 
-// Users who are not signed in have places of their own.
+// The requests of users who are not signed in have a limit of their own.
 func TestStrangersDoNotKeepStaffOut(t *testing.T) {
 	t.Parallel()
 	s, _, own, another := greedy(t)
 	release := acquire(t, s.pages.publicSlots, shop.Principal{}, maxPublicRequests)
 	s.browser().get("/staff/sign-in").want(503, "The pages are busy")
 	own.mustGet("/staff/pets")
-	another.mustGet("/staff/pets") // the configured key has the same id as no key
+	another.mustGet("/staff/pets") // the configured key has the same id as a principal without a key
 	release()
 	s.browser().mustGet("/staff/sign-in")
 }
@@ -78,7 +78,7 @@ func TestPrintedListsAreLimited(t *testing.T) {
 }
 
 // The memory of a page counts while it is rendered, so a page that would exceed the share of its key is not rendered
-// to its end. The page that says so needs no share.
+// to its end. The memory of the error page that is shown instead does not count.
 func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)

@@ -51,7 +51,7 @@ const (
 	messageCookie = "message"
 	// messageLifetime is how long the browser may take to open that page.
 	messageLifetime = time.Minute
-	// maxCookieBytes is how long browsers allow a cookie to be.
+	// maxCookieBytes is the maximum size of a cookie in bytes that browsers accept.
 	maxCookieBytes = 4096
 )
 
@@ -66,7 +66,7 @@ func (x *exchange) keepMessage() {
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // a cookie has little room
+	encoder.SetEscapeHTML(false) // escapes would use up the small space in a cookie
 	if err := encoder.Encode(x.message); err != nil {
 		panic(err) // cannot happen, because texts can always be encoded
 	}

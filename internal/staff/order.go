@@ -155,7 +155,7 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	inRow := x.partial() && x.r.Header.Get("HX-Target") == orderTopic(id)
-	if back := x.field("back"); isStaffPath(back) && !inRow { // the page reloads what has changed
+	if back := x.field("back"); isStaffPath(back) && !inRow { // the page at back reloads the parts that have changed
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {

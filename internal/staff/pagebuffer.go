@@ -11,12 +11,13 @@ const (
 	minPageChunk = 4 << 10
 	maxPageChunk = 64 << 10
 	// maxFreePage is the maximum size of a page whose memory does not count: a page for a user who is not signed
-	// in, or an error page. Operating systems take so much of a response even if the browser does not read it.
+	// in, or an error page. Operating systems buffer this much of a response even if the browser does not read
+	// it.
 	maxFreePage = 32 << 10
 )
 
-// pageBuffer holds a page while it is rendered and sent. Its memory counts towards that for bodies, and grows in
-// chunks: if the key's share is used up, rendering stops.
+// pageBuffer holds a page while it is rendered and sent. Its memory counts towards the limit for bodies. It
+// grows in chunks, so that rendering stops as soon as the key's share is used up.
 type pageBuffer struct {
 	hold   func(size int64) (release func(), err error)
 	chunks [][]byte
@@ -65,7 +66,7 @@ func (b *pageBuffer) Write(p []byte) (written int, err error) {
 	return written, nil
 }
 
-// grow adds a chunk.
+// grow adds a chunk. It fails if there is no memory for it.
 func (b *pageBuffer) grow() error {
 	size := minPageChunk
 	if n := len(b.chunks); n > 0 {
@@ -89,7 +90,7 @@ func (b *pageBuffer) sendTo(w *web.Recorder) {
 	}
 }
 
-// release ends the use of the memory.
+// release stops counting the memory of the page.
 func (b *pageBuffer) release() {
 	for _, release := range b.held {
 		release()

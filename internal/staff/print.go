@@ -12,14 +12,14 @@ const (
 	maxPrintedRows = 1000
 	// maxPrintedReads is the maximum number of times that a list is read. A search may need several reads.
 	maxPrintedReads = 10
-	// maxPrints is the maximum number of lists that are made at the same time, and maxKeyPrints the maximum for one
-	// key. A list is the largest page, of up to 3.3 MB.
+	// maxPrints is the maximum number of printed lists that are rendered at the same time, and maxKeyPrints the
+	// maximum for one key. A printed list is the largest page, with up to 3.3 MB.
 	maxPrints    = 4
 	maxKeyPrints = 2
 )
 
-// acquirePrint counts the exchange as a printed list until the list is sent. Like an export, a list needs megabytes
-// while it is made, so it counts as one.
+// acquirePrint counts the exchange as a printed list until the list is sent. It also counts it as an export,
+// because, like an export, a printed list needs megabytes while it is rendered.
 func (x *exchange) acquirePrint() error {
 	err := x.acquire(x.prints)
 	if err == nil {

@@ -106,12 +106,12 @@ func (x *exchange) finishSignIn(in shop.SignedIn, with string) {
 	x.Log.Info("signed in", "request", x.id, "key", in.Principal.Actor(), "with", with, "device", deviceName(x.r.UserAgent()))
 }
 
-// maxAddressBytes is the maximum length of an address to which a page leads back. Pages and headers repeat it, even
-// for users who are not signed in.
+// maxAddressBytes is the maximum length of an address to which a page leads back. Pages and headers repeat the
+// address, even for users who are not signed in.
 const maxAddressBytes = 2 << 10
 
-// isStaffPath reports whether a path leads to a staff page and cannot lead to another site. A path that is too long
-// to repeat does not.
+// isStaffPath reports whether a path leads to a staff page and cannot lead to another site. It returns false for a
+// path that is too long to repeat.
 func isStaffPath(path string) bool {
 	if len(path) > maxAddressBytes || strings.ContainsFunc(path, unicode.IsControl) { // also in the query, because the path goes into a header
 		return false
@@ -120,7 +120,7 @@ func isStaffPath(path string) bool {
 	return Serves(path) && !strings.Contains(path, "//") && !strings.Contains(path, "\\")
 }
 
-// staffPathOr returns the path if it leads to a staff page, and otherwise another one.
+// staffPathOr returns the first path if it leads to a staff page, and the second one if it does not.
 func staffPathOr(path, otherwise string) string {
 	if isStaffPath(path) {
 		return path

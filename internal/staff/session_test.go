@@ -301,7 +301,7 @@ func TestFormsAreReadUpToTheirLimit(t *testing.T) {
 	b.post("/staff/pets", "name", strings.Repeat("x", maxFieldBytes+1)).want(413, "A field of the form is too large")
 }
 
-// What a stranger sends comes back in small responses only.
+// Responses to users who are not signed in stay small, even if they repeat a long text that the user has sent.
 func TestStrangersGetSmallResponses(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

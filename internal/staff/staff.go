@@ -59,8 +59,8 @@ type Pages struct {
 
 const (
 	// maxRequests is the maximum number of requests in progress of users who are signed in, and maxKeyRequests the
-	// maximum for one key. Both are more than a machine can work on at the same time, and all open pages of a key
-	// may update at the same moment. maxPublicRequests is the maximum for all who are not signed in.
+	// maximum for one key. Both are more than a machine can process at the same time, so that all open pages of a
+	// key may update at the same moment. maxPublicRequests is the maximum for all users who are not signed in.
 	maxRequests       = 256
 	maxKeyRequests    = 128
 	maxPublicRequests = 64
@@ -179,7 +179,8 @@ func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
 
 func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.") }
 
-// errKeyBusy returns the error for a user whose key uses its share of the pages.
+// errKeyBusy returns the error for a user whose key has used up its share of the requests in progress, or of
+// the memory for pages.
 func errKeyBusy() error {
 	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
 }

@@ -96,8 +96,8 @@ func (v view) With(data any) *view {
 // maxRowAddress is the maximum length of an address that each row of a list contains.
 const maxRowAddress = 1024
 
-// Back returns the address to which the forms in the rows of a list lead back. It has the filters of the list, unless
-// they are too long to repeat in each row.
+// Back returns the address to which the forms in the rows of a list lead back. It contains the filters of the list,
+// unless they are too long to repeat in each row.
 func (v *view) Back() string {
 	if len(v.Path) > maxRowAddress {
 		path, _, _ := strings.Cut(v.Path, "?")
