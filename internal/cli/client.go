@@ -49,7 +49,7 @@ type storeFlags struct {
 // waiting.
 const retries = 3
 
-// read calls the function calls with a client. The function may only send requests that change nothing.
+// read passes a client to the function calls, which may only send requests that change nothing.
 func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, false, calls)
 }

@@ -26,7 +26,7 @@ func parseDuration(text string) (time.Duration, error) {
 		if match == nil {
 			break
 		}
-		days, _ := strconv.Atoi(match[1]) // at most six digits
+		days, _ := strconv.Atoi(match[1]) // cannot fail, because there are at most six digits
 		if match[2] == "w" {
 			days *= 7
 		}

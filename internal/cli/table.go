@@ -83,7 +83,7 @@ func (t *table) paint(column int, cell string) string {
 // columns.
 func displayWidth(text string) (columns int) {
 	if utf8.RuneCountInString(text) == len(text) {
-		return len(text) // ASCII, which is most of a long list
+		return len(text) // ASCII, like most of the texts in a long list
 	}
 	for clusters := uniseg.NewGraphemes(text); clusters.Next(); {
 		cluster := 0
@@ -110,7 +110,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// emojiStyle makes a narrow character such as ❤ a wide emoji.
+// emojiStyle is the character that turns a narrow character before it, such as ❤, into a wide emoji.
 const emojiStyle = '\uFE0F'
 
 // minWidths sets the minimum widths of the first columns.

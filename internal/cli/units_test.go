@@ -303,7 +303,7 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 	for _, name := range known {
 		find(t, "packaging/debian/animalstore.env", `^#?(`+name+`)=`)
 	}
-	// The variables of OpenTelemetry have no flags.
+	// The variables of OpenTelemetry have no flags, so they are not among the known names.
 	find(t, "packaging/debian/animalstore.env", `^#(OTEL_EXPORTER_OTLP_ENDPOINT)=`)
 	for _, used := range regexp.MustCompile(`\bOTEL_[A-Z_]+`).FindAllString(readRepoFile(t, "packaging/debian/animalstore.env"), -1) {
 		if !strings.Contains(readRepoFile(t, "docs/operating.md"), "`"+used+"`") {
