@@ -28,8 +28,8 @@ func connect(t *testing.T, report func(error), scopes ...client.Scope) *sdk.Clie
 	return own
 }
 
-// A tool that panics, here because there is no client, fails its call and does not end the program. The operator
-// learns where it happened.
+// If a tool panics, here because there is no client, its call fails, but the program does not end. The report
+// tells the operator where it happened.
 func TestPanicOfAToolIsAnError(t *testing.T) {
 	reports := make(chan error, 2)
 	session := connect(t, func(err error) { reports <- err }, client.ScopePetsRead)

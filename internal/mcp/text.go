@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// listText returns a line that counts the items, and a line for each of them.
+// listText returns a line with the number of items, and a line for each item. one and many are the singular and
+// the plural of the noun for the items.
 func listText[T any](one, many string, items []T, line func(T) string) string {
 	noun := many
 	if len(items) == 1 {
@@ -19,7 +20,8 @@ func listText[T any](one, many string, items []T, line func(T) string) string {
 	return strings.Join(lines, "\n")
 }
 
-// moreText returns the line that follows a list if there is another page.
+// moreText returns the line that follows a list and names the cursor of the next page, or "" if there is no
+// next page.
 func moreText(cursor string) string {
 	if cursor == "" {
 		return ""
