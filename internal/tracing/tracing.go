@@ -92,8 +92,9 @@ func (p *Provider) Traceparent() func(context.Context) string {
 	}
 }
 
-// maxTracestate is the size in bytes up to which a Tracestate header is kept. Spans that wait for the collector keep
-// it, and anybody can send it. The standard asks for at least 512 bytes.
+// maxTracestate is the size in bytes up to which a Tracestate header is kept. A longer one is dropped, because
+// anybody can send it, and spans keep it in memory while they are waiting for the collector. The standard asks for
+// at least 512 bytes.
 const maxTracestate = 512
 
 // extract returns a context with the trace of a request's headers.

@@ -62,8 +62,8 @@ func TestRequestContinuesTheTraceOfItsClient(t *testing.T) {
 	}
 }
 
-// A span keeps the state of its trace until the collector takes it, so a client cannot make it long. The trace
-// continues without it.
+// A Tracestate header that is too long is dropped, because a span keeps it until the collector takes the span.
+// The trace continues without it.
 func TestLongTracestateIsDropped(t *testing.T) {
 	t.Parallel()
 	member := "a=" + strings.Repeat("v", 253)
