@@ -12,7 +12,7 @@ const (
 	expiresAtOnce = 7 * 24 * time.Hour  // for a problem, or a twelfth of its life if that is shorter
 )
 
-// certificateAdvice says what to do about a certificate.
+// certificateAdvice contains the advice for each problem that a certificate can have.
 type certificateAdvice struct {
 	replace string // if it cannot be read
 	renew   string // if it expires
