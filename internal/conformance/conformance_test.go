@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 }
 
 // testStore runs the tool on a new store: without a key, with a key that may only read, and with a key that may do
-// everything. The last key must come last, because the tool changes the store and revokes keys with it. It is the
+// everything. The latter must come last, because the tool changes the store and revokes keys with it. It is the
 // configured key, which cannot be revoked.
 func testStore(t *testing.T, seed, store string) (reports []report) {
 	f := programtest.NewFolderWithKey(t)
