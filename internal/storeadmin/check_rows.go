@@ -63,7 +63,7 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with its folded name: the name without letter case, which version 1.0 uses for searches.
+// petRow is a pet with its folded name, in which letter case is removed. Version 1.0 uses it for searches.
 type petRow struct {
 	shop.Pet
 	folded string
