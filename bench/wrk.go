@@ -55,7 +55,7 @@ end
 
 // sample is the result of one measurement.
 type sample struct {
-	turn      int // samples with the same turn in the same case were measured one right after the other
+	turn      int // the samples of one case that have the same turn were measured directly one after another
 	requests  int64
 	perSecond float64
 	p50, p99  time.Duration
