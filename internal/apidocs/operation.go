@@ -254,13 +254,14 @@ func (d document) allText(n *yaml.Node) string {
 	var b strings.Builder
 	var walk func(*yaml.Node, int)
 	walk = func(n *yaml.Node, depth int) {
-		if n == nil || depth > 12 { // only the resources inside events are deeper, and these have operations of their own
+		// Only the resources inside events are nested more deeply, and searches find them by their own operations.
+		if n == nil || depth > 12 {
 			return
 		}
 		if ref := member(n, "$ref"); ref != nil {
 			b.WriteString(refName(n) + " ")
 			if strings.Contains(ref.Value, "/headers/") || strings.Contains(ref.Value, "/examples/") || refName(n) == "Error" {
-				return // this text is the same in many operations
+				return // skip text that many operations share
 			}
 			n = d.resolve(n)
 		}

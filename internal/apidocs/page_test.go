@@ -44,8 +44,8 @@ func TestEveryOperationIsInTheReference(t *testing.T) {
 	}
 }
 
-// The pages of a staging service say that it is one. The pages of a service with a staging deployment offer that
-// deployment. A configured public URL is shown.
+// The pages of a staging deployment are marked as such. The pages of a service that has a staging deployment let the
+// reader choose that deployment. A configured public URL is shown.
 func TestPagesShowTheServersOfAService(t *testing.T) {
 	t.Parallel()
 	const badge, choice, public = `<p class="staging">Staging</p>`, `<option>https://staging.example.com/v1</option>`, `data-public="https://pets.example.com/v1"`

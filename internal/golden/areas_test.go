@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// Headers and a body that many requests have.
+// These headers and this body are part of many requests.
 const (
 	once  = ` -H Idempotency-Key: "one"`
 	twice = ` -H Idempotency-Key: "two"`
