@@ -27,7 +27,7 @@ func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 		got := shoptest.Must(session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments}))(t)
 		return got.Content[0].(*sdk.TextContent).Text, got.IsError
 	}
-	for range 2 { // the repetition adds nothing
+	for range 2 { // the second call must not add another animal
 		text, failed := call("add_animal", map[string]any{"name": "Rex", "categoryId": 1, "status": "available", "idempotencyKey": "the-first-one"})
 		if failed || !strings.HasPrefix(text, `animal 1: "Rex", category 1, available, version `) {
 			t.Errorf("got %q", text)

@@ -51,9 +51,9 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 }
 
 // testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each client
-// adds an animal, orders it, and also orders the animal that any client has added before it, so clients may compete
-// for an animal. Half of the clients repeat a call until it gets a final response. The other half never repeat a
-// call.
+// adds an animal, orders it, and then also orders the animal that was added before it, possibly by another client, so
+// clients may compete for an animal. Half of the clients repeat a call until it gets a final response. The other half
+// never repeat a call.
 func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, nodes []*programtest.Program, l *load)) {
 	t.Helper()
 	primary, replica := pgtest.StartWithReplica(t, true)

@@ -34,7 +34,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 
 // TestCachedReadsAreLinearizable is like TestNodesAreLinearizable, but most operations are reads, which the nodes can
 // answer from memory. The test also kills the whole database server or only its checkpointer. After either crash, the
-// server assigns the ids of transactions that it has lost to new transactions.
+// server uses the ids of lost transactions again, for new transactions.
 func TestCachedReadsAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -78,7 +78,7 @@ func newWorkload(f *programtest.Folder, reads int) *workload {
 func (w *workload) killNodes(victims ...int) func() {
 	return func() {
 		for _, i := range victims {
-			w.nodes[i].Swap(nil).Kill() // nil, because another process may reuse the node's port
+			w.nodes[i].Swap(nil).Kill() // clients must not use the node's port, which another process may take
 		}
 		for i, node := range serveNodesUnderLoad(w.folder, len(victims)) {
 			w.nodes[victims[i]].Store(node)
