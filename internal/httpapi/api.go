@@ -74,7 +74,7 @@ type API struct {
 	eventPages         *web.KeyLimit // counts the pages of events that are waiting for their turn or being read
 	toolCalls          *web.KeyLimit // counts assistants' messages that are waiting for their turn or being processed
 	toolTurns          *web.KeyTurns
-	toolWait           time.Duration // tests shorten it
+	toolWait           time.Duration // how long a tool call may wait for its turn; tests change it
 	mcp                *mcp.Handler
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
@@ -204,7 +204,7 @@ func (a *API) serve(x *exchange) error {
 		return err
 	}
 	if expect := x.r.Header.Get("Expect"); expect != "" && !strings.EqualFold(expect, "100-continue") {
-		return errUnknownExpectation() // net/http itself refuses it over HTTP/1
+		return errUnknownExpectation() // over HTTP/1, net/http itself refuses such a request
 	}
 	if e == nil {
 		return errNoSuchPath()

@@ -43,7 +43,7 @@ func (x *exchange) readBody() (release func(), err error) {
 		size = rule.maxBytes
 	}
 	if rule.maxBytes == maxImportBytes {
-		size = 0 // imports are limited by their number instead
+		size = 0 // limiting the number of imports also limits their memory
 	}
 	held, err := x.limits.HoldBody(x.principal, size)
 	if err != nil {

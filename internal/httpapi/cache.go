@@ -90,7 +90,7 @@ func (c *responseCache) get(
 		case <-ctx.Done():
 			return cachedResponse{}, shop.UnavailableError(ctx.Err())
 		}
-		if f.err != nil { // perhaps only because the client that started the load disconnected
+		if f.err != nil { // the load may have failed only because the client that started it disconnected
 			return load(ctx)
 		}
 		if f.number > arrived {
@@ -170,7 +170,7 @@ func (c *responseCache) remove(request string) {
 	delete(c.entries, request)
 }
 
-// bytes returns the approximate number of bytes that an entry and its key occupy.
+// bytes returns the approximate number of bytes that an entry and the request under which it is stored occupy.
 func (e *entry) bytes(request string) int {
 	return entryOverhead + len(request) + len(e.tag) + cap(e.body) + len(e.first) + len(e.next)
 }

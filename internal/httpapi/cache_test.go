@@ -55,7 +55,7 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	})
 }
 
-// A change that commits during a load makes the loaded response stale, even if the load read the old state.
+// If a change commits during a load, the response is sent to the request that started the load, but not to later ones.
 func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
@@ -144,7 +144,7 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	}
 }
 
-// The size of the cache is limited, whatever clients request. Keys, bodies and links all count.
+// The size of the cache is limited, whatever clients request. The requests, bodies and links in the entries all count.
 func TestResponseCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)

@@ -58,7 +58,7 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 	s.runJobs()
 	var last atomic.Value
 	s.overHTTP2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(deadlines{w, &last}, r) }))
-	last.Store(time.Now()) // the stream must clear it
+	last.Store(time.Now()) // the stream must clear this deadline
 	wantIdle := func() {
 		t.Helper()
 		programtest.Await(t, "the deadline to be cleared", func() bool { return last.Load().(time.Time).IsZero() })
@@ -240,7 +240,8 @@ func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory-5000) // as unread responses would
+	// Use up most of the key's memory, as unread responses would.
+	release, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory-5000)
 	if err != nil {
 		t.Fatal(err)
 	}

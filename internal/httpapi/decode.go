@@ -20,7 +20,7 @@ type object struct {
 	problems shop.Problems
 }
 
-// member is one member of an object. Both fields are parts of the body.
+// member is one member of an object. Both fields are subslices of the body.
 type member struct {
 	name  jsontext.Value // quoted
 	value jsontext.Value

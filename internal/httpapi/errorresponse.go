@@ -25,7 +25,7 @@ func (x *exchange) sendError(e *shop.Error) {
 	if challenge := challengeFor(e.Code, x.scope); challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", challenge)
 	}
-	// The rate limiter sets the header itself. Other limits do not know how long the client should wait.
+	// The rate limiter has already set Retry-After. Other limits do not know how long the client should wait.
 	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}

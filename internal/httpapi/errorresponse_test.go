@@ -119,7 +119,7 @@ func TestUnusualRequestsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		request string
 		status  int
-		want    string // a text in the body or in the headers
+		want    string // must appear in the body or in the headers
 	}{
 		{"GET /v1/pets HTTP/1.0\r\n" + keyLine + "\r\n", 200, "<http://"},
 		{"GET http://elsewhere/v1/pets HTTP/1.1\r\nHost: elsewhere\r\n" + keyLine + "\r\n", 200, "<http://elsewhere/"},

@@ -65,9 +65,9 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a few
-// KB". Without this header, the map of headers for GET /pets/{petId} has at most eight entries. This makes the
-// request a tenth faster, because a larger map costs far more.
+// shortBody is the maximum size of a body for which send leaves it to net/http to set Content-Length, which net/http
+// promises for "a few KB". Without this header, the map of headers for GET /pets/{petId} has at most eight entries.
+// This makes the request a tenth faster, because a larger map costs far more.
 const shortBody = 1 << 10
 
 // send sends a response with the given status, type and body. The body may consist of several parts. If the responses

@@ -126,7 +126,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
 	client.wantStatus(t, "200")
 	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
-	time.Sleep(keyCheckInterval) // the key is not checked more often than that
+	time.Sleep(keyCheckInterval) // so that the export checks the key again
 	text, _ := io.ReadAll(client)
 	<-client.ended
 	if n := strings.Count(string(text), `"id":`); n != 1000 {
@@ -138,7 +138,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 // start an export.
 func TestExportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
-	s.fill(100) // more than net/http buffers
+	s.fill(100) // so that an export does not fit in the buffers of net/http
 	var open []*pipeClient
 	for range web.MaxExports / web.MaxKeyExports {
 		key := s.key(shop.PetsRead)

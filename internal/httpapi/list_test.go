@@ -170,7 +170,7 @@ func TestListsArePaginated(t *testing.T) {
 		s.key(shop.PetsRead)
 		s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	}
-	for hook := range 3 { // no more events are delivered
+	for hook := range 3 { // so that these webhooks receive no more events
 		s.do("PATCH", fmt.Sprintf("/v1/webhooks/%d", hook+1), `{"enabled":false}`).want(t, 200, "")
 	}
 	for range 3 {

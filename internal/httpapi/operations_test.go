@@ -32,7 +32,7 @@ func requestPerOperation() (all []request) {
 		} else if route.operation == "restorePet" {
 			id = "4" // an animal that was removed
 		} else if route.method == "DELETE" {
-			id = "2" // because other requests need the first one
+			id = "2" // other requests need the resource with id 1
 		}
 		path := pathParameter.ReplaceAllString(route.path, id)
 		all = append(all, request{route.operation, route.method, path, bodies[route.operation]})
@@ -120,7 +120,8 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		}
 	}
 	const key, hook = `{"name":"x","scopes":["admin"],`, `{"url":"https://example.com/",`
-	for operation, invalid := range map[string]map[string][]string{ // from invalid members to bodies that have them
+	// For each operation, the map lists invalid members and bodies that contain them.
+	for operation, invalid := range map[string]map[string][]string{
 		"PATCH /v1/pets/1": {
 			"name": {`{"name":null}`}, "categoryId": {`{"categoryId":null}`}, "status": {`{"status":null}`},
 			"name categoryId status": {`{"name":"","categoryId":true,"status":"x"}`},
@@ -187,7 +188,8 @@ func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 		for _, id := range []string{"99", "-1", "abc", "1.0", "9223372036854775808", "%00", "1%2F"} {
 			path := strings.NewReplacer("/1", "/"+id, "/2", "/"+id, "/7", "/"+id).Replace(strings.TrimPrefix(r.path, "/v1"))
 			_, valid := parseInt64(id)
-			if "/v1"+path == r.path || valid && r.operation == "putCategory" { // which creates the category
+			// putCategory creates a category that does not exist.
+			if "/v1"+path == r.path || valid && r.operation == "putCategory" {
 				continue
 			}
 			s.do(r.method, "/v1"+path, r.body).wantError(t, 404, shop.NotFound)
@@ -205,7 +207,7 @@ func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 		if r.method != "POST" {
 			continue
 		}
-		send := func(code shop.Code) { // the expected error, or "" if the request must be executed
+		send := func(code shop.Code) { // code is the expected error, or "" if the request must succeed
 			got, err := s.tryDo(r.method, r.path, r.body, "Idempotency-Key: "+r.operation)
 			if err != nil || (got.StatusCode < 300) != (code == "") || !strings.Contains(string(got.body), string(code)) ||
 				got.Header.Get("Idempotency-Replayed") != "" {

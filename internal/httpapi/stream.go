@@ -161,7 +161,7 @@ var errStreamEnds = errors.New("the stream ends")
 
 // nextEvents returns the text of the next events, the position that the stream then reaches, and the id of the
 // last event. If the events are no longer in memory, the stream first waits for its turn to read the store.
-// A client that does not read costs only this text, because nothing else is kept while it is sent.
+// A client that does not read costs only this text, because nothing else is kept while the text is sent.
 func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reached, last int64, err error) {
 	events, reached, ok := a.Service.RecentEvents(filter, s.position)
 	if !ok {
@@ -233,7 +233,7 @@ func (s *stream) idLine() string {
 // write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
 // the write deadline, because HTTP/2 would otherwise reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
-	s.w.WriteHeader(http.StatusOK) // no effect after the first call; the deadline that it sets is replaced below
+	s.w.WriteHeader(http.StatusOK) // only the first call has an effect; the deadline that it sets is replaced below
 	s.mu.Lock()
 	s.setWriteDeadline()
 	s.mu.Unlock()

@@ -139,7 +139,8 @@ func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	for _, position := range []string{"-1", "x", "1234567890123456789"} {
 		s.do("GET", "/v1/events", "", acceptStream, "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter) // even for a page
+	// A page ignores a valid Last-Event-ID, but an invalid one is refused.
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").wantError(t, 400, shop.InvalidParameter)
 	s.do("GET", "/v1/events", "", "Last-Event-ID: 7").want(t, 200, "[]")
 	s.do("GET", "/v1/events", "", "Last-Event-ID: ").want(t, 200, "[]") // an empty header counts as missing
 	s.do("GET", "/v1/events?type=x", "", acceptStream).wantError(t, 400, shop.InvalidParameter)
@@ -202,7 +203,7 @@ func TestStreamEnds(t *testing.T) {
 			client := s.overPipe(t, "/v1/events?after=0", key.Secret, acceptStream)
 			s.waitForStreams(1)
 			shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
-			time.Sleep(2 * keyCheckInterval) // the key is not checked more often than that
+			time.Sleep(2 * keyCheckInterval) // so that the stream checks the key again
 			got, _ := io.ReadAll(client)
 			<-client.ended
 			if n := strings.Count(string(got), "data: "); n > 2 {
@@ -291,8 +292,8 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// With since, a stream begins with the past events from that time on, unless the client resumes after an event. A
-// stream has no end, so until is refused.
+// With the parameter since, a stream begins with the events at that time or later, unless the client resumes after an
+// event. A stream has no end, so the parameter until is refused.
 func TestStreamBeginsAtATime(t *testing.T) {
 	s := newStreamShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

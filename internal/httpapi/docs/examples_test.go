@@ -39,7 +39,7 @@ func runExample(t *testing.T, language, command string) {
 	example := filepath.Join(t.TempDir(), language)
 	shoptest.OK(t, os.CopyFS(example, os.DirFS(filepath.Join("../../../examples", language))))
 	output, err := shell(t, example, command, "ANIMALSTORE_URL="+network.server.URL+"/v1", "ANIMALSTORE_KEY="+shoptest.AdminKey)
-	output = strings.ReplaceAll(output, "\x1b[0m", "") // Maven resets the colours of a terminal even if there is none
+	output = strings.ReplaceAll(output, "\x1b[0m", "") // Maven resets colours even without a terminal
 	lines := []string{
 		`\d+: .+, .+`, `\d+: .+, .+`, `\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
 		`The order is placed; repeating the request returns the same order\.`, `Too late: Animal \d+ is not available; .+`,
@@ -84,7 +84,7 @@ func countPets(t *testing.T, s *shoptest.Shop, name string) (n int) {
 type unreliableNetwork struct {
 	api    http.Handler
 	server *httptest.Server
-	pages  atomic.Int32 // requests for further pages
+	pages  atomic.Int32 // the number of requests for a second or later page
 
 	mu         sync.Mutex
 	createKeys []string // the Idempotency-Key of each POST /v1/pets

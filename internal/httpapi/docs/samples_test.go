@@ -43,7 +43,7 @@ func TestGoSamplesCompile(t *testing.T) {
 	dir := t.TempDir()
 	url := writeSamples(t, "go", "go", dir)
 	files := shoptest.Must(filepath.Glob(filepath.Join(dir, "*.go")))(t)
-	for _, file := range files { // each is a program
+	for _, file := range files { // each sample is a complete program
 		program := strings.TrimSuffix(file, ".go")
 		shoptest.OK(t, os.Mkdir(program, 0o700))
 		shoptest.OK(t, os.Rename(file, filepath.Join(program, "main.go")))
@@ -75,8 +75,8 @@ func runSamples(t *testing.T, language, extension, dir, command string) {
 	sendSamples(t, language, dir, command, writeSamples(t, language, extension, dir))
 }
 
-// sendSamples runs the samples one after another. After each, it sends the other examples of the operation, because
-// the examples of later operations need the resources that they create.
+// sendSamples runs the samples one after another. After each sample, it sends the operation's other examples, because
+// later operations need the resources that those examples create.
 func sendSamples(t *testing.T, language, dir, command, url string) {
 	t.Helper()
 	examples := shoptest.Must(apitest.Examples(api.Source()))(t)
