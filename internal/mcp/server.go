@@ -13,7 +13,7 @@ import (
 	"animalstore/client"
 )
 
-// instructions give a model the background that the descriptions of the single tools do not contain.
+// instructions give a model the background that the descriptions of the individual tools do not contain.
 const instructions = `This is the catalogue of an animal store. Every animal exists once, so it can be sold only once.
 An order reserves an available animal, which becomes pending. An order goes from placed to approved to delivered, which sells the animal;
 cancelling it makes the animal available again, and so does its hold if it ends before the order is approved.
@@ -46,8 +46,10 @@ func New(version string, report func(error)) (*Server, error) {
 func (s *Server) ForScopes(scopes []client.Scope, connect Connect) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "animalstore", Title: "Animal store", Version: s.version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes, and nothing is logged to clients
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // tools depend on the key
+		// The list of tools never changes, and the server sends no log messages to clients.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// Tools depend on the key.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	for _, t := range s.tools {
 		if allows(scopes, t.scope) {

@@ -44,7 +44,7 @@ func TestPanicOfAToolIsAnError(t *testing.T) {
 	}
 }
 
-// A tool that the key may not use is refused with the scope that it needs, so that a person can give the
+// If a key may not use a tool, the refusal names the scope that the tool requires, so that a person can give the
 // assistant another key.
 func TestToolOutsideTheScopesIsRefused(t *testing.T) {
 	session := connect(t, func(err error) { t.Error(err) }, client.ScopePetsRead, client.ScopeOrdersRead)

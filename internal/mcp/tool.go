@@ -70,7 +70,7 @@ func add[In any, Out answer](
 			Name: name, Title: title, Description: description, InputSchema: input, OutputSchema: output,
 			Annotations: &sdk.ToolAnnotations{
 				ReadOnlyHint: does == reads, DestructiveHint: new(does == changes),
-				IdempotentHint: true, // writes carry an idempotency key or a version
+				IdempotentHint: true, // because writes have an idempotency key or a version
 				OpenWorldHint:  new(false),
 			},
 		},

@@ -75,7 +75,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	return rows, nil
 }
 
-// recordReader reads a file for a csv.Reader. It fails if a record needs more bytes than left allows.
+// recordReader reads a file for a csv.Reader. It fails if a record has more bytes than the field left allows.
 type recordReader struct {
 	file []byte
 	left int // how many more bytes the current record may have; Read sets it before each record
