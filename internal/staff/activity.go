@@ -100,7 +100,7 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	filter.Public = !x.May(shop.Admin)
 	var events []shop.Event
 	limit := request.Limit
-	request.Limit++ // one more, because it may belong to the same step of an order as the event before it
+	request.Limit++ // the first event of the next page may belong to the same step of an order as the last of this one
 	for reads := 1; ; reads++ {
 		page, err := x.Service.ListActivity(ctx, filter, request)
 		if err != nil {
@@ -120,7 +120,7 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	if len(events) > limit {
 		more, next = true, events[limit-1].Position()
 		if last := changes[len(changes)-1]; last.Position() == events[limit].Position() {
-			if last.petNow != nil { // its other event is on this page, so the whole step is shown here
+			if last.petNow != nil { // the step's other event is on this page, so show the whole step here
 				next = last.Position()
 			} else {
 				changes = changes[:len(changes)-1]

@@ -70,7 +70,7 @@ func (e activityEntry) Sentence() string {
 	return strings.TrimSpace(e.Person + " " + text.String())
 }
 
-// resourceState holds those members of all kinds of resources that descriptions use.
+// resourceState is the state of a resource of any kind. It has only the members that descriptions use.
 type resourceState struct {
 	ID            int64
 	Name          string

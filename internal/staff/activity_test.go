@@ -67,7 +67,7 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.addOrderedPet("Rex") // by the system
+	s.addOrderedPet("Rex") // the actor is the system
 	s.Clock.Forward(24 * time.Hour)
 	ben := shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Ben", Scopes: shop.RoleStaff.Scopes()}))(t)
 	b := s.signedIn(ben.Secret)
@@ -132,7 +132,7 @@ func TestActivityIsPaged(t *testing.T) {
 	s, b := signIn(t)
 	const n = 40
 	for i := range n {
-		s.addOrderedPet(fmt.Sprint("Rex", i)) // three events, and the first animal has one more for its category
+		s.addOrderedPet(fmt.Sprint("Rex", i)) // causes three events; the first call also creates the category
 	}
 	var text string
 	pages := 0

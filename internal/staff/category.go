@@ -116,14 +116,14 @@ func (p *Pages) saveCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if was.Name != "" && was != wanted { // a first name cannot be undone: a category with a name keeps one
+	if was.Name != "" && was != wanted { // giving a first name cannot be undone, because a name cannot be removed
 		x.flashUndo(undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
 	}
 	return x.redirect("/staff/categories")
 }
 
-// deleteCategory removes a category, unless someone has renamed it since the page was shown. The pages cannot create
-// a category without a name, so they could not undo its removal and ask the user first.
+// deleteCategory removes a category, unless someone has renamed it since the page was shown. It asks the
+// user first if the category has no name, because the pages cannot create such a category again.
 func (p *Pages) deleteCategory(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *Pages) undoCategoryChange(x *exchange) error {
 		return err
 	}
 	category, was := shop.Category{ID: id, Name: x.field("name")}, x.field("was-name")
-	// If the category was removed, it must not exist.
+	// A removed category is created again only if nobody has done so in the meantime.
 	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }}
 	if was != "" {
 		condition = shop.PutCondition{Match: func(now shop.Category) bool { return now.Name == was }}

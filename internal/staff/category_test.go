@@ -39,7 +39,8 @@ func TestPagesShowThatAnimalsAreCountedAgain(t *testing.T) {
 	b.mustGet("/", "1 Available 0 Pending 0 Sold 0 No status 1 Total", "Counting…").lacks("Animals by category and status")
 	b.mustGet("/staff/categories", "Show … … … …").lacks("Remove category")
 	b.mustGet("/staff/pets?category=1", "Rex").contains(`<span id="count-all" class="count"></span>`)
-	if err := errors.Join(s.FoldCounts(t.Context()), s.CountDays(t.Context())); err != nil { // the horizon is so far away that both count
+	// So many events seem to have been removed that both jobs count again.
+	if err := errors.Join(s.FoldCounts(t.Context()), s.CountDays(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	b.mustGet("/", "Category 1 1").lacks("Counting…")

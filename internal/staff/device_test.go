@@ -54,7 +54,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	till.mustGet("/staff/pets")
 	admin.post("/staff/devices/end", "session", ids[2]).wantRedirect("/staff/devices")
 	ben.get("/staff/pets").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpets")
-	got := till.post("/staff/devices/end", "session", ids[1]) // its own
+	got := till.post("/staff/devices/end", "session", ids[1]) // the till ends its own session
 	got.wantRedirect("/staff/sign-in")
 	if cookie := shoptest.Must(http.ParseSetCookie(got.header.Get("Set-Cookie")))(t); cookie.MaxAge >= 0 {
 		t.Errorf("the cookie stays: %v", cookie)

@@ -35,7 +35,7 @@ type exchange struct {
 
 // acquireSlot counts the exchange as a request in progress until it sends its response, unless it already counts.
 // It fails with rate_limited if the user's key has too many requests in progress, and with unavailable if all users
-// together have.
+// together have too many.
 func (x *exchange) acquireSlot() error {
 	if len(x.held) > 0 {
 		return nil
@@ -207,7 +207,7 @@ func (x *exchange) send(status int, contentType string, body []byte) error {
 
 // startResponse releases the limits that the exchange holds and writes the header of a response.
 func (x *exchange) startResponse(status int, contentType string, size int) {
-	x.releaseLimits() // a slow browser must not hold them while it reads the response
+	x.releaseLimits() // a slow browser must not count towards them while it reads the response
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(size))

@@ -27,7 +27,7 @@ func (p *Pages) exportPets(x *exchange) error {
 	})
 }
 
-// streamCSV sends a CSV file that write sends in chunks. If an error occurs after the first byte was sent, the
+// streamCSV sends a CSV file, which write produces in chunks. If an error occurs after the first byte was sent, the
 // connection is aborted, so that the browser does not mistake the partial file for a complete one.
 func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.Context, send func([]byte) error) error) error {
 	release, err := x.Limits.Exports.Acquire(x.principal)
@@ -61,5 +61,5 @@ func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.
 	if err := write(ctx, send); err != nil {
 		return err
 	}
-	return send(nil) // the header, if there are no rows
+	return send(nil) // sends the header if there were no rows
 }

@@ -22,7 +22,7 @@ func (b *browser) upload(path, content string, fields ...string) response {
 	return b.uploadAs("animals.csv", path, content, fields...)
 }
 
-// uploadAs sends a file with the given name. Without a name, it sends what browsers do if no file was chosen.
+// uploadAs sends a file with the given name. Without a name, the form looks as if the user had chosen no file.
 func (b *browser) uploadAs(name, path, content string, fields ...string) response {
 	b.t.Helper()
 	var body bytes.Buffer
@@ -112,7 +112,7 @@ func TestFileIsHeldWithoutScripts(t *testing.T) {
 func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)
-	const held = "bmFtZSxjYXRlZ29yeUlkClJleCwxCg==" // name,categoryId Rex,1
+	const held = "bmFtZSxjYXRlZ29yeUlkClJleCwxCg==" // base64 for "name,categoryId\nRex,1\n"
 	name := strings.Repeat("'", maxFileName-1)
 	for _, page := range []response{
 		b.uploadAs("", "/staff/import", "", "held", held, "held-name", name+"ö'").want(200, "1 To add"),
@@ -130,8 +130,8 @@ func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 	b.uploadAs("", "/staff/import", "", "held", full).want(200, "1 To add") // the largest file that a page can hold
 }
 
-// An exported file that was edited changes the animals, and adds those without an id. The preview says so row by row. If
-// the user asks for it, ids are ignored instead.
+// Importing an edited export changes the animals with an id and adds those without one. The preview shows this row by
+// row. If the user chooses so, the ids are ignored and every row adds an animal.
 func TestEditedExportChangesAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -142,7 +142,7 @@ func TestEditedExportChangesAnimals(t *testing.T) {
 	file = strings.Replace(file, "Rex,1,available", "Max,1,SOLD", 1) + ",Tom,,Sold,,Cats\n"
 	ignored := b.upload("/staff/import", file, "mode", "create").want(200, "3 To add", "The ids in this file are ignored")
 	sum, once := ignored.importFields()
-	// The button belongs to the mode that was previewed.
+	// The mode of this form differs from that of the preview, so it imports nothing and gets a new preview.
 	previewed := b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "1 To add 1 To change 1 Unchanged Add 1 and change 1",
 		"2 1 Rex name Rex → Max status available → sold", "4 Tom Cats Sold", "New category: Cats", "3 Mia Dogs No status")
 	s.wantPetCount(2)
@@ -222,7 +222,7 @@ func TestExportSurvivesSpreadsheets(t *testing.T) {
 	}
 }
 
-// The template can be filled in and imported as it is.
+// The template, which users fill in, is itself a file that can be imported.
 func TestTemplateCanBeImported(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)

@@ -68,7 +68,7 @@ func TestStaffRoleSufficesForDailyWork(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.RoleStaff.Scopes()...).Secret)
 	for _, r := range routes() {
 		if r.page == "live" {
-			continue // its response does not end
+			continue // a live stream does not end
 		}
 		got := b.send(r.method, r.examplePath("1"))
 		if admin := strings.HasPrefix(r.path, "/staff/keys") || strings.HasPrefix(r.path, "/staff/webhooks"); admin != (got.status == http.StatusForbidden) {

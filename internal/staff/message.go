@@ -27,7 +27,7 @@ type undo struct {
 // flash makes the page show a message for a few seconds.
 func (x *exchange) flash(format string, args ...any) { x.flashUndo(nil, format, args...) }
 
-// flashUndo makes the page show a message with an Undo button. If there is no way back, u is nil.
+// flashUndo makes the page show a message with an Undo button. If u is nil, the message has no such button.
 func (x *exchange) flashUndo(u *undo, format string, args ...any) {
 	x.message = &message{Text: fmt.Sprintf(format, args...)}
 	if u == nil {
@@ -55,8 +55,8 @@ const (
 	maxCookieBytes = 4096
 )
 
-// undoPath matches the paths that a message may send. A message comes from the browser, so it must not be able to offer
-// anything else under the name Undo.
+// undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
+// which an attacker could plant, so its button must not be able to do anything else.
 var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
 // keepMessage stores the message of this exchange in a cookie, for the page that follows.
@@ -83,7 +83,7 @@ func (x *exchange) setMessageCookie(value string, maxAge int) {
 // takeMessage returns the message that the previous request left for this page, or nil. It is shown once.
 func (x *exchange) takeMessage() *message {
 	if x.partial() || x.r.Method != http.MethodGet {
-		return nil // the message is for a page that the user sees
+		return nil // keep the message for the next page that the user opens
 	}
 	cookie, err := x.r.Cookie(x.ownCookie(messageCookie))
 	if err != nil {

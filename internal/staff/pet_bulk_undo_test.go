@@ -78,8 +78,8 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
 }
 
-// If a bulk action cannot be undone for some animals, the user is asked first and told their number. Undo then sets
-// back only the others.
+// If a bulk action cannot be undone for some animals, the user is asked first and told their number. Undo then changes
+// back only the other animals.
 func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

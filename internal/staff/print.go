@@ -85,7 +85,7 @@ type printedOrder struct {
 	Category string // "" if the animal was removed
 }
 
-// Title returns the heading of the list. The approved orders are those whose animals wait to be handed over.
+// Title returns the heading of the list. The approved orders are those whose animals are waiting to be handed over.
 func (o printedOrders) Title() string {
 	switch {
 	case o.Query.Status == "" || o.Query.Problem != "":

@@ -10,8 +10,9 @@ import (
 )
 
 // cookieName returns the name of the session cookie. The name includes the environment, because browsers
-// share cookies between all ports of a host. Over TLS, its prefix makes browsers refuse a cookie that another
-// subdomain or an unencrypted page sets. The stricter prefix requires that the cookie is valid for all paths.
+// share cookies between all ports of a host. Over TLS, the prefix __Host- makes browsers refuse a cookie that
+// another subdomain or an unencrypted page sets. It requires that the cookie is valid for all paths, so pages below a
+// path prefix use the weaker prefix __Secure-.
 func (x *exchange) cookieName() string { return x.ownCookie(string(x.Service.Environment())) }
 
 // ownCookie returns the full name of a cookie.
@@ -102,7 +103,7 @@ func (x *exchange) finishSignIn(in shop.SignedIn, with string) {
 		lifetime = shop.LongSessionLifetime
 	}
 	x.setCookie(in.Token, lifetime)
-	x.principal = in.Principal // the access log names it
+	x.principal = in.Principal // so that the access log names the key
 	x.Log.Info("signed in", "request", x.id, "key", in.Principal.Actor(), "with", with, "device", deviceName(x.r.UserAgent()))
 }
 
@@ -113,7 +114,8 @@ const maxAddressBytes = 2 << 10
 // isStaffPath reports whether a path leads to a staff page and cannot lead to another site. It returns false for a
 // path that is too long to repeat.
 func isStaffPath(path string) bool {
-	if len(path) > maxAddressBytes || strings.ContainsFunc(path, unicode.IsControl) { // also in the query, because the path goes into a header
+	// The path goes into a header with its query, so neither may contain a control character.
+	if len(path) > maxAddressBytes || strings.ContainsFunc(path, unicode.IsControl) {
 		return false
 	}
 	path, _, _ = strings.Cut(path, "?")

@@ -99,7 +99,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 	} {
 		s := newShop(t, Config{TLS: c.tls, PublicURL: c.public})
 		key := s.Key(t, shop.PetsRead)
-		b := s.browser().with("X-Forwarded-Proto", "https") // any client can send it, so it makes no difference
+		b := s.browser().with("X-Forwarded-Proto", "https") // must have no effect, because any client can send it
 		got := b.post("/staff/sign-in", "key", " "+key.Secret+"\n")
 		cookie := shoptest.Must(http.ParseSetCookie(got.header.Get("Set-Cookie")))(t)
 		want := &http.Cookie{Name: c.name, Value: cookie.Value, Path: c.path, MaxAge: 43200, HttpOnly: true,
@@ -276,8 +276,8 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	s.browser().mustGet("/staff/sign-in")
 }
 
-// The body of a form is always read to its end, because net/http would wait for the rest without a deadline. But a
-// large form needs a session, so that nobody else can make the service keep it: the connection is closed.
+// The body of a form is read to its end, because net/http would otherwise wait for the rest without a deadline. But a
+// user who is not signed in cannot make the service read a large form: the service closes the connection instead.
 func TestFormsAreReadUpToTheirLimit(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

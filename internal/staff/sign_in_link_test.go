@@ -68,7 +68,7 @@ func TestSignInLinkExpiresAfterTenMinutes(t *testing.T) {
 	s.browser().post("/staff/sign-in/link", "token", token).want(410, "This link no longer works")
 }
 
-// The token of a link is in no log and in no Referer header.
+// The token of a link appears neither in the log nor in a Referer header.
 func TestSignInLinkIsNotLogged(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

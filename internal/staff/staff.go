@@ -142,7 +142,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) { // elsewhere browsers ignore it, and report an error
+	// If the page comes from another computer without TLS, browsers ignore this header and log an error.
+	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	h.Set("Cache-Control", "no-store")

@@ -66,7 +66,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	}
 }
 
-// Undo does not set back an animal that someone has changed since, whichever field they have changed.
+// Undo changes nothing if someone has changed any field of the animal since.
 func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

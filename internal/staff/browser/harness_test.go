@@ -166,7 +166,7 @@ func (p *user) accessible(what string) {
 		p.resize(width)
 		p.Accessible(fmt.Sprintf("%s at %d pixels", what, width))
 	}
-	// axe does not report targets that are too small to touch.
+	// axe does not report targets that are too small to touch, so look for them here.
 	small := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll("button, .button, select, summary.button, .tabbar a, .tabbar summary, .items a, .tabs label, input:not([type=checkbox], [type=radio], [type=hidden])")]
 		.filter(e => e.checkVisibility({visibilityProperty: true}) && Math.round(e.getBoundingClientRect().height) < 44).map(e => e.outerHTML.slice(0, 120))`)
 	if len(small) > 0 {

@@ -210,7 +210,7 @@ func (s *testShop) mostOrderedPet() (id int64) {
 		s.t.Fatal(err)
 	}
 	times := map[int64]int{}
-	for _, order := range slices.Backward(orders.Items) { // oldest first, so that the open order is an animal's last
+	for _, order := range slices.Backward(orders.Items) { // oldest first, so that an open order is its animal's last
 		if times[order.PetID]++; order.Status == shop.Placed && times[order.PetID] > times[id] {
 			id = order.PetID
 		}

@@ -63,7 +63,7 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 			t.Error("results on a phone are lower than 44 pixels")
 		}
 		p.resize(p.width)
-		p.press(kb.ArrowUp) // from the first to the last one
+		p.press(kb.ArrowUp) // moves from the first result to the last one
 		p.waitFor(`document.querySelector("#search-input").getAttribute("aria-activedescendant") === "hit-0-1"`)
 		p.press(kb.ArrowDown + kb.ArrowDown + kb.Enter)
 		p.waitFor(`location.pathname === "/staff/pets/1"`)
@@ -82,7 +82,7 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 		p.accessible("a search without results")
 		p.press(kb.Escape)
 		p.waitFor(`!document.querySelector("#search-dialog").open && document.activeElement.id === "order-reference"`)
-		p.shortcut("/", input.ModifierNone) // in a field, it is only a character
+		p.shortcut("/", input.ModifierNone) // in a text field, the slash is only a character
 		p.waitFor(`document.activeElement.value.includes("/") && !document.querySelector("#search-dialog").open`)
 		p.open("/staff/pets", "#filter-name")
 		p.fill("#filter-name", "second") // the list has its own search

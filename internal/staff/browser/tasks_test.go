@@ -149,7 +149,8 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 			w.waitText(".activity li", "System reserved Rex for Mrs Ito")
 		}},
 		{"Undo a wrong cancellation", func(w worker) {
-			w.user.choose(fmt.Sprint("#work-", kept.ID), fmt.Sprintf(`#work-%d [value="cancelled"]`, kept.ID)) // the mistake does not count
+			// The clicks that cancel the order by mistake are not counted.
+			w.user.choose(fmt.Sprint("#work-", kept.ID), fmt.Sprintf(`#work-%d [value="cancelled"]`, kept.ID))
 			w.waitText("#flashes", "cancelled")
 			w.click("#flashes > :last-child button")
 			w.waitText("#worklist", "Mrs Ito")
@@ -182,7 +183,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 			w.click(`[action="/staff/devices/link"] button`)
 			w.waitVisible("svg.qr")
 			phone := worker{s.newPhone(), w.done}
-			phone.openLink(w.text("#link")) // the camera of the phone opens it
+			phone.openLink(w.text("#link")) // a real phone opens the link when its camera reads the QR code
 			phone.click(".sign-in button.primary")
 			phone.waitVisible("#dashboard")
 		}},
