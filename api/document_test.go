@@ -93,7 +93,7 @@ func TestRenderingsAreIndependent(t *testing.T) {
 	}
 }
 
-// The keys keep their order.
+// YAML scalars become the matching JSON values, and the keys of the document keep their order.
 func TestScalarsAreConverted(t *testing.T) {
 	for _, tt := range []struct{ yaml, json string }{
 		{`9223372036854775807`, `9223372036854775807`}, {`-9223372036854775808`, `-9223372036854775808`}, {`1.5`, `1.5`},

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Generators for Go make a type of each component, in one namespace: a parameter with the name of a schema must be of that
-// schema.
+// Go code generators turn every parameter and every schema into a type, all in one namespace. If a parameter has the
+// same name as a schema, it must therefore use that schema.
 func TestParametersDoNotCollideWithSchemas(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -45,10 +45,10 @@ func New(document []byte) (*Validator, error) {
 	return &Validator{Doc: doc, router: router, schemas: schemas}, err
 }
 
-// Check returns an error if a response does not match the document. It rejects an undocumented status or
-// header, a missing header, and an invalid body. A HEAD request is checked like a GET request. A response to
-// an undocumented path or method must match the schema Error. Of a successful response to OPTIONS only the names
-// of its headers are checked, because the document describes it only in prose.
+// Check returns an error if a response does not match the document. It rejects an undocumented status or header, a
+// missing header, and an invalid body. A HEAD request is checked like a GET request. A response to an undocumented
+// path or method must match the schema Error. The document describes a successful response to OPTIONS only in
+// prose, so only the names of its headers are checked.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
 	if req.Method == http.MethodOptions && status < 400 {
 		return v.checkProse(header)
@@ -92,8 +92,8 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 	return nil
 }
 
-// checkExportedPet checks one line of an NDJSON export: a Pet with an etag and, if it has one, the name of its
-// category. The document can describe these lines only in words.
+// checkExportedPet checks one line of an NDJSON export. The line is a Pet with the additional member etag and, if
+// the Pet's category has a name, the member category. The document can describe these lines only in prose.
 func (v *Validator) checkExportedPet(line []byte) error {
 	var extra struct {
 		ETag     string  `json:"etag"`
@@ -159,8 +159,8 @@ func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Respo
 	return response.Value, nil
 }
 
-// commonError returns the error response that any path and method may send with this status, whether
-// documented or not. It returns nil if there is none.
+// commonError returns the error response that any path and method, documented or not, may send with this status.
+// It returns nil if there is no such response.
 func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
@@ -266,7 +266,7 @@ func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// checkProse rejects headers that the description of the document does not mention.
+// checkProse rejects headers that the document's general description does not mention.
 func (v *Validator) checkProse(header http.Header) error {
 	prose := strings.ToLower(v.Doc.Info.Description)
 	for name := range header {

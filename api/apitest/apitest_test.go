@@ -60,7 +60,7 @@ func newValidator(t *testing.T) *apitest.Validator {
 	return shoptest.Must(apitest.New(document.YAML([]api.Server{{URL: "http://x/v1"}})))(t)
 }
 
-// complain checks that an error is about the given text, or that there is none if the text is empty.
+// complain checks that an error's message contains the given text. If the text is empty, there must be no error.
 func complain(t *testing.T, name string, err error, about string) {
 	t.Helper()
 	if (err != nil) != (about != "") || err != nil && !strings.Contains(err.Error(), about) {

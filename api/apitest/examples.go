@@ -14,17 +14,17 @@ import (
 
 // Example is a request that is made from the examples in a document.
 type Example struct {
-	Name   string // the operation, and the name of the body's example if there is one
+	Name   string // the operation and, if the body has a named example, the name of this example
 	Method string
-	Path   string // with the query
+	Path   string // the path, including the query
 	Header http.Header
 	Body   string
 }
 
-// Examples returns the requests that a reader of a YAML document sends who tries every example, in the order of
-// the document. An operation with a body gets one request per example of the body, with the examples of all
-// parameters; of several examples of a parameter, the one with the same name as that of the body. An operation
-// without a body gets one request with all parameters and, if it is a GET, one for each example of a query
+// Examples returns requests that together use every example in a YAML document, in the order of the document.
+// An operation with a body gets one request for each example of the body. This request has all parameters; if a
+// parameter has several examples, the one with the same name as the body's example is used. An operation
+// without a body gets one request with all parameters and, if it is a GET, one more for each example of a query
 // parameter. Examples fails if a parameter or a body has no example.
 func Examples(document []byte) ([]Example, error) {
 	var file yaml.Node
@@ -40,8 +40,8 @@ func Examples(document []byte) ([]Example, error) {
 	return r.all, errors.Join(r.problems...)
 }
 
-// exampleReader collects examples from the nodes of a document. It works on nodes because they are in the
-// order of the document.
+// exampleReader collects examples from the YAML nodes of a document. Unlike decoded maps, nodes keep the order
+// of the document.
 type exampleReader struct {
 	root     *yaml.Node
 	all      []Example
@@ -76,7 +76,8 @@ func members(n *yaml.Node) func(func(string, *yaml.Node) bool) {
 	}
 }
 
-// at returns a member of a mapping, with references resolved. It returns nil if there is none.
+// at returns the member of a mapping that has the given name, with references resolved. It returns nil if there
+// is no such member.
 func (r *exampleReader) at(n *yaml.Node, name string) *yaml.Node {
 	for key, value := range members(n) {
 		if key == name {
@@ -203,7 +204,7 @@ func withQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// texts returns the values of a query parameter or a header; a list has one for each of its items.
+// texts returns the values of a query parameter or a header. A list has one value for each of its items.
 func texts(value any) (all []string) {
 	list, isList := value.([]any)
 	if !isList {
