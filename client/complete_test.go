@@ -101,7 +101,8 @@ func TestEverythingIsDocumented(t *testing.T) {
 		comments[function.Recv+"."+function.Name] = function.Doc
 	}
 	for name, comment := range comments {
-		if comment == "" && !strings.HasSuffix(name, ".Error") && !strings.HasSuffix(name, ".Unwrap") { // these methods need none
+		// Error and Unwrap methods need no comment.
+		if comment == "" && !strings.HasSuffix(name, ".Error") && !strings.HasSuffix(name, ".Unwrap") {
 			t.Errorf("%s is not documented", name)
 		}
 	}

@@ -191,7 +191,7 @@ func TestFollowUnusualStreams(t *testing.T) {
 			name  string
 			texts []string // what the service sends on each connection
 			want  string   // the ids of the delivered events
-			asked string   // the Last-Event-ID header of each connection; after the last text, a connection is refused
+			asked string   // the Last-Event-ID header of each connection; the one after the last of texts gets a 401
 		}{
 			{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11")}, "6 10 11", "5 10 11"},
 			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7")}, "6 7", "5 6 7"},
@@ -370,7 +370,7 @@ func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 		delivered := make([][]string, followers)
 		for i := range followers {
 			c := s.clientWith(shoptest.AdminKey, func(int) int { return rand.N(4000) }, client.WithRetries(20))
-			// Each animal causes three events, and the first one also creates the category.
+			// Each animal causes three events. The first animal causes a fourth one, which creates the category.
 			group.Go(func() { delivered[i] = take(t, 3*clients*each+1, follow(t, c, "0")) })
 		}
 		c := s.client(client.WithRetries(20))

@@ -219,7 +219,8 @@ func cutResponse(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), whole.Header())
-	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len())) // net/http cuts the connection if the body is shorter
+	// The body is shorter than Content-Length, so net/http cuts the connection.
+	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
 	w.WriteHeader(whole.Code)
 	w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 }

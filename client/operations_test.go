@@ -196,7 +196,7 @@ func (y *story) events() {
 	}
 }
 
-// wantDecoded checks that an event can be decoded as the kind of resource that it is about, and as no other.
+// wantDecoded checks that an event can be decoded as the kind of resource that it is about, and as no other kind.
 func (y *story) wantDecoded(event client.Event) {
 	kind, change, _ := strings.Cut(string(event.Type), ".")
 	for _, method := range []string{"Pet", "Category", "Order", "Key", "Webhook"} {

@@ -27,7 +27,7 @@ func TestPetsIteratesAllPages(t *testing.T) {
 			wantEqual(t, "first page", sent[0].address, "/v1/pets?limit=100")
 			wantEqual(t, "second page", sent[1].address, "/v1/pets?cursor=c1&limit=100")
 		}
-		n.inject(page(2, next)) // no page is fetched that the caller does not need
+		n.inject(page(2, next)) // pages that the caller does not need are not fetched
 		for range pets {
 			break
 		}

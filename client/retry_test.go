@@ -83,7 +83,8 @@ func TestBackoffGrows(t *testing.T) {
 			}
 		}
 		for i, wait := range longest {
-			if wait >= most[i] || wait < most[i]/2 { // by chance, the latter happens only once in 2^97 test runs
+			// By chance, the longest of 100 waits is below most[i]/2 in only one of 2^97 test runs.
+			if wait >= most[i] || wait < most[i]/2 {
 				t.Errorf("wait %d took up to %v, want up to %v", i, wait, most[i])
 			}
 		}
@@ -129,7 +130,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-// A retry after a lost response never suggests that the lost attempt did nothing.
+// If a response is lost and the retry fails, the error never suggests that the first attempt did nothing.
 func TestRetryAfterALostResponse(t *testing.T) {
 	notFound, changed := refuse(404, client.CodeNotFound), refuse(412, client.CodePreconditionFailed)
 	limited, busy := refuse(429, client.CodeRateLimited), refuse(429, client.CodeRateLimited, "Retry-After", "61")
@@ -139,8 +140,8 @@ func TestRetryAfterALostResponse(t *testing.T) {
 			name   string
 			remove bool // delete the animal instead of changing it
 			faults []fault
-			code   client.Code // the expected error code; if empty, see text
-			text   string      // part of the expected message; if both are empty, the call succeeds
+			code   client.Code // the expected error code; empty if the error has no code or the call succeeds
+			text   string      // part of the expected message; if code and text are both empty, the call succeeds
 		}{
 			{"deleted by the lost attempt", true, []fault{dropRequest, notFound}, "", ""},
 			{"deleted before a proxy failed", true, []fault{respond(502, proxyPage), notFound}, "", ""},

@@ -56,7 +56,7 @@ func TestVerifyWebhook(t *testing.T) {
 		name            string
 		signed, secrets []string      // the secrets of the sender and of the receiver
 		ago             time.Duration // the age of the message
-		header          string        // the header to change, or "body", or nothing
+		header          string        // the header to change, "body" to change the body, or "" to change nothing
 		what, with      string        // the text that is replaced, and its replacement
 		want            error         // nil if the message is accepted
 	}{
