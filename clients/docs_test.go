@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// docs/clients.md must show how each client is generated, with the versions and options that are tried here.
+// docs/clients.md must contain each generator's command exactly as it is tested here, including versions and options.
 func TestDocumentShowsEveryGenerator(t *testing.T) {
 	t.Parallel()
 	content := readFile(t, "../docs/clients.md")
@@ -20,7 +20,7 @@ func TestDocumentShowsEveryGenerator(t *testing.T) {
 	}
 }
 
-// Code and configuration in docs/clients.md must come from the scenarios, which are tried.
+// All code and configuration in docs/clients.md must be copied from the scenarios, because those are tested.
 func TestDocumentShowsCodeOfTheScenarios(t *testing.T) {
 	t.Parallel()
 	var tried strings.Builder

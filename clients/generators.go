@@ -3,18 +3,19 @@ package main
 // generator describes how to generate a client and how to test it. The generator's folder in clients contains the
 // scenario program and the files that pin the versions of its libraries.
 //
-// The commands are shell scripts. They run in a temporary folder with the files of the generator's folder and the files
-// that the install commands made. In commands, http://127.0.0.1:8080 stands for the address of the service. The scenario
-// finds the base URL in ANIMALSTORE_URL and an admin key in ANIMALSTORE_KEY. docs/clients.md shows the same commands.
+// The commands are shell scripts. They run in a temporary folder, which contains a copy of the generator's folder and
+// everything that the install commands have created. In commands, http://127.0.0.1:8080 stands for the address of the
+// service. The scenario reads the base URL from ANIMALSTORE_URL and an admin key from ANIMALSTORE_KEY. docs/clients.md
+// shows the same commands.
 type generator struct {
 	folder    string
 	generator string   // name and version
-	install   []string // each command runs once; the files that it makes are kept in the user's cache
+	install   []string // each command runs only once, because the files that it creates are kept in the user's cache
 	generate  string   // must print no warning
 	compile   string
 	run       string // must exit with 0
-	prism     bool   // whether the scenario, which knows PRISM=1, also runs through Prism
-	example   string // the file of an example that the scenario uses, too, and that is copied into src
+	prism     bool   // whether the scenario runs a second time through Prism, with PRISM=1 in its environment
+	example   string // a file from examples that the scenario also uses; it is copied into src
 }
 
 const openAPIGenerator = "mvn --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.25.0 -DoutputDirectory=."

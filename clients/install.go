@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// install runs a command in a folder of the cache, unless the command has run before with the same files, and links the
-// files that the command has made into dir. The command gets the files in dir that it names, because these pin versions.
-// If the command fails, install returns its output.
+// install runs an install command in a folder of the cache and links the files that the command has created into dir.
+// Files in dir that the command mentions are first copied to that folder, because they pin versions. If the cache
+// already has the result for the same command and files, the command does not run again. If the command fails, install
+// returns its output.
 func install(ctx context.Context, command, dir, cache string) (string, error) {
 	pinned, err := namedFiles(command, dir)
 	if err != nil {
@@ -32,13 +33,13 @@ func install(ctx context.Context, command, dir, cache string) (string, error) {
 	return "", linkFiles(installed, dir)
 }
 
-// namedFile is a file that a command names.
+// namedFile is a file that an install command mentions.
 type namedFile struct {
 	name    string
 	content []byte
 }
 
-// namedFiles reads the files in dir whose names the command contains.
+// namedFiles reads the files in dir whose names occur in the command.
 func namedFiles(command, dir string) (files []namedFile, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -56,7 +57,8 @@ func namedFiles(command, dir string) (files []namedFile, err error) {
 	return files, nil
 }
 
-// runInstall runs a command in a new folder that contains the given files, and marks the folder as complete.
+// runInstall runs a command in a new folder that contains the given files. If it succeeds, runInstall marks the
+// folder as complete.
 func runInstall(ctx context.Context, command, folder string, files []namedFile) (string, error) {
 	if err := os.RemoveAll(folder); err != nil {
 		return "", err
@@ -94,7 +96,7 @@ func linkFiles(folder, dir string) error {
 	return nil
 }
 
-// shell runs a command in dir with low priority and returns what it prints.
+// shell runs a command in dir with low priority and returns its output.
 func shell(ctx context.Context, command, dir string, variables ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "nice", "-n", "15", "sh", "-ec", command)
 	cmd.Dir = dir

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run tries the selected generators and prints the table. It fails if a step of any of them does.
+// run tests the selected generators and prints the table. It fails if any step of any generator fails.
 func run(ctx context.Context, only string, keep bool) error {
 	selected, err := regexp.Compile(only)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// runThroughPrism runs a scenario against a service with an empty store through Prism, a proxy that answers with an error
-// if a request or a response does not match the document. It fails if the scenario does, or if Prism reports a violation.
+// runThroughPrism starts a service with an empty store and runs a scenario against it through Prism. Prism is a proxy
+// that responds with an error if a request or a response does not match the document. runThroughPrism fails if the
+// scenario fails or if Prism reports a violation.
 func (g generator) runThroughPrism(ctx context.Context, dir, program, cache string) (string, error) {
 	service, err := startService(ctx, program)
 	if err != nil {
@@ -32,7 +33,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 		return "", err
 	}
 	output, err := shell(ctx, g.run, dir, "ANIMALSTORE_URL="+proxy.url, "ANIMALSTORE_KEY="+adminKey, "PRISM=1")
-	if violations := proxy.stop()[1:]; len(violations) > 0 { // the first is the request that Prism had to refuse
+	if violations := proxy.stop()[1:]; len(violations) > 0 { // the first violation comes from proxy.refuses
 		output += strings.Join(violations, "\n")
 		err = errors.Join(err, errors.New("violations reported by Prism"))
 	}
@@ -43,7 +44,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 type prism struct {
 	url     string
 	command *exec.Cmd
-	log     chan []string // receives the lines that report violations, when the proxy has ended
+	log     chan []string // after the proxy has ended, receives all lines that report violations
 }
 
 // startPrism installs Prism in dir, starts it in front of a service, and waits until it listens.
@@ -79,7 +80,7 @@ func startPrism(ctx context.Context, dir, upstream, cache string) (*prism, error
 
 var violation = regexp.MustCompile(`(?i)violation|\berror\b|\bwarning\b`)
 
-// read reads the log. It sends true to listening when Prism listens, or false if Prism ends before that.
+// read reads Prism's log. It sends true to listening as soon as Prism listens, or false if Prism ends before that.
 func (p *prism) read(output io.Reader, listening chan<- bool) {
 	violations := []string{}
 	started := false
@@ -99,8 +100,8 @@ func (p *prism) read(output io.Reader, listening chan<- bool) {
 	close(p.log)
 }
 
-// refuses sends a request that does not match the document and fails unless Prism refuses it. A Prism that accepts such
-// a request checks nothing.
+// refuses sends a request that does not match the document and fails unless Prism refuses it. If Prism let the request
+// pass, it would not be checking anything.
 func (p *prism) refuses(path string) error {
 	request, err := http.NewRequest(http.MethodGet, p.url+path, nil)
 	if err != nil {

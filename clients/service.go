@@ -13,7 +13,7 @@ import (
 
 const adminKey = "the-key-of-the-clients"
 
-// service is the real program on an empty store in a folder of its own.
+// service is the real program, which runs on an empty store in its own folder.
 type service struct {
 	url     string // without /v1
 	dir     string
@@ -42,7 +42,7 @@ func startService(ctx context.Context, program string) (*service, error) {
 	for lines.Scan() {
 		if found := listening.FindStringSubmatch(lines.Text()); found != nil {
 			s.url = "http://" + found[1]
-			go func() { // the service must not block on its log
+			go func() { // keep reading, so that the service does not block while it writes its log
 				for lines.Scan() {
 				}
 			}()

@@ -18,15 +18,16 @@ type result struct {
 
 func (r result) ok() bool { return r.generates && r.compiles && r.passes && r.validated != "NO" }
 
-// warning matches a line in which a generator complains.
+// warning matches a line that contains a generator's warning or error.
 var warning = regexp.MustCompile(`(?i)\b(warn(ing)?s?|errors?|unable|unsupported)\b`)
 
-// harmless matches what openapi-generator prints for every document: the names of files, that OpenAPI 3.1 is in beta, that
-// schemas have no $ref, that Java code shows no examples of bodies, and which names it has adapted to Rust.
+// harmless matches messages that openapi-generator prints for every document. They list the files it writes and the
+// names it changes for Rust, and say that OpenAPI 3.1 is in beta, that a schema has no name, and that examples of
+// request bodies are left out in Java.
 var harmless = regexp.MustCompile(`writing file|OpenAPI 3\.1 support is still in beta|Failed to get the schema name: null|` +
 	`Ignoring complex example on request body|cannot be used as an? [a-z/ ]+ name\. Renamed to`)
 
-// try generates a client in dir, compiles it and runs its scenario. It prints the output of a step that fails.
+// try generates a client in dir, compiles it and runs its scenario. If a step fails, try prints the step's output.
 func (g generator) try(ctx context.Context, dir, program, cache string) (r result) {
 	r.validated = "-"
 	if g.prism {
