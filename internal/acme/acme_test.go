@@ -20,8 +20,8 @@ type running struct {
 	failed   chan error
 }
 
-// newRunning returns a manager for the domains. For the authority, every domain leads to this manager. The manager
-// retries without a pause.
+// newRunning returns a manager for the domains, which retries without a pause. Whichever domain the authority
+// connects to, it reaches this manager.
 func newRunning(t *testing.T, a *acmetest.Authority, dir string, domains ...string) *running {
 	t.Helper()
 	r := &running{obtained: make(chan time.Time), failed: make(chan error)}

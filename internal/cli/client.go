@@ -54,7 +54,7 @@ func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) 
 	return o.do(ctx, false, calls)
 }
 
-// write is like read, but the function may send requests that change something. If such a request fails but the
+// write is like read, but calls may also send requests that change something. If such a request fails but the
 // change may have been made anyway, the error message says so.
 func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, true, calls)

@@ -52,7 +52,7 @@ func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config
 		config.PublicHost = public.Hostname()
 	}
 	if checkDatabase(s.Database, databaseVariable) != nil {
-		config.Database = "" // it is invalid, which s.settings reports, and may contain a password
+		config.Database = "" // the address is invalid, which s.settings reports below, and may contain a password
 	}
 	settings, err := s.settings()
 	config.BackupFolder, config.BackupInterval = settings.backupFolder, settings.backupInterval

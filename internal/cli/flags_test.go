@@ -124,11 +124,11 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
 }
 
-// databaseCommands maps the other commands to valid arguments.
+// databaseCommands maps the commands that are not in clientCommands to valid arguments.
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
 	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
-	"serve": "--addr=192.0.2.1:1", // it cannot listen on this address
+	"serve": "--addr=192.0.2.1:1", // serve cannot listen on this address
 }
 
 // A new flag needs a row in flagTests or serveFlags.
@@ -181,7 +181,7 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 		name, words := row.command+" --"+row.flag, strings.Fields(row.command+" "+arguments+databaseCommands[row.command])
 		for _, variable := range slices.Compact([]string{"", variables[name]}) {
 			if variable != "" && (row.bad == "NONE" || strings.Contains(row.bad, "secret")) {
-				continue // a variable always has a value, and may contain a password
+				continue // unlike a flag, a variable always has a value and may contain a password
 			}
 			t.Run(name+" "+variable, func(t *testing.T) {
 				with := func(value string) []string {

@@ -26,7 +26,7 @@ const (
 // chunk is a part of a file that can be imported on its own.
 type chunk struct {
 	content    []byte // valid until the next chunk is read
-	animals    int    // an upper bound, because the service may treat further records as blank and skip them
+	animals    int    // an upper bound, because the service may treat some of these records as blank and skip them
 	lineOffset int    // line n of the chunk is line n+lineOffset of the file
 }
 

@@ -23,13 +23,13 @@ type importRun struct {
 	file             *os.File
 	format           client.Format
 	upsert           bool      // whether animals with an id are changed
-	resume           bool      // whether a chunk that an earlier run has imported counts as valid
+	resume           bool      // whether a chunk counts as valid if an earlier run has already imported it
 	out              io.Writer // where the progress is printed
 	keyPrefix        string    // the beginning of each chunk's idempotency key
 	chunks           [][sha256.Size]byte
 	animals          int                  // the number of animals in the file
 	lines            map[int64]int        // the line of each id in the file
-	preview          client.ImportPreview // the sum of the checks of all chunks
+	preview          client.ImportPreview // the sum of the previews of all chunks
 	created, updated int
 	replayed         int // the number of animals that had already been imported from the same file
 }

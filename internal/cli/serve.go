@@ -110,7 +110,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Warn: func(w tracing.Warning) {
 			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
 		},
-		// The texts of these errors differ, so the limiter treats them all as the same error.
+		// All these errors get the same kind, "traces". The text of a repeated error differs each time, so it could
+		// not serve as the kind.
 		Report: func(err error) {
 			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
 		},

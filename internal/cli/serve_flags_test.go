@@ -94,9 +94,10 @@ var serveFlags = []struct {
 		func(s *background, key string) string { // the functions in the rows above have added two animals
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
+	// This row must be the last, because it stops the service, which removes old events when it stops.
 	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30days", "1h ", "300000000h"},
 		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
-		func(s *background, _ string) string { // the last row, because it stops the service, which removes old events
+		func(s *background, _ string) string {
 			s.stop()
 			return fmt.Sprintln("expired", firstEventsExpired(s.T))
 		}},
@@ -113,7 +114,7 @@ func databaseFile() string {
 	return strings.Join(names, " ")
 }
 
-// configuredKeys maps the files that are values of --api-key-file to the keys in them.
+// configuredKeys maps each file that a row passes to --api-key-file to the key in that file.
 var configuredKeys = map[string]string{"some.key": "a-key-that-some-use", "others.key": "a-key-that-others-use"}
 
 // firstEventsExpired reports whether the first events were removed from the store of a service that has stopped.
@@ -177,7 +178,7 @@ func TestFlagsAndVariablesConfigureService(t *testing.T) {
 	}
 }
 
-// Empty variables count as unset, because authors of container files leave variables empty that they do not need.
+// Empty variables count as unset, because container files often leave unneeded variables empty.
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	folder := newFolder(t, "ANIMALSTORE_KEY=", "ANIMALSTORE_TLS_CERT=", "ANIMALSTORE_TLS_KEY=",
 		"ANIMALSTORE_ACME_DOMAIN=", "ANIMALSTORE_ACME_EMAIL=", "ANIMALSTORE_ACME_CACHE=", "ANIMALSTORE_ACME_DIRECTORY=")

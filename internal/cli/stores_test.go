@@ -39,8 +39,8 @@ func newStore(t *testing.T) *programtest.Folder {
 	return folder
 }
 
-// expectRefusals runs commands and checks that each fails with exit code 1 and one line on stderr that contains its
-// words. An ellipsis separates words that may be apart.
+// expectRefusals runs each command and checks that it fails with exit code 1 and one line on stderr. The line must
+// contain all parts of the text that the map has for the command. Parts are separated by " … ".
 func expectRefusals(t *testing.T, commands map[string]string) {
 	t.Helper()
 	for command, words := range commands {

@@ -35,7 +35,8 @@ func TestTimesAreReadInTheTimeZone(t *testing.T) {
 	}
 }
 
-// A word such as yesterday stands for midnight, and a duration leads into the past or into the future.
+// A word such as yesterday stands for midnight on that day. A duration is subtracted from the current
+// time by parsePast and added to it by parseFuture.
 func TestRelativeTimes(t *testing.T) {
 	for {
 		now := time.Now().UTC()

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 	"time"
-	_ "time/tzdata" // so that zones can be named where the system has no database of them, as in an empty container
+	_ "time/tzdata" // provides the time zones if the system has no database of them, as in an empty container
 )
 
 // localZone is the value of --time-zone for the machine's own time zone.

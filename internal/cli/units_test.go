@@ -78,8 +78,8 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 	}
 }
 
-// If a command fails for several ids, it exits with the highest of the exit codes, even if a later error with a lower
-// one stops it.
+// If a command fails for several ids, it exits with the highest of their exit codes, even if the error that stops it
+// has a lower exit code.
 func TestHighestExitCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}

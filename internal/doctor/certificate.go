@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// The remaining validity below which a certificate is reported. It should have been renewed earlier: usually, that
-// happens a month before it expires, or in the last third of its life if that is shorter.
+// The remaining validity below which doctor reports a certificate. A certificate should be renewed earlier than that,
+// usually a month before it expires or, if its life is short, in the last third of its life.
 const (
-	expiresSoon   = 21 * 24 * time.Hour // for a warning, or a quarter of its life if that is shorter
-	expiresAtOnce = 7 * 24 * time.Hour  // for a problem, or a twelfth of its life if that is shorter
+	expiresSoon   = 21 * 24 * time.Hour // reported as a warning; at most a quarter of the certificate's life
+	expiresAtOnce = 7 * 24 * time.Hour  // reported as a problem; at most a twelfth of the certificate's life
 )
 
 // certificateAdvice contains the advice for each problem that a certificate can have.
 type certificateAdvice struct {
-	replace string // if it cannot be read
-	renew   string // if it expires
-	rename  string // if it is not valid for the host in --public-url
+	replace string // if the certificate or its key cannot be read
+	renew   string // if the certificate has expired or will expire soon
+	rename  string // if the certificate is not valid for the host in --public-url
 }
 
 func (x *examiner) certificateAdvice() certificateAdvice {
@@ -34,8 +34,8 @@ func (x *examiner) certificateAdvice() certificateAdvice {
 	}
 }
 
-// checkCertificate checks that the certificate and its key match, and that the certificate is valid now, for the near
-// future and for the public host.
+// checkCertificate checks that the certificate and its key match, that the certificate is valid and will not expire
+// soon, and that it covers the public host.
 func (x *examiner) checkCertificate() {
 	if x.TLSCert == "" || x.TLSKey == "" {
 		return

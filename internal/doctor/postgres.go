@@ -70,7 +70,7 @@ func (s postgresServer) checkDurability(ctx context.Context) {
 	}
 }
 
-// checkRole reports a server that has lost a timeline, is a standby, or refuses writes.
+// checkRole reports a server that has lost a part of its history, is a standby, or refuses writes.
 func (s postgresServer) checkRole(ctx context.Context) {
 	if s.LostTimeline != nil {
 		s.problem("database", "See \"A lost timeline\" in operating.md.", "%v", s.LostTimeline)
@@ -100,8 +100,8 @@ const (
 	clockProblem = 30 * time.Second // receivers of webhooks refuse signatures that are minutes off
 )
 
-// checkClock compares the clock with that of the server. It ignores a difference that the duration of the query can
-// explain.
+// checkClock compares this machine's clock with the server's clock. It ignores a difference that may only be due to
+// the duration of the query.
 func (s postgresServer) checkClock(ctx context.Context) {
 	before := time.Now()
 	var micros int64

@@ -96,8 +96,8 @@ func (x *examiner) checkIntegrity(ctx context.Context, c *sqlstore.Conn) {
 // futureTolerance is how far in the future a stored time may be. It allows for small corrections of the clock.
 const futureTolerance = time.Minute
 
-// checkClockOfFile compares the clock with the time of the newest event and with the modification times of the
-// database files.
+// checkClockOfFile checks that this machine's clock is not behind the time of the newest event or the modification
+// times of the database files.
 func (x *examiner) checkClockOfFile(ctx context.Context, c *sqlstore.Conn) {
 	var micros int64
 	found, err := c.First(ctx, "SELECT at FROM events ORDER BY id DESC LIMIT 1", &micros)
