@@ -59,7 +59,8 @@ func (c *cluster) installPatroni(patroni string) {
 	must(c.t, os.CopyFS(c.packages, os.DirFS(found[0])))
 	python, err := filepath.EvalSymlinks(filepath.Join(environment, "bin", "python3"))
 	must(c.t, err)
-	// This Python, too, may be in a directory that the user cannot read.
+	// Also try the system's Python, because the virtual environment's Python may be in a directory that the
+	// user cannot read.
 	var problems []string
 	for _, c.python = range []string{python, filepath.Join("/usr/bin", filepath.Base(python))} {
 		output, err := c.command(c.sandbox.Dir, c.python, "-c", "import patroni, psycopg, etcd").CombinedOutput()

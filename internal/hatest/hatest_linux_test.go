@@ -263,7 +263,7 @@ func (h *harness) bringBack(old string) {
 		h.t.Errorf("check of the old state: %v", r)
 	}
 	for _, id := range processes(old) {
-		_ = syscall.Kill(id, syscall.SIGQUIT) // a process that has exited is no error
+		_ = syscall.Kill(id, syscall.SIGQUIT) // an error can be ignored, because the process may have exited
 	}
 	programtest.Await(h.t, "the old server to end", func() bool { return len(processes(old)) == 0 })
 	for _, m := range h.cluster.members {

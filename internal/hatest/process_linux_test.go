@@ -59,7 +59,7 @@ func processes(dir string) (ids []int) {
 	for _, link := range links {
 		at, err := os.Readlink(link)
 		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
-			continue // the process has exited, or it is none of ours
+			continue // the process has exited, or its working directory is elsewhere
 		}
 		if id, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
 			ids = append(ids, id)
@@ -75,8 +75,8 @@ func isStopped(id int) bool {
 	return err != nil || strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "Z")
 }
 
-// freeze stops all processes in a directory. A process that is not yet stopped may start others, so freeze looks
-// for them until all are stopped.
+// freeze stops all processes in a directory. A process that is not yet stopped may start new ones, so freeze repeats
+// the search until all processes are stopped.
 func freeze(t *testing.T, dir string) {
 	t.Helper()
 	programtest.Await(t, "all processes to stop", func() bool {
@@ -118,11 +118,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// start starts a command and waits for its end in the background.
+// start starts a command and waits in the background until it exits.
 func start(t *testing.T, command *exec.Cmd) {
 	t.Helper()
 	must(t, command.Start())
-	go func() { _ = command.Wait() }() // a killed process is no error
+	go func() { _ = command.Wait() }() // returns an error if the process was killed
 }
 
 func TestFreezeAndKillReachAllProcesses(t *testing.T) {

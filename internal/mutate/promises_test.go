@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// docs/promises.md must have these headings, in this order.
+// promiseAreas lists the headings that docs/promises.md must have, in this order.
 var promiseAreas = []string{"Catalogue", "Orders", "Events", "Webhooks", "Keys and sessions", "HTTP", "Staff pages", "Command line", "Client", "Assistants",
 	"Storage and durability", "Operating"}
 

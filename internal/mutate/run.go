@@ -32,7 +32,7 @@ func runTests(ctx context.Context, root, folder, pattern, overlay string) (testR
 	command.Dir = root
 	command.Env = os.Environ()
 	if overlay != "" {
-		// The flag is set in the environment, so that it also takes effect if a test builds the program.
+		// The flag -overlay is set in GOFLAGS, so that it also applies if a test builds the program.
 		command.Env = append(command.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var stderr bytes.Buffer
@@ -140,8 +140,8 @@ func (m mutant) runTests(ctx context.Context, index *testIndex, pattern string) 
 	return runTests(ctx, index.root, index.folders[m.test.pkg], pattern, overlay)
 }
 
-// checkUnmutated fails unless the tests of all mutants pass without any mutant. If a test failed anyway, its failure
-// would not show that it catches the mutant.
+// checkUnmutated fails unless the tests of all mutants pass on the unchanged code. A test that fails without its
+// mutant cannot show that it catches the mutant.
 func checkUnmutated(ctx context.Context, index *testIndex, mutants []mutant) error {
 	patterns := map[string][]string{}
 	for _, m := range mutants {

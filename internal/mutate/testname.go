@@ -78,7 +78,7 @@ func indexTests(root string) (*testIndex, error) {
 		folder := path.Dir(name)
 		pkg := path.Base(folder)
 		if folder == "." {
-			pkg = "animalstore" // the root has the path of the module
+			pkg = "animalstore" // the import path of the root package is the module path
 		}
 		if !strings.HasSuffix(name, "_test.go") && (pkg != suitePackage || !strings.HasSuffix(name, ".go")) {
 			return nil

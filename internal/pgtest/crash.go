@@ -22,8 +22,8 @@ func (s *Server) SignalProcess(t testing.TB, pid int, signal string) {
 	}
 }
 
-// KillCheckpointer kills the server's checkpointer. The server then ends all sessions and recovers as after a
-// crash, but it does not restart. KillCheckpointer returns when the server accepts connections again.
+// KillCheckpointer kills the server's checkpointer. The server then ends all sessions and recovers as after a crash,
+// while its main process keeps running. KillCheckpointer returns when the server accepts connections again.
 func (s *Server) KillCheckpointer(t testing.TB) {
 	t.Helper()
 	direct := Connect(t, s.URL())

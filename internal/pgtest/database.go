@@ -68,7 +68,8 @@ func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string
 func (s *Server) newDatabase(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	// Try again if the template is in use, because PostgreSQL waits only a few seconds for its last session to end.
+	// Try again if the template is in use, because PostgreSQL waits only a few seconds for the template's
+	// last session to end.
 	for deadline := time.Now().Add(stuckTimeout); ; {
 		err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template)
 		if err == nil {

@@ -31,7 +31,7 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests forwards whole messages to the server, so that each message can be compared with the fault. The
+// forwardRequests forwards whole messages to the server, so that each one can be checked for a fault to inject. The
 // messages of a pipeline, which the server executes one after another until the first error, count as one message.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)

@@ -115,7 +115,7 @@ func tryVersion(ctx context.Context, v version, dir string) (result, error) {
 func tryPgBouncer(ctx context.Context, name string) (result, error) {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		program = "/usr/sbin/pgbouncer" // Debian's package puts it there, which is not in every user's PATH
+		program = "/usr/sbin/pgbouncer" // Debian installs PgBouncer here, which is not in every user's PATH
 	}
 	start := time.Now()
 	passed, err := test(ctx, "", "./internal/pgversions", pgBouncerTest, "-pgbouncer", program)

@@ -21,7 +21,7 @@ func addDelivery(t *testing.T, store shop.Store, d shop.Delivery) (added shop.De
 	return added
 }
 
-// wantDelivery checks a stored delivery, except for the body of its message.
+// wantDelivery checks all fields of a stored delivery except the body of its message.
 func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
@@ -126,7 +126,7 @@ var deliveryCases = []testCase{
 
 	{name: "several deliveries are updated at once", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		for _, n := range []int{1, 3, 120, 700} { // so that statements of every size are used
+		for _, n := range []int{1, 3, 120, 700} { // chosen so that statements of every size are used
 			var deliveries []shop.Delivery
 			for i := range n {
 				deliveries = append(deliveries, addDelivery(t, store, shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,
@@ -157,7 +157,7 @@ var deliveryCases = []testCase{
 			})
 		}
 		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last webhook does not exist
-		enqueue("evt_1", `{"changed":true}`, ids[2])                      // the body that is already stored is sent
+		enqueue("evt_1", `{"changed":true}`, ids[2])                      // evt_1 keeps the body that is already stored
 		enqueue("evt_2", `{}`, ids[0])
 		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
 		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {
@@ -279,7 +279,7 @@ var deliveryCases = []testCase{
 				wanted[id] = min(3, n+1)
 			}
 		}
-		// A webhook that was removed by version 1.0 has scheduled deliveries but is not due.
+		// Version 1.0 kept the deliveries of removed webhooks. A removed webhook must not be due.
 		addDelivery(t, store, shop.Delivery{WebhookID: ids[59] + 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 			CreatedAt: now, NextAttemptAt: now.Add(-time.Hour), Body: []byte("{}")})
 		due := dueWebhooks(t, store, now)

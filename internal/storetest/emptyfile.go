@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// EmptyFile returns a function that returns the content of the SQLite file that create creates. The file is
-// created only once, because creating the tables takes longer than most tests.
+// EmptyFile returns a function that creates a SQLite file with create and returns the file's content. Later
+// calls of the function return the same content, because creating the tables takes longer than most tests.
 func EmptyFile(create func(path string) error) func() ([]byte, error) {
 	return sync.OnceValues(func() ([]byte, error) {
 		dir, err := os.MkdirTemp("", "animalstore-test-")

@@ -69,7 +69,7 @@ var eventCases = []testCase{
 	{name: "events are stored in order", run: func(t *testing.T, store shop.Store) {
 		wantPositions(t, store, 0, 0)
 		want := []shop.NewEvent{newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.OrderPlaced, "store/orders/9")}
-		for i := range 233 { // so that several statements insert them
+		for i := range 233 { // enough events that several statements are needed to insert them
 			want = append(want, newEvent(shop.PetCreated, fmt.Sprintf("pets/%d", i)))
 		}
 		start := time.Now().Add(-time.Minute)

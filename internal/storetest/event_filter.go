@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// selects reports whether a filter must select an event. The test compares it with the events that the store returns.
+// selects reports whether a filter must select an event. The tests compare its result with the store's.
 func selects(f shop.EventFilter, e shop.StoredEvent) bool {
 	hidden := strings.HasPrefix(string(e.Type), "key.") || strings.HasPrefix(string(e.Type), "webhook.")
 	switch {
@@ -21,8 +21,8 @@ func selects(f shop.EventFilter, e shop.StoredEvent) bool {
 	return true
 }
 
-// wantWalk reads all pages of the events that match filter, and checks that they contain exactly the matching events
-// in all. It returns the number of pages.
+// wantWalk reads all pages of the events that match filter. It checks that they are exactly the matching elements of
+// the slice all, and returns the number of pages.
 func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter shop.EventFilter, limit int) (pages int) {
 	t.Helper()
 	var want, got []int64
@@ -74,7 +74,7 @@ func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.St
 	t.Helper()
 	start := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 	kinds := []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.KeyRotated, shop.OrderPlaced}
-	const each, writes = 25, 250 // about six blocks
+	const each, writes = 25, 250 // 6,250 events, which fill about six blocks
 	for n := range writes {
 		at := start.Add(time.Duration(n/3) * time.Minute)
 		switch {
@@ -92,7 +92,7 @@ func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.St
 			switch {
 			case n == 20 || n == 230:
 				event.Actor = "system"
-			case n >= 150 && n < 153: // more actors than a summary lists
+			case n >= 150 && n < 153: // more actors than the summary of a block can list
 				event.Actor = fmt.Sprintf("keys/%d", 100+n*each+i)
 			case i == 7 && n < 100:
 				event.Actor = "keys/11"

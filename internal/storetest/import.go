@@ -134,7 +134,7 @@ var importCases = []testCase{
 		all := []shop.Category{{ID: 9, Name: "Žofky"}, {ID: 8, Name: "žofky"}, {ID: 7, Name: " žofky"}, {ID: 6, Name: "ŽOFKY"},
 			{ID: 5, Name: "žofky"}, {ID: 4, Name: "zofky"}, {ID: 3, Name: "Žofky"}, {ID: 2, Name: "žofky"}}
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategories(all...) })
-		ensureCategory(t, store, 1) // has no name
+		ensureCategory(t, store, 1) // a category without a name
 		wantNamed(t, store, []string{"Žofky"}, 2, []shop.Category{{ID: 2, Name: "žofky"}, {ID: 3, Name: "Žofky"}, {ID: 9, Name: "Žofky"}})
 		wantNamed(t, store, []string{"žofky", "ZOFKY"}, 2, []shop.Category{
 			{ID: 2, Name: "žofky"}, {ID: 3, Name: "Žofky"}, {ID: 4, Name: "zofky"}, {ID: 5, Name: "žofky"}})

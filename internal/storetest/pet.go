@@ -117,7 +117,8 @@ var petCases = []testCase{
 			}
 			return tx.InsertEvents(newEvent(shop.PetDeleted, "pets/1"))
 		})
-		wantNewest(shop.PetDeleted, shop.PetCreated) // before the deletion is published, as well as afterwards
+		// The same events are found before and after the deletion is published.
+		wantNewest(shop.PetDeleted, shop.PetCreated)
 		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
 		wantNewest(shop.PetDeleted, shop.PetCreated)
 		wantInventory(t, store, shop.Inventory{})

@@ -160,7 +160,7 @@ var searchCases = []testCase{
 		}
 		unindexed("quokka", n-2000+1)
 		indexSearch(t, store)
-		unindexed("quokka", 0)       // no name has three of its letters in a row
+		unindexed("quokka", 0)       // no name contains three consecutive letters of this word
 		unindexed("bella bengal", 0) // no name has both words, although both are common
 		for _, query := range []string{"q", "🐶", "ж", "小", "ql x"} {
 			unindexed(query, n-2000+1)
@@ -168,7 +168,7 @@ var searchCases = []testCase{
 		common := queryPets("bella") // half of the animals match, but none of them was sold
 		common.Status = shop.Sold
 		items, stopped := search(common)
-		// The first 200 animals that were sold are compared, and then 1,800 that contain the word.
+		// The search first compares the names of 200 sold animals, and then the next 1,800 names that contain the word.
 		if items != 0 || stopped < n-200*2-1800*2-10 || stopped > n-200*2-1800*2+10 {
 			t.Errorf("a common word and a filter: %d items, stopped at %d", items, stopped)
 		}

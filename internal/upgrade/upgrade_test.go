@@ -73,7 +73,8 @@ func runUpgrade(t *testing.T, previous string, f *programtest.Folder, n, retries
 		stopNode(node, func() { load.SetNode(i, nil) })
 		began := time.Now()
 		start(i, programtest.Binary(t))
-		t.Logf("node %d was ready %v after its start", i, time.Since(began)) // much longer if migrations and writes deadlock
+		// A much longer time means that migrations and writes deadlock.
+		t.Logf("node %d was ready %v after its start", i, time.Since(began))
 		awaitOperations(t, load)
 	}
 	stop()

@@ -103,7 +103,7 @@ func (c *checker) checkOperations() {
 	acknowledged, unknown := map[string]int{}, map[string]int{}
 	size, found := map[string]int{}, map[string]int{}
 	for _, op := range c.operations {
-		acknowledged[op.eventKey] += 0 // the operation was sent, even if it was refused
+		acknowledged[op.eventKey] += 0 // adds the key even if the operation was refused
 		switch op.result {
 		case done:
 			acknowledged[op.eventKey]++
