@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
-// standard library and Unicode's rules for texts. All imports point in one direction, from cmd to shop:
+// mayImport lists, for each package, which of our other packages it may import. Package shop imports only the standard
+// library and the Unicode packages in golang.org/x/text. All imports point in one direction, from cmd to shop:
 //
 //	cmd → cli → {server, acme, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 // standardOnly lists the packages that may import only our own packages and the standard library.
 var standardOnly = []string{"internal/shop", "internal/dist", "internal/mutate", "cmd/animalstore", "client", "clients"}
 
-// goFiles returns the paths of the module's Go files: the tests, or all others.
+// goFiles returns the paths of the module's Go files: the test files if tests is true, and all other files otherwise.
 func goFiles(t *testing.T, tests bool) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -192,7 +192,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
 			case isOwn && !slices.Contains(allowed, own):
 				t.Errorf("%s must not import %s", path, own)
-			case importer == "internal/shop" && strings.HasPrefix(name, "golang.org/x/text/"): // Unicode's rules for texts
+			case importer == "internal/shop" && strings.HasPrefix(name, "golang.org/x/text/"): // for case folding
 			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, importer):
 				t.Errorf("%s must use only the standard library, not %s", path, name)
 			}

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// The program must compile for Windows and macOS. Compiling its dependencies for another system would take
-// minutes, so this test only checks the types, and in the dependencies only those of the declarations.
+// The program must compile for Windows and macOS. Compiling all dependencies for another system would take minutes, so
+// this test only checks types. In the dependencies, it checks only the declarations and no function bodies.
 func TestProgramIsValidOnOtherSystems(t *testing.T) {
 	t.Parallel()
 	for _, system := range []string{"windows", "darwin"} {
@@ -56,7 +56,7 @@ func checkTypes(t *testing.T, list *json.Decoder) {
 		}
 		config := types.Config{
 			Importer: importer(func(path string) (*types.Package, error) {
-				// The standard library includes some packages under other paths.
+				// ImportMap has the actual paths of the packages that the standard library vendors.
 				if found := packages[cmp.Or(p.ImportMap[path], path)]; found != nil {
 					return found, nil
 				}
@@ -71,7 +71,7 @@ func checkTypes(t *testing.T, list *json.Decoder) {
 				}
 			},
 		}
-		packages[p.ImportPath], _ = config.Check(p.ImportPath, files, parsed, nil) // reports to Error
+		packages[p.ImportPath], _ = config.Check(p.ImportPath, files, parsed, nil) // errors are passed to config.Error
 	}
 }
 

@@ -18,7 +18,7 @@ type scenario struct {
 	candidates []candidate
 	thresholds []threshold
 	scales     bool // 64 connections must not be slower than one
-	most       int  // the maximum number of connections, or 0 if there is none
+	most       int  // the maximum number of connections, or 0 for no maximum
 }
 
 // candidate is a subject that takes part in a scenario.

@@ -21,8 +21,8 @@ import (
 // FlushTimeout limits how long Close waits for the collector.
 const FlushTimeout = 3 * time.Second
 
-// Provider exports the spans of its tracer in the background. Spans that the collector does not take in time are
-// dropped; no request waits for it.
+// Provider exports the spans of its tracer in the background, so that no request waits for the collector. Spans that
+// the collector does not accept in time are dropped.
 type Provider struct {
 	sdk    *sdktrace.TracerProvider
 	tracer trace.Tracer
@@ -62,7 +62,7 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 		resource.WithAttributes(
 			attribute.String("service.name", "animalstore"), attribute.String("service.version", c.Version),
 			attribute.String("service.instance.id", rand.Text())),
-		resource.WithFromEnv()) // the last one wins
+		resource.WithFromEnv()) // WithFromEnv is the last option, so that variables override the attributes above
 	if err != nil && described == nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (p *Provider) Traceparent() func(context.Context) string {
 // at least 512 bytes.
 const maxTracestate = 512
 
-// extract returns a context with the trace of a request's headers.
+// extract returns a context with the trace that a request's headers describe.
 func extract(r *http.Request) context.Context {
 	headers := propagation.HeaderCarrier{"Traceparent": r.Header.Values("Traceparent")}
 	if state := r.Header.Values("Tracestate"); len(strings.Join(state, ",")) <= maxTracestate {
@@ -106,8 +106,9 @@ func extract(r *http.Request) context.Context {
 	return propagation.TraceContext{}.Extract(r.Context(), headers)
 }
 
-// Handler returns a handler that starts a span for each request, except for those that skip selects. The span
-// continues the trace of the Traceparent header. The access log describes it. If p is nil, Handler returns next.
+// Handler returns a handler that starts a span for each request, except for requests that skip selects. The span
+// continues the trace in the Traceparent header. Its name and attributes are set by the access log. If p is nil,
+// Handler returns next.
 func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) http.Handler {
 	if p == nil {
 		return next

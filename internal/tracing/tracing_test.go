@@ -165,7 +165,7 @@ func TestTracesAreOffUnlessVariablesAskForThem(t *testing.T) {
 	}
 }
 
-// Without a provider, there is neither a tracer nor a handler in between.
+// If tracing is off, there is no provider and no tracer, and Handler returns the given handler unchanged.
 func TestTracingThatIsOffIsNotInstalled(t *testing.T) {
 	t.Parallel()
 	p, err := Open(t.Context(), Config{Getenv: func(string) string { return "" }})
