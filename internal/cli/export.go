@@ -68,7 +68,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	if real, err := filepath.EvalSymlinks(target); err == nil {
 		target = real
 	}
-	mode := os.FileMode(0o600) // only for its owner, because the file holds the whole catalogue
+	mode := os.FileMode(0o600) // readable only by its owner, because the file holds the whole catalogue
 	if info, err := os.Stat(target); err == nil {
 		if mode = info.Mode().Perm(); info.IsDir() {
 			return nil, nil, usagef("%s is a directory", e.File)

@@ -217,7 +217,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			if row.good[0] != "true" {
 				refuse(flag) // the value is missing
 			}
-			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden tests its variable
+			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden tests ANIMALSTORE_API_KEY
 				t.Setenv(variable, row.bad[len(row.bad)-1])
 				refuse()
 			}

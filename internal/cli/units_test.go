@@ -339,8 +339,8 @@ func TestDockerfileNeedsNoShell(t *testing.T) {
 	find(t, "Dockerfile", `^USER ([1-9][0-9]*:[1-9][0-9]*)$`)
 }
 
-// The version in an image comes from git, which needs every tracked file. Therefore, Docker may ignore only files
-// that git ignores, too.
+// The version in an image comes from git, which would report a change if a tracked file were missing. Therefore, Docker
+// may ignore only files that git ignores, too.
 func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(readRepoFile(t, ".dockerignore")) {

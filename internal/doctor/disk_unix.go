@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// freeSpace returns the number of bytes that this user may still write to the disk of a folder.
+// freeSpace returns the number of bytes that this user may still write to the disk that contains a folder.
 func freeSpace(folder string) (uint64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(folder, &disk); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// freeSpace returns the number of bytes that this user may still write to the disk of a folder.
+// freeSpace returns the number of bytes that this user may still write to the disk that contains a folder.
 func freeSpace(folder string) (uint64, error) {
 	path, err := windows.UTF16PtrFromString(folder)
 	if err != nil {

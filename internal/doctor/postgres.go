@@ -96,7 +96,7 @@ func (s postgresServer) checkLongTransactions(ctx context.Context) {
 }
 
 const (
-	clockWarning = time.Second      // sessions and webhook signatures use the node's clock, but holds use the server's
+	clockWarning = time.Second      // holds use the server's clock and sessions the node's, so both must agree
 	clockProblem = 30 * time.Second // receivers of webhooks refuse signatures that are minutes off
 )
 

@@ -68,8 +68,8 @@ func New(t *testing.T, seed uint64, nodes int) *Load {
 	return l
 }
 
-// SetNode makes the load use the given node as node i. If node is nil, the proxies no longer use node i. This must
-// happen before the node ends, because another process may reuse its port.
+// SetNode makes the load use the given node as node i. If node is nil, the proxies no longer use node i. Call
+// SetNode with nil before a node ends, because another process may reuse the node's port.
 func (l *Load) SetNode(i int, node *programtest.Program) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
