@@ -36,7 +36,8 @@ func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page 
 				if err != nil {
 					return Page[Event]{}, err
 				}
-				if filter.OrderID != nil { // an order of another animal matches nothing
+				// If the order is for another animal, nothing matches.
+				if filter.OrderID != nil {
 					subjects = intersect(subjects, events.Subjects)
 				}
 				if events.Subjects = subjects; len(subjects) == 0 {

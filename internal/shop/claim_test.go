@@ -66,8 +66,8 @@ func TestResultsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// On PostgreSQL, a look for due deliveries that begins at a later time still finds every delivery: new ones,
-// redelivered ones, and those to a webhook that was disabled for a while.
+// On PostgreSQL, looks for due deliveries that begin at a later time (see dueLooks) still find every delivery: new
+// ones, redelivered ones, and those to a webhook that was disabled for a while.
 func TestLateLooksFindEveryDelivery(t *testing.T) {
 	t.Parallel()
 	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}

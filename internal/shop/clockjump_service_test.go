@@ -94,7 +94,8 @@ func (j *jumpingShop) allEvents(t *testing.T) []shop.Event {
 	return must(j.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 100}))(t).Items
 }
 
-// wantOrders checks that existing holds keep their end, that new holds start now, and that no timestamp moves back.
+// wantOrders checks that existing holds still end at the same time, that new holds start now, and that no timestamp
+// moves back.
 func (j *jumpingShop) wantOrders(t *testing.T) {
 	t.Helper()
 	equal(t, "the order", must(j.Order(t.Context(), j.order.ID))(t), j.order)
@@ -110,7 +111,7 @@ func (j *jumpingShop) wantOrders(t *testing.T) {
 	if placed.CreatedAt.Before(before) || placed.CreatedAt.After(j.Clock.Now()) {
 		t.Errorf("after %v, the order %+v was placed", before, placed)
 	}
-	for range 2 { // a rotation changes nothing visible except updatedAt
+	for range 2 { // rotating the secret changes nothing visible except updatedAt
 		before := must(j.Webhook(t.Context(), 1))(t)
 		if after := must(j.RotateWebhook(t.Context(), 1, 0))(t); !after.UpdatedAt.After(before.UpdatedAt) {
 			t.Errorf("the webhook was changed at %v, after a rotation at %v", before.UpdatedAt, after.UpdatedAt)
@@ -128,7 +129,7 @@ func (j *jumpingShop) wantFeed(t *testing.T) {
 	}
 }
 
-// wantKeys checks that keys expire according to the current clock and that no last use is in the future.
+// wantKeys checks that keys expire according to the current clock and that no key was last used in the future.
 func (j *jumpingShop) wantKeys(t *testing.T) {
 	t.Helper()
 	_, err := j.Authenticate(t.Context(), j.key.Secret)

@@ -128,8 +128,9 @@ type DeliveryReader interface {
 	DeliveriesByID(ids []int64) ([]Delivery, error)
 	// DueWebhooks returns the webhooks with scheduled deliveries. Those whose deliveries have been due for the
 	// longest time come first. If from is nil, DueWebhooks considers all scheduled deliveries, and webhooks without
-	// any do not slow it down. Otherwise it may leave out deliveries scheduled for an earlier time than from allows.
-	// It then avoids reading the index entries that a PostgreSQL server still keeps for finished deliveries.
+	// any do not slow it down. Otherwise it may skip deliveries that are scheduled for earlier times than those in
+	// from. So it does not have to read the index entries that a PostgreSQL server still keeps for finished
+	// deliveries.
 	DueWebhooks(now time.Time, from *DueFrom) ([]DueWebhook, error)
 }
 
@@ -158,8 +159,9 @@ type DeliveryBookkeeping interface {
 	// InsertDelivery stores a delivery and its message under a new id and returns the stored delivery. It ignores the
 	// ID field of its argument. The new id is larger than every id assigned before.
 	InsertDelivery(Delivery) (Delivery, error)
-	// RepeatDelivery stores a new delivery of the message that the delivery with the given id has. The new delivery
-	// is due at the given time. RepeatDelivery returns it and whether the webhook has a delivery with the given id.
+	// RepeatDelivery stores a new delivery with the same message as the delivery with the given id. The new delivery
+	// is due at the given time. RepeatDelivery returns the new delivery, or false if the webhook has no delivery with
+	// the given id.
 	RepeatDelivery(webhookID, id int64, at time.Time) (Delivery, bool, error)
 	// DueDeliveries returns, for each of the webhooks, at most limit deliveries that became due at the webhook's Since
 	// or later and that no node has claimed. The delivery that has been due for the longest time comes first. It

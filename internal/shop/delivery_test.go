@@ -13,8 +13,8 @@ var schedule = []time.Duration{
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// A delivery that always fails is retried according to the schedule, with a jitter of up to a tenth. After
-// the last retry, the delivery has failed. A webhook that accepted nothing during that time is disabled.
+// If all attempts of a delivery fail, it is retried according to the schedule, with a jitter of up to a tenth. After
+// the last retry, its status is failed. A webhook that accepted nothing during that time is disabled.
 func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const messages = 12 // enough messages to see the jitter
@@ -86,7 +86,7 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 		h.wantDisabled("410 Gone")
 		disabled := h.current()
 		time.Sleep(time.Second)
-		// This attempt was in flight when the webhook was disabled, so its result changes nothing.
+		// This attempt was in flight when the webhook was disabled, so its result does not change the webhook again.
 		h.finish(claims[1], 410, 0, shop.OutcomeRetry)
 		equal(h.t, "the time of the change", h.current().UpdatedAt, disabled.UpdatedAt)
 		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // this attempt was also in flight
@@ -207,7 +207,7 @@ func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 		}
 		h.finish(second[0], 500, 0, shop.OutcomeRetry)
 		h.finish(second[0], 500, 0, shop.OutcomeLost) // only the first result of a claim counts
-		// This result is stored, because no other node has claimed the delivery.
+		// This result is stored, although the claim has ended, because no other node has claimed the delivery since.
 		h.finish(slow[1], 200, 0, shop.OutcomeSucceeded)
 	})
 }

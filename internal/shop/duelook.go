@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// dueLooks decides where each look for due deliveries begins. Normally a look begins at the beginning, with the
-// earliest scheduled delivery. But while a backup on a PostgreSQL server holds a snapshot, the server keeps the index
-// entries of finished deliveries, and a look from the beginning has to read all of them. After such a slow look, the
-// next looks therefore begin at a later time. They are not always made in this way, because they have to query every
-// webhook.
+// dueLooks decides where each query for due deliveries, called a look, begins. Normally a look begins with the
+// earliest scheduled delivery, which is called the beginning. But while a backup on a PostgreSQL server holds a
+// snapshot, the server keeps the index entries of finished deliveries, and a look from the beginning has to read all
+// of them. After such a slow look, the next looks therefore begin at a later time. Normally they do not, because a
+// look that begins at a later time has to query every webhook.
 //
-// A delivery is scheduled for the time of the transaction that writes it, or later. Therefore a look that begins
-// before the oldest open transaction misses nothing. dueMargin is longer than a transaction normally takes. If a
-// transaction takes longer, its deliveries are found by the next look from the beginning.
+// A delivery is scheduled for the time of the transaction that writes it, or later. Therefore a look misses nothing
+// if it begins at a time before the start of the oldest open transaction. A look begins dueMargin before the last
+// look, and dueMargin is longer than a transaction normally takes. If a transaction takes longer, its deliveries are
+// found by the next look from the beginning.
 type dueLooks struct {
 	mu      sync.Mutex
 	at      time.Time // the time of the last look, by the store's clock

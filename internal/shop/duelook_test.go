@@ -13,12 +13,12 @@ func (s *Service) LookLate() {
 	s.dueLooks.restart = now.Add(time.Hour)
 }
 
-// LooksLate reports whether the next look for due deliveries begins later than at the beginning.
+// LooksLate reports whether the next look for due deliveries begins at a later time instead of at the beginning.
 func (s *Service) LooksLate() bool { return s.dueLooks.from(time.Now().UTC()) != nil }
 
-// After a slow look from the beginning, the next looks begin shortly before the time of the last look or, for a
-// webhook with an older delivery, at that delivery. A minute later, or after the clock was set back, a look begins at
-// the beginning again.
+// After a slow look from the beginning, each look begins shortly before the time of the previous look. For a webhook
+// that has an older delivery, it begins at that delivery. A minute after the slow look, or if the clock was set back,
+// a look begins at the beginning again.
 func TestSlowLooksForDueDeliveriesBeginLater(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -10,7 +10,8 @@ const summaryBatches = 100
 // filters one by one. The summaries are not updated when an event is created, because that would slow down every
 // write.
 func (s *Service) SummarizeEvents(ctx context.Context) error {
-	more, err := read(ctx, s, ReadTx.HasUnsummarizedEvents) // a read costs less than a write that finds nothing
+	// Check with a read first, because it costs less than a write that finds nothing to do.
+	more, err := read(ctx, s, ReadTx.HasUnsummarizedEvents)
 	for batch := 0; err == nil && more && batch < summaryBatches; batch++ {
 		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
 			more, err = tx.SummarizeEvents()

@@ -12,7 +12,7 @@ import (
 // A FanOut must not be used concurrently.
 type FanOut struct {
 	service  *Service
-	position int64                   // how far the webhooks that are not behind have come in the feed
+	position int64                   // the position in the feed of all webhooks that are not behind
 	webhooks map[int64]*Subscription // the enabled webhooks, with positions that may be ahead of the stored ones
 }
 
@@ -73,7 +73,8 @@ func (f *FanOut) follow(ctx context.Context) (created int, more bool, err error)
 		more, err = f.skipExpired(ctx, before, err)
 		return 0, more, err
 	}
-	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) { // such an event may report a change to a webhook
+	// Events about webhooks are not public, so an event that is not public may report a change to a webhook.
+	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) {
 		stored, err := read(ctx, f.service, ReadTx.Subscriptions)
 		if err != nil {
 			return 0, false, err
@@ -136,9 +137,9 @@ func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (mo
 	return resume > position, nil
 }
 
-// enqueue creates deliveries to the given webhooks for events up to the position reached. It returns the position up
-// to which it has handled the events. This position is earlier than reached if there are too many deliveries for one
-// transaction, and equal to the argument before if another node is fanning out.
+// enqueue creates deliveries to the given webhooks for the events after the position before, up to the position
+// reached. It returns the position up to which it has handled the events. This position is earlier than reached if
+// there are too many deliveries for one transaction. It is equal to before if another node is fanning out.
 func (f *FanOut) enqueue(ctx context.Context, to []*Subscription, events []Event, reached, before int64) (created int, _ int64, err error) {
 	planned, reached := plan(to, events, reached)
 	lagging := slices.ContainsFunc(to, func(s *Subscription) bool { return s.lags(reached) })

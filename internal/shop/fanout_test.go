@@ -79,7 +79,8 @@ func TestUnwantedEventsCostNothing(t *testing.T) {
 		defer runJobs(h.t, h.Service)()
 		h.setTypes(shop.OrderExpired)
 		h.fanOut()
-		h.EventSignal() // so that the feed reads new events
+		// A reader that obtains the signal makes the feed read new events.
+		h.EventSignal()
 		h.addPets(5)
 		time.Sleep(100 * time.Millisecond) // the feed reads the events
 		transactions := 0

@@ -52,8 +52,8 @@ func inVirtualTime(t *testing.T, o shop.Options, test func(t *testing.T, s *shop
 	synctest.Test(t, func(t *testing.T) { test(t, shoptest.Open(t, shoptest.Options{Options: o})) })
 }
 
-// onBothEngines runs a test with three nodes on each engine, because their transactions detect conflicts in
-// different ways.
+// onBothEngines runs a test with three nodes on each engine, because the engines detect conflicts between
+// transactions in different ways.
 func onBothEngines(t *testing.T, test func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service)) {
 	t.Parallel()
 	for engine, postgres := range map[string]bool{"sqlite": false, "postgres": true} {

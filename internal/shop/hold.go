@@ -14,7 +14,7 @@ const maxHoldYears = 1
 // OrderHold returns how long a placed order holds its animal in this shop.
 func (s *Service) OrderHold() time.Duration { return s.orderHold }
 
-// checkHoldEnd fails with validation_failed if the new end of a hold is not in the future or too far ahead.
+// checkHoldEnd fails with validation_failed unless the new end of a hold is in the future, but not too far ahead.
 func checkHoldEnd(end, now time.Time) error {
 	if !end.After(now) || end.After(now.AddDate(maxHoldYears, 0, 0)) {
 		return Problems{{"holdExpiresAt", "must be in the future and at most a year ahead"}}.Err()

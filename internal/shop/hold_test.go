@@ -110,14 +110,15 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		for _, node := range nodes {
 			defer runJobs(t, node)()
 		}
-		stored := func() (inventory shop.Inventory) { // not read through the service, which would expire the holds
+		// stored reads the store directly, because a read through the service would expire the holds.
+		stored := func() (inventory shop.Inventory) {
 			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
 				inventory, err = tx.Inventory()
 				return err
 			}))
 			return inventory
 		}
-		const animals = 250 // more than one batch can contain
+		const animals = 250 // more than fit in one batch
 		for i := range animals {
 			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
 			s.AddPet(t, "Rex", 1, shop.Available)
@@ -179,7 +180,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		check(t, addOnce(t, s.Service, "k", 2))
 		keys := []string{"k"}
 		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
-			for i := range 2500 { // more than one batch can contain
+			for i := range 2500 { // more than fit in one batch
 				keys = append(keys, fmt.Sprint(i))
 				record := shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}
 				err = errors.Join(err, tx.PutIdempotencyRecord(1, keys[i+1], record))

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// A key that is revoked on another node is refused within a second of its revocation, even if this node was just
-// reading the key and was slow to do so.
+// A key that is revoked on another node is refused within a second of its revocation, even if this node was in the
+// middle of a slow read of the key.
 func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		slow := hook(s.Store)

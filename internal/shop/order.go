@@ -95,7 +95,7 @@ type OrderList struct {
 
 // ListOrders returns one page of orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
-	if !list.isHeavy() { // a search needs several queries
+	if !list.isHeavy() { // unlike a search, a short list needs only one query
 		ctx = WithSingleQuery(ctx)
 	}
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Order], error) {

@@ -86,7 +86,9 @@ func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
 	if newest[0].Type != PetUpdated || last.Previous.Status != Pending || last.Current.Status != Sold {
 		return false, nil
 	}
-	if len(newest) == 1 { // earlier events have expired, and so have the events about any earlier delivery
+	// If only the newest event about the animal is left, the events about all earlier deliveries have expired. So
+	// this event comes from the delivery of the given order if an event about the order is left.
+	if len(newest) == 1 {
 		delivery, err := tx.NewestEvents(delivered.subject(), 1)
 		return len(delivery) == 1, err
 	}

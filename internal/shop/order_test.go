@@ -175,7 +175,8 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 		}
 		equal(t, "arrivals", arrivals, 2*n)
 		equal(t, "sales", sales, n)
-		counts := []shop.CategoryCount{{CategoryID: 7, Inventory: shop.Inventory{Sold: 2 * n}}}[:min(n, 1)] // none in an empty shop
+		// While the shop is empty, there are no counts.
+		counts := []shop.CategoryCount{{CategoryID: 7, Inventory: shop.Inventory{Sold: 2 * n}}}[:min(n, 1)]
 		equal(t, "the counts", fmt.Sprint(must(s.LargestCategories(t.Context()))(t)), fmt.Sprint(shop.LargestCategories{Counts: counts}))
 		s.AddPet(t, "sold before it arrived", 7, shop.Sold)
 		pet := s.AddPet(t, "Rex", 7, shop.Available)

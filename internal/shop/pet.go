@@ -84,7 +84,7 @@ type PetFilter struct {
 }
 
 // PetList selects one page of the animals that match a filter, newest first. If OldestFirst is set, the oldest
-// animals come first, unless the filter has a search text.
+// animals come first, except in a search, which always returns the newest first.
 type PetList struct {
 	PetFilter
 	PageRequest
@@ -93,7 +93,7 @@ type PetList struct {
 
 // ListPets returns one page of the catalogue, newest first.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
-	if !list.isHeavy() { // a search needs several queries
+	if !list.isHeavy() { // unlike a search, a short list needs only one query
 		ctx = WithSingleQuery(ctx)
 	}
 	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Pet], error) {
@@ -259,8 +259,8 @@ type PetReader interface {
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
 	// LargestCategories returns the exact number of animals in the n categories that have the most animals, largest
-	// first. It adds the events that FoldCounts has not added yet to the stored counts, so every change to an animal
-	// must have stored its event. It fails with ErrRecounting if such events were removed.
+	// first. It adds the changes of events that FoldCounts has not added yet to the stored counts, so the event about
+	// every change to an animal must have been stored. It fails with ErrRecounting if such events were removed.
 	LargestCategories(n int) ([]CategoryCount, error)
 	// CountCategories returns the exact number of animals in the categories with the given ids, in no
 	// particular order. It leaves out categories without animals. It fails with ErrRecounting like

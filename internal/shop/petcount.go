@@ -70,20 +70,21 @@ func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]I
 type CountChanges struct {
 	From, To int64
 	Changes  []CategoryCount // sorted by category
-	Lost     bool            // events after From were removed, so that their changes are not known
+	Lost     bool            // events after From were removed, so their changes are not known
 }
 
 const (
 	// countBatch is the maximum number of events whose changes are added to the counts at once.
 	countBatch = 4096
-	// countBacklog is how many new events there must be before FoldCounts adds them to the counts. Adding them less
-	// often leaves fewer old versions of the row of a category that changes often.
+	// countBacklog is how many new events there must be before FoldCounts adds them to the counts. A PostgreSQL
+	// server keeps the old version of an updated row for a while, so fewer and larger updates leave fewer old
+	// versions.
 	countBacklog = 2048
 )
 
 // FoldCounts adds the changes of new events to the stored counts of all categories if there are at least countBacklog
-// events. Until then, every read of the counts adds them up. Writes do not update the counts, because that would slow
-// down every create.
+// events. Until then, every read of the counts adds up these changes itself. Writes do not update the counts, because
+// that would slow down every create.
 func (s *Service) FoldCounts(ctx context.Context) error { return s.foldCounts(ctx, countBacklog) }
 
 // FoldAllCounts is like FoldCounts, but for any number of events. Nodes of version 1.0 remove old events without
@@ -91,7 +92,7 @@ func (s *Service) FoldCounts(ctx context.Context) error { return s.foldCounts(ct
 func (s *Service) FoldAllCounts(ctx context.Context) error { return s.foldCounts(ctx, 1) }
 
 // foldCounts adds the changes of new events to the counts if there are at least atLeast events. It reads the events
-// in a separate transaction, so that other writes do not have to wait for that.
+// in a separate transaction, so that other writes do not have to wait while it is reading.
 func (s *Service) foldCounts(ctx context.Context, atLeast int64) error {
 	for {
 		changes, err := read(ctx, s, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// retrySchedule lists how long a delivery waits after each failed attempt. When an attempt fails and no wait
-// is left in the list, the delivery has failed.
+// retrySchedule lists how long a delivery waits after each failed attempt. When an attempt fails and no wait is left
+// in the list, there are no more attempts, and the delivery has failed.
 var retrySchedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
 	20 * time.Hour, 24 * time.Hour,

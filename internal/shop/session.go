@@ -50,7 +50,7 @@ type SessionList struct {
 type NewSession struct {
 	Device   string
 	Keep     bool   // lasts for LongSessionLifetime instead of SessionLifetime
-	Replaces string // the token of the previous session of the same browser, which ends; may be ""
+	Replaces string // the token of the same browser's previous session, which the new session ends; may be ""
 }
 
 // SignedIn is a new session. Its token is a random text that is stored only as a hash.
@@ -142,7 +142,8 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 	for _, session := range sessions {
 		if session.KeyID == 0 {
 			if !s.isConfigured(session.Secret) {
-				continue // its key was revoked by version 1.0, or is the configured key of another node
+				// The session's key was revoked by version 1.0, or is the configured key of another node.
+				continue
 			}
 			session.KeyName = s.configured.Name
 		}
@@ -206,7 +207,7 @@ type SessionReader interface {
 type SessionBookkeeping interface {
 	// InsertSession stores a session. It ignores KeyID and KeyName, which follow from the secret.
 	InsertSession(Session) error
-	// TrimSessions removes the oldest sessions of a secret if it has more than keep.
+	// TrimSessions removes the oldest sessions of a secret, so that it has at most keep of them.
 	TrimSessions(secret SecretHash, keep int) error
 	// SetSessionLastSeen stores when a session was used, unless a later use is already stored. It does nothing
 	// if the session has been removed.

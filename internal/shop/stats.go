@@ -79,7 +79,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	if last-s.stats.countedUpTo(last) > statsMaxNew {
 		select {
 		case s.stats.wake <- struct{}{}:
-		default: // CountDays is about to start
+		default: // a count has already been requested
 		}
 		return nil, nil
 	}

@@ -16,7 +16,7 @@ type Subscription struct {
 	WebhookID int64
 	Types     []EventType // empty means all public event types
 	Position  int64       // all wanted events up to this position have become deliveries
-	stored    int64       // the position stored with the webhook, when it was last read
+	stored    int64       // the webhook's stored position when it was last read
 }
 
 // lags reports whether the stored position is too far behind the position reached and must be updated.

@@ -69,7 +69,8 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	if err := n.Problems().Err(); err != nil {
 		return IssuedWebhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // so that earlier events get positions before the webhook's own position
+	// Publish earlier events first, so that their positions are before that of the webhook.
+	if err := s.store.Publish(ctx); err != nil {
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
@@ -137,7 +138,8 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // so that earlier events are selected by the old types
+	// Publish earlier events first, so that they are selected by the old types.
+	if err := s.store.Publish(ctx); err != nil {
 		return Webhook{}, err
 	}
 	for {

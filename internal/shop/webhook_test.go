@@ -132,7 +132,7 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 		step(1)
 		h.enable(false)
 		h.addPets(1)
-		h.enable(true) // before the node has noticed that the webhook was disabled
+		h.enable(true) // enabled again before the node has noticed that the webhook was disabled
 		step(1)
 		h.setTypes(shop.CategoryUpdated)
 		must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
@@ -143,7 +143,8 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	})
 }
 
-// If the types of a webhook are changed while it is disabled, it gets no events from before it was disabled.
+// If a webhook is enabled again with other types, it gets the events of these types since it was disabled, but
+// none from before.
 func TestTypesChangedWhileDisabled(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.setTypes(shop.OrderExpired)
@@ -231,10 +232,11 @@ func TestNodesShareDeliveries(t *testing.T) {
 		const events = 100
 		h := &webhookHarness{Shop: first, t: t}
 		h.subscribe()
-		var sent sync.Map // the ids of all messages
+		var sent sync.Map // the ids of the messages that were sent
 		var messages atomic.Int64
 		atOnce(len(nodes)+1, func(i int) {
-			if i == len(nodes) { // runs concurrently with the nodes, so that they see different events
+			// Add the animals while the nodes are running, so that the nodes see different events.
+			if i == len(nodes) {
 				h.addPets(events)
 				return
 			}
