@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The database interrupts a read that takes too long or whose client has disconnected, and its connection can be used
-// again. A PostgreSQL server that confirms the interruption is not considered lost.
+// The database interrupts a read that takes too long or whose client has disconnected. Afterwards, the connection can
+// be used again. A PostgreSQL server that confirms the interruption is not considered lost.
 func TestEndlessReadIsInterrupted(t *testing.T) {
 	t.Parallel()
 	t.Run(SQLite, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 		store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 		p := postgresOf(store)
 		p.cancelTimeout = ample // so that a busy machine does not look like a lost server
-		p.epoch.Store(1)        // so that no connection with the default timeout is used
+		p.epoch.Store(1)        // so that the connections with the default timeout are not used again
 		const running = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')"
 		testEndlessRead(t, store, "SELECT pg_sleep(86400)", func() { direct.Await("the statement to run", running) }, func() {
 			if n, epoch := p.pool.Stat().AcquiredConns(), p.epoch.Load(); n != 0 || epoch != 1 {

@@ -108,8 +108,8 @@ func (t *tx) ResumeDeliveries(webhookID int64, at time.Time) error {
 		micros(at), webhookID)
 }
 
-// RemoveDeliveries removes old deliveries in the order of their ids. Once the last delivery of a message has been
-// removed, the message has no deliveries left, so its body is removed as well.
+// RemoveDeliveries removes old deliveries in the order of their ids. The body of a message is removed together with
+// the last delivery of that message.
 func (t *tx) RemoveDeliveries(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("webhook_deliveries", "created_at", before, now)
 	if err != nil || len(removed) == 0 {

@@ -70,8 +70,8 @@ type dialect struct {
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error)
-	// queue returns a table expression for the rows in a table that is used as a queue, so that its rows are deleted
-	// soon after they are inserted.
+	// queue returns a table expression for the rows in a queue, which is a table whose rows are deleted soon after
+	// they are inserted.
 	queue func(table string) string
 	// sweeps remember the time up to which old rows of a table have been deleted, so that the next sweep can start
 	// there. SQLite needs none, because it does not keep deleted rows.

@@ -190,7 +190,8 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	}
 	n, limit := 0, t.dialect.removeEvents
 	var oldest []agedRow
-	for _, many := range []int{1, limit} { // usually, not even the first event is old enough
+	// Read one event first, because usually not even the oldest event is old enough.
+	for _, many := range []int{1, limit} {
 		oldest, err = all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
 			horizon, micros(now.Add(time.Minute)), many)
 		if err != nil {

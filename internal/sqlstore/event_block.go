@@ -102,7 +102,7 @@ func (t *tx) HasUnsummarizedEvents() (bool, error) {
 		return false, err
 	}
 	last, err := t.LastEvent()
-	if err != nil || last-covered < blockEvents { // the usual case
+	if err != nil || last-covered < blockEvents { // usually, there are too few new events for a block
 		return false, err
 	}
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2", covered, blockEvents-1)

@@ -29,9 +29,9 @@ func (c *conditions) equal(column string, value any) {
 
 // equalFirst is like equal, for the first of several columns. On PostgreSQL, it compares the column with an array
 // that contains only the value. The planner then knows how many rows have this value, but does not treat the column
-// as a constant. So only an index that begins with this column and continues with the others has the order of the
-// list. If all columns were in one row comparison, the planner might choose another index that begins with this
-// column, without seeing that it would have to read all rows with this value.
+// as a constant. So it can read the rows in the order of the list only from an index that begins with this column and
+// continues with the others. If all columns were in one row comparison, the planner might choose another index that
+// begins with this column, without seeing that it would have to read all rows with this value.
 func (c *conditions) equalFirst(column string, value int64) {
 	if !c.byRow {
 		c.equal(column, value)
@@ -81,10 +81,10 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek adds a range of row values as the condition: rows that have the exact values and follow the position from. It
-// returns the ORDER BY columns for this range. Only the index on these columns has this order, so the planner must
-// use that index. The range includes its ends (it uses <= instead of <), because the planner looks only at the first
-// column: for "less than the smallest status", it would expect no rows at all.
+// seek adds a range of row values as the condition. It selects the rows that have the values added by equal and
+// follow the position from. seek returns the ORDER BY columns for this range. Only the index on these columns has
+// this order, so the planner must use that index. The range includes its ends (it uses <= instead of <), because the
+// planner looks only at the first column: for "less than the smallest status", it would expect no rows at all.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {

@@ -25,8 +25,8 @@ var skewed = []string{
 }
 
 // skewedPets returns a statement that adds animals. For each category, the first three are pending, and the next
-// three have no status. category is the SQL expression for an animal's category, and categories is the number of its
-// values.
+// three have no status. category is an SQL expression for the category of an animal, and categories is the number of
+// categories that it distinguishes.
 func skewedPets(category string, count, categories int) string {
 	return fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'REX', %s,
 		CASE WHEN n <= %d THEN 'pending' WHEN n <= %d THEN NULL WHEN n %% 10 = 0 THEN 'available' ELSE 'sold' END FROM n WHERE n <= %d`,

@@ -90,7 +90,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 				strings.HasPrefix(plan, "SCAN pets USING COVERING INDEX pets_sold\n") || strings.HasPrefix(plan, "SCAN pets USING INDEX pets_unspecified\n"))
 			seeks := strings.Contains(plan, "id<?") || strings.Contains(plan, "id>?") || strings.Contains(plan, "hold_expires_at>?") // "id<?" also finds "rowid<?"
 			switch {
-			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects": // they merge a few short pages
+			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects": // these two merge a few short pages
 				t.Errorf("%s: the list is sorted:\n%s", name, plan)
 			case !scan && (!strings.Contains(plan, "SEARCH "+table) || strings.Contains(plan, "SCAN "+table)):
 				t.Errorf("%s: the list is not sought in an index:\n%s", name, plan)
@@ -155,7 +155,8 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		for name, query := range pageQueries(postgresDialect(nil), shop.PageRequest{Limit: 21, After: after}) {
 			plan := strings.Join(pgtest.Column[string](db, "EXPLAIN ANALYZE "+query.text, query.args...), "\n")
 			for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
-				merged := bad == "Sort" && (strings.HasPrefix(name, "events by type") || name == "events by subjects") // these merge a few short pages
+				// These queries sort, because they merge a few short pages.
+				merged := bad == "Sort" && (strings.HasPrefix(name, "events by type") || name == "events by subjects")
 				// These queries filter the rows that an index finds: the blocks by time and actor, and the placed
 				// orders by the end of their hold.
 				filtered := bad == "Removed by Filter" && (strings.HasPrefix(name, "event_blocks") || name == "orders to approve")

@@ -34,9 +34,9 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node whose clock is years behind commits a write. Maintain must not remove this write's row from commits as if it
-// were old. If the node then looked for the row to find out whether its commit succeeded, the missing row would mean
-// "not committed", and the write would run twice.
+// A node whose clock is years behind commits a write. Maintain must not remove this write's row from the table
+// commits as if the row were old. If the node then looked for the row to find out whether its commit succeeded, the
+// missing row would mean "not committed", and the write would run twice.
 func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -77,7 +77,8 @@ const pgDuplicateTable = "42P07"
 // isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
-	case pgUniqueViolation, pgDuplicateTable, "XX000": // raised by PostgreSQL's system catalogue
+	// PostgreSQL's system catalogue raises one of these errors if two sessions create the same table.
+	case pgUniqueViolation, pgDuplicateTable, "XX000":
 		return true
 	}
 	return false

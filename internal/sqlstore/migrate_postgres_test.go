@@ -36,8 +36,8 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	must(t, store.Publish(t.Context()))
 }
 
-// migrateBy applies the migrations in steps, which must be the first ones, to a database. It waits for the lock on
-// the schema until ctx ends.
+// migrateBy applies the given migrations, which must be the first ones, to a database. It waits for the lock on the
+// schema until ctx ends.
 func migrateBy(t *testing.T, ctx context.Context, database string, steps []string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -77,8 +77,8 @@ func TestWritesContinueWhileAMigrationWaits(t *testing.T) {
 	}
 }
 
-// Several nodes that start at the same time on a database with any earlier schema version, or none, migrate it
-// once. The result is the schema of a new database.
+// If several nodes start at the same time on an empty database or one with an earlier schema version, the database is
+// migrated only once. It then has the same schema as a new database.
 func TestNodesMigrateADatabaseOnce(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)

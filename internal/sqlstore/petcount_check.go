@@ -25,8 +25,8 @@ var CountPets = []string{
 var ErrUncounted = errors.New("the number of pets in each category is not known")
 
 // CheckCounts compares the counts of each category with the pets in it, and calls differ if they are not equal.
-// counted is what the counts say, and found is the number of pets that exist. CheckCounts fails with ErrUncounted if
-// the counts are not known.
+// counted is the number of pets according to the counts, and found is the number of pets that exist. CheckCounts
+// fails with ErrUncounted if the counts are not known.
 func (c *Conn) CheckCounts(ctx context.Context, differ func(category int64, counted, found shop.Inventory)) error {
 	dialect := sqliteDialect(nil)
 	if c.Engine == Postgres {

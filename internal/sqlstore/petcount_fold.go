@@ -8,7 +8,7 @@ func (t *tx) CountChanges(minimum, maximum int64) (shop.CountChanges, error) {
 		return shop.CountChanges{Lost: lost}, err
 	}
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
-	if err != nil || last-position < minimum { // the usual case
+	if err != nil || last-position < minimum { // usually, there are too few new events
 		return shop.CountChanges{}, err
 	}
 	return t.countChanges(position, "id > $1 ORDER BY id LIMIT $2", position, maximum)

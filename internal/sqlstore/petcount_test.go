@@ -49,7 +49,7 @@ func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
 	want("after the migration", seven, eight)
 	must(t, store.Publish(t.Context()))
 	want("after the events were published", seven, eight)
-	direct.Do("DELETE FROM pets WHERE id = 3") // as a node of the earlier version does it
+	direct.Do("DELETE FROM pets WHERE id = 3") // as a node of the earlier version does
 	insert("event_inbox", "pet.deleted", `{"current":null,"previous":`+three+`}`)
 	want("after a write of an old node", seven)
 }
@@ -95,7 +95,7 @@ func TestAnimalsAreRecountedAfterUncountedEventsWereRemoved(t *testing.T) {
 		return err
 	})
 	unknown("after more events were removed")
-	add(2, shop.Pending) // its event is in the inbox
+	add(2, shop.Pending) // the event about this animal stays in the inbox
 	want := func(when string) {
 		t.Helper()
 		counts := []shop.CategoryCount{

@@ -170,7 +170,8 @@ func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.Wr
 			if err = commit(); err == nil {
 				return nil
 			}
-			if !isConflict(err) { // after a conflict, the server has certainly rolled back
+			// After a conflict, the server has certainly rolled the transaction back.
+			if !isConflict(err) {
 				lost = err
 			}
 			return p.dialect.convertError(err)

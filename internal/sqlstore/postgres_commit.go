@@ -54,7 +54,7 @@ func (p *postgresEngine) resolveCommit(ctx context.Context, commitID []byte, los
 	for attempt := 0; ; attempt++ {
 		var committed bool
 		err := p.withConn(ctx, func(conn *pgx.Conn) error {
-			stateOf(conn).committing.Store(true) // this statement commits its own transaction
+			stateOf(conn).committing.Store(true) // the INSERT commits its own transaction
 			return conn.QueryRow(ctx, resolveSQL, commitID).Scan(&committed)
 		})
 		switch {

@@ -147,7 +147,8 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
-	h.alone = true // a group sends its rows with its COMMIT, and resolveCommit could overtake both
+	// Do not use a group. It sends its rows together with its COMMIT, and resolveCommit could overtake both.
+	h.alone = true
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()

@@ -26,8 +26,8 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		begin, end func(*faultHarness)
-		budget     time.Duration // shortBudget if zero
-		requests   int           // how many reads and how many writes are made; 4 if zero
+		budget     time.Duration // the retry budget of the store; 0 means shortBudget
+		requests   int           // the number of reads and the number of writes; 0 means 4
 		ready      string        // a part of the readiness message
 	}{
 		"cut":      {begin: func(h *faultHarness) { h.proxy.Cut() }, ready: "cannot be reached"},
@@ -58,7 +58,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range cmp.Or(c.requests, 4) {
 				name := fmt.Sprint("meanwhile ", i)
-				outcomes[name] = shop.UnavailableError(errUnknown) // a write that fails may still be done
+				outcomes[name] = shop.UnavailableError(errUnknown) // a write that fails may have been done anyway
 				wg.Go(func() { wantUnavailable(t, name, h.write(name)) })
 				wg.Go(func() {
 					_, err := h.read("before")
@@ -178,7 +178,8 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						h.proxy.Delay(0)
 					}
 					if inTime {
-						time.Sleep(100 * time.Millisecond) // an outage of any duration
+						// The duration of the outage does not matter as long as it is shorter than the budget.
+						time.Sleep(100 * time.Millisecond)
 						heal()
 					}
 					err := outcome()

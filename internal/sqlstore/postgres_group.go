@@ -16,9 +16,9 @@ import (
 // can be members.
 //
 //  1. load locks the declared pets, and then reads everything else that the members have declared.
-//  2. The members run one after another in memory, as groupTx. A member that is refused only drops its own
-//     changes.
-//  3. save writes what has changed and commits.
+//  2. The members run one after another in memory, as groupTx. If a member is refused, only its own
+//     changes are dropped.
+//  3. save writes everything that has changed and commits the transaction.
 //
 // Locks replace the conflict detection of SERIALIZABLE. Every write that changes a pet or the status of an
 // order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction has
@@ -89,7 +89,8 @@ func (p *postgresEngine) commitGroup(members []*member) (changes effects, err er
 		changes = g.changes
 		stateOf(conn).committing.Store(true)
 		err = p.metrics.commit(func() error { return g.save(ctx, conn, commitID) })
-		if err != nil && !isConflict(err) { // after a conflict, the server has certainly rolled back
+		// After a conflict, the server has certainly rolled the transaction back.
+		if err != nil && !isConflict(err) {
 			lost = err
 			return err
 		}
@@ -99,7 +100,7 @@ func (p *postgresEngine) commitGroup(members []*member) (changes effects, err er
 	case lost != nil:
 		err = p.resolveCommit(ctx, commitID, lost)
 	case err != nil && ctx.Err() != nil:
-		return changes, endedError(ctx.Err()) // the members have waited long enough
+		return changes, endedError(ctx.Err()) // the retry budget is spent
 	}
 	switch {
 	case err == nil:
@@ -119,7 +120,7 @@ func rollback(conn *pgx.Conn, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	conn.Exec(ctx, "ROLLBACK") // if it fails, the connection is not used again
+	conn.Exec(ctx, "ROLLBACK") // if the ROLLBACK fails, the connection is not used again
 	return err
 }
 

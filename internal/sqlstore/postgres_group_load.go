@@ -25,7 +25,7 @@ type postgresGroup struct {
 	petIDs, orderIDs []int64
 
 	added       batch
-	newOrders   []int64 // all of them are in orders, too
+	newOrders   []int64 // the ids of the orders that members have placed; these orders are in orders, too
 	changedPets map[int64]bool
 	previous    map[int64]*shop.Order // the original state of each order that has changed
 	changes     effects

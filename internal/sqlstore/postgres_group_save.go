@@ -71,7 +71,8 @@ func (g *postgresGroup) save(ctx context.Context, conn *pgx.Conn, commitID []byt
 	})
 	queueRows(b, insertGroupRecords, recordTypes, g.added.records, appendQueuedRecord)
 	queueRows(b, insertGroupEvents, eventTypes, g.added.events, appendQueuedEvent)
-	if b.Len() > 0 { // otherwise it does not matter whether the group is committed
+	// A group that writes nothing needs no commit id, because it does not matter whether it is committed.
+	if b.Len() > 0 {
 		b.Queue(insertCommit, commitID)
 	}
 	b.Queue("COMMIT")

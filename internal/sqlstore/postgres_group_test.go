@@ -44,8 +44,8 @@ func groupMember(set shop.WriteSet, fn func(shop.WriteTx) error) *member {
 	return &member{ctx: shop.WithWriteSet(context.Background(), set), fn: fn, done: make(chan struct{})}
 }
 
-// ordering returns a member that orders a pet if the pet is available. Unless during is nil, the member calls it
-// before it has finished.
+// ordering returns a member that orders a pet if the pet is available. If during is not nil, the member calls this
+// function before it finishes.
 func (h *groupHarness) ordering(pet shop.Pet, during func()) *member {
 	return groupMember(shop.WriteSet{Pets: []int64{pet.ID}}, func(tx shop.WriteTx) error { return placeOrder(tx, pet.ID, during) })
 }
@@ -77,7 +77,8 @@ func placeOrder(tx shop.WriteTx, petID int64, during func()) error {
 	return errors.Join(tx.UpdatePets(shop.PetUpdate{Before: before, After: after}), telling("pets/1")(tx))
 }
 
-// moving returns a member that changes the status of an order and then calls during, unless during is nil.
+// moving returns a member that changes the status of an order. If during is not nil, the member then calls this
+// function.
 func (h *groupHarness) moving(id int64, to shop.OrderStatus, during func()) *member {
 	return groupMember(shop.WriteSet{Orders: []int64{id}}, func(tx shop.WriteTx) error {
 		err := moveOrder(tx, id, to)
@@ -125,7 +126,7 @@ func (h *groupHarness) wantUngrouped(what string, err error) {
 	}
 }
 
-// The members of a group see each other's changes. If a member is refused, fails at its end, panics or needs
+// The members of a group see each other's changes. If a member is refused, fails after its changes, panics or needs
 // undeclared rows, only its own changes are dropped.
 func TestGroupMembersAreIndependent(t *testing.T) {
 	t.Parallel()
@@ -144,7 +145,8 @@ func TestGroupMembersAreIndependent(t *testing.T) {
 		groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error { return placeOrder(tx, h.pets[3].ID, nil) }),
 		groupMember(shop.WriteSet{Categories: []int64{2}}, adding("in an unknown category")),
 		groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error {
-			tx.Inventory() // a member may ignore the error, but it must not be committed
+			// This member ignores the error, but must not be committed.
+			tx.Inventory()
 			return adding("undeclared")(tx)
 		}),
 	}
@@ -307,7 +309,8 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 2)
-	begun, release := make(chan struct{}, 2*pgMaxConns), make(chan struct{}) // a write may begin again on a busy machine
+	// begun has room for writes that begin again on a busy machine.
+	begun, release := make(chan struct{}, 2*pgMaxConns), make(chan struct{})
 	var running sync.WaitGroup
 	for _, pet := range h.pets {
 		m := h.ordering(pet, func() {
@@ -319,7 +322,7 @@ func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		<-begun // so that the next write needs another group
+		<-begun // the write has begun, so the next one needs another group
 	}
 	p := postgresOf(h.store)
 	p.retryBudget = shortBudget

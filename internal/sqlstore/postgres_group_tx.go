@@ -67,7 +67,8 @@ func (t *groupTx) OpenOrder(petID int64) (shop.Order, bool, error) {
 
 func (t *groupTx) Category(id int64) (shop.Category, bool, error) {
 	category, found := t.group.categories[id]
-	if !found { // another node may have created it since
+	// Another node may have created the category since the group was loaded.
+	if !found {
 		return shop.Category{}, false, t.fail(errUngrouped)
 	}
 	return *category, true, t.failed

@@ -57,7 +57,8 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	})
 	<-entered
 	var position int64
-	for i, node := range []*Store{store, other, store} { // the reader advances past the open transaction
+	// The reader advances past the event of the open transaction.
+	for i, node := range []*Store{store, other, store} {
 		want := fmt.Sprintf("early %d", i)
 		write(t, node, telling(want))
 		var got []string

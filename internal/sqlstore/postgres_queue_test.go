@@ -62,7 +62,8 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		}
 	}
 	tables := []string{"event_inbox", "inventory_changes", "pet_search_changes", "events", "commits", "kept_answers"}
-	direct.Do("VACUUM ANALYZE " + strings.Join(tables, ", ")) // as autovacuum does; it removes nothing
+	// Like autovacuum, VACUUM removes nothing while the backup holds its snapshot.
+	direct.Do("VACUUM ANALYZE " + strings.Join(tables, ", "))
 	for _, table := range tables {
 		if pages := pgtest.Value[int](direct, "SELECT pg_relation_size('"+table+"') / 8192"); pages < 130 {
 			t.Errorf("%s has only %d pages, so the test proves nothing", table, pages)
@@ -93,8 +94,8 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	}
 }
 
-// A large import queues names faster than they are indexed. A batch of the index reads only the oldest changes, not
-// all that are waiting.
+// A large import queues names faster than they are indexed. Each batch of the indexing reads only the oldest changes,
+// not all changes that are waiting.
 func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

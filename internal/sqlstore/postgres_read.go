@@ -131,8 +131,8 @@ func (r *singleRunner) query(ctx context.Context, query string, args []any) (Row
 	return &stateRows{pgxRows: pgxRows{rows}, state: &r.state}, nil
 }
 
-// stateRows are the rows of a query that also reads the state of the catalogue. Each row begins with the state
-// and whether the query has selected the row.
+// stateRows are the rows of a query that also reads the state of the catalogue. Each row begins with the state and a
+// column that is TRUE, or NULL if the query has selected no rows.
 type stateRows struct {
 	pgxRows
 	state *stateRow

@@ -22,7 +22,8 @@ func TestSingleQueryDoesNotPing(t *testing.T) {
 			}
 			return err
 		}
-		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn)) // prepares the statement
+		// The first read prepares the statement, so that the next one takes only one round trip.
+		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn))
 		for _, conn := range postgresOf(store).pool.AcquireAllIdle(t.Context()) {
 			stateOf(conn.Conn()).lastUsed = time.Now().Add(-time.Hour)
 			conn.Release()

@@ -30,8 +30,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	}
 }
 
-// Conflicts, including those with the locks of other transactions, are retried, and so are constraint violations. But
-// a write that violates a constraint in every attempt is given up eventually.
+// Conflicts and lock timeouts are retried any number of times, and constraint violations are retried a few times. So a
+// write that violates a constraint in every attempt is given up eventually.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
@@ -61,7 +61,7 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	slow := executing("SELECT pg_sleep(0.4)")
 	store := open(t, database, Options{RetryBudget: 200 * time.Millisecond})
 	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), slow))
-	must(t, store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow)) // with a budget of its own
+	must(t, store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow)) // this request has a larger budget
 	store, err := Open(t.Context(), database, Options{})
 	must(t, err)
 	defer store.Close()
@@ -101,7 +101,7 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	}
 }
 
-// renaming returns a write that renames the only pet. The write calls between after it has read the pet.
+// renaming returns a write that renames the only pet. It calls the function between after it has read the pet.
 func renaming(name string, between func()) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})

@@ -59,7 +59,8 @@ func commitSettings(t *testing.T, store *Store) map[string]int {
 	for range pgMaxConns {
 		conn, err := postgresOf(store).pool.Acquire(t.Context())
 		must(t, err)
-		defer conn.Release() // not earlier, because the next Acquire would return the same connection
+		// Keep the connection, because the next Acquire would otherwise return it again.
+		defer conn.Release()
 		var value string
 		must(t, conn.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&value))
 		found[value]++

@@ -128,7 +128,7 @@ func TestConnectionsToAnEarlierTimelineAreDropped(t *testing.T) {
 	h.works("before")
 	fillPool(t, h.store)
 	h.promote()
-	h.proxy.Redirect(h.replica) // existing connections stay
+	h.proxy.Redirect(h.replica) // existing connections stay open
 	conn, err := h.store.Conn(t.Context())
 	must(t, err)
 	conn.Close()

@@ -52,7 +52,7 @@ func setElement(array any, n int, value any) {
 	case string:
 		array.([]*string)[n] = &value
 	case []byte:
-		array.([][]byte)[n] = append([]byte{}, value...) // nil would be NULL
+		array.([][]byte)[n] = append([]byte{}, value...) // a nil slice would become NULL
 	default:
 		panic(fmt.Sprintf("no array of %T can be sent", value))
 	}

@@ -46,9 +46,9 @@ type witness struct {
 type witnessSession struct {
 	conn       *pgx.Conn
 	generation int64 // distinguishes this session from all earlier ones
-	// token is a random text in a setting of the session, which exists only in the memory of its server
-	// process. A query that returns it was executed by the same process, even if there is a pooler that this
-	// node has not recognized.
+	// token is a random text in a setting of the session. The setting exists only in the memory of the session's
+	// server process. A query that returns the token was executed by this process, even if there is a pooler that
+	// this node has not recognized.
 	token string
 }
 
@@ -123,7 +123,8 @@ func (w *witness) close() {
 // session is then outdated.
 func (w *witness) drop(s *witnessSession) {
 	if w.session.CompareAndSwap(s, nil) {
-		w.running.Go(func() { closeConn(s.conn) }) // in the background, as a silent server would delay requests
+		// Close the connection in the background, because a silent server would delay requests.
+		w.running.Go(func() { closeConn(s.conn) })
 	}
 }
 

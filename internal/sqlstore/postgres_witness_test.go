@@ -135,7 +135,8 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newWitnessHarness(t)
-			h.server.Signal(t, "walwriter", "STOP") // otherwise it would write the ids of the transactions to disk
+			// Stop the WAL writer, which would otherwise write the ids of the transactions to disk.
+			h.server.Signal(t, "walwriter", "STOP")
 			for range 50 {
 				h.burn()
 			}
@@ -206,8 +207,8 @@ func TestVersionNamesTheServer(t *testing.T) {
 	}
 }
 
-// Two servers are copies of one cluster, and the store's address leads to both. A version that was read on one of
-// them is not confirmed by the other one, even if both have the same snapshot.
+// Two servers are copies of one cluster, and the store's address may lead to either of them. A version that was read
+// on one of them is not confirmed by the other one, even if both have the same snapshot.
 func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	t.Parallel()
 	other := &witnessHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
@@ -243,8 +244,8 @@ func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	}
 }
 
-// The witness drops its session if another process of the server answers, as behind a pooler, if a connection to the
-// server was lost, or if this node has seen a new primary.
+// The witness drops its session if a connection to the server was lost, if this node has seen a new primary, or if
+// another process of the server answers, as may happen behind a pooler.
 func TestSessionOfTheWitnessIsDropped(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
@@ -285,7 +286,8 @@ func TestCheckBeginsAfterTheCall(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
 	w, version := postgresOf(h.store).witness, versionOf(t, h.store)
-	w.turn <- struct{}{} // a check is in progress, and the server has answered
+	// The test takes the turn, like a check that is in progress and already has the answer of the server.
+	w.turn <- struct{}{}
 	began := w.begun.Add(1)
 	var later shop.CatalogVersion
 	var running sync.WaitGroup
@@ -319,7 +321,7 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 			direct := pgtest.Connect(t, database)
 			store := open(t, database, Options{})
 			direct.Do(statement, fmt.Sprintf("ALTER DATABASE %s SET search_path = public, pg_catalog", direct.Name()))
-			postgresOf(store).pool.Reset() // only new connections have the search path
+			postgresOf(store).pool.Reset() // only new connections have the changed search path
 			w := postgresOf(store).witness
 			s, err := w.connect()
 			if !errors.Is(err, errUnfit) {
@@ -348,7 +350,8 @@ func TestStandbyHasNoVersion(t *testing.T) {
 	var row stateRow
 	direct := pgtest.Connect(t, standby.URL())
 	must(t, direct.QueryRowContext(t.Context(), "SELECT "+p.versionColumns(true)).Scan(&row.version, &row.pid, &row.now))
-	row.pid = int64(session.conn.PgConn().PID()) // in containers, process ids are small numbers, and may be equal
+	// Make the process ids equal. In containers, they are small numbers, so they may happen to be equal.
+	row.pid = int64(session.conn.PgConn().PID())
 	if state := p.catalogState(row, session.conn, session); state.Version != (shop.CatalogVersion{}) {
 		t.Errorf("got %+v", state.Version)
 	}

@@ -48,8 +48,8 @@ func Lock(path string) (unlock func() error, err error) {
 	return unlock, nil
 }
 
-// IsIntact reports whether a file is free of any damage that SQLite can find. It opens the file read-only, because a
-// recovery would change the file that shows the damage.
+// IsIntact reports whether a file is free of any damage that SQLite can find. It opens the file read-only, so that
+// SQLite cannot try to recover the file and thereby change it.
 func IsIntact(ctx context.Context, path string) (bool, error) {
 	c := newSQLiteConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()

@@ -113,7 +113,8 @@ func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 			return tx.exec(`INSERT INTO categories (id)
 				WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n WHERE i < 1003`)
 		}, true},
-		"a failed read": {func(w shop.WriteTx) error { // it ends the transaction before the member has a savepoint
+		// This failure ends the transaction before the member has a savepoint.
+		"a failed read": {func(w shop.WriteTx) error {
 			tx := w.(*tx)
 			tx.runner.exec(tx.ctx, "ROLLBACK", nil)
 			tx.failed = shop.UnavailableError(errors.New("as if the disk had failed"))

@@ -36,7 +36,8 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 		if ends++; ends == 1 {
 			come(adding("A"), true)
 		}
-		if ends < most && names(t, store) != "A" { // until the write of A is committed
+		// Queue another failing write until the write of A is committed.
+		if ends < most && names(t, store) != "A" {
 			come(ruin, false)
 		}
 		return executing("ROLLBACK")(tx)

@@ -28,7 +28,7 @@ type Store struct {
 	wakeups chan struct{}
 	failing atomic.Bool // whether the last write failed because of the database
 	listen  sync.Once
-	checks  sync.WaitGroup  // running calls of check
+	checks  sync.WaitGroup  // the running calls of check
 	closed  context.Context // cancelled by Close
 	close   context.CancelFunc
 }

@@ -122,7 +122,7 @@ func TestOpenRefusesForeignFiles(t *testing.T) {
 	must(t, store.Close())
 	whole, err := os.ReadFile(path)
 	must(t, err)
-	noise := make([]byte, len(whole)) // data from a broken disk
+	noise := make([]byte, len(whole)) // random bytes, as from a broken disk
 	rand.Read(noise)
 	content := func(parts ...[]byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Join(parts, nil), 0o600)) }

@@ -46,8 +46,8 @@ func (s *spans) now() (start time.Time) {
 	return start
 }
 
-// group records the span of a group of writes that began at start and ends now. It belongs to the first member that
-// is traced, and has links to the others.
+// group records the span of a group of writes that began at start and ends now. The span belongs to the first member
+// that is traced, and has links to the others.
 func (s *spans) group(start time.Time, members []*member, err error) {
 	if s == nil {
 		return

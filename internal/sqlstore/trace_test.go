@@ -25,7 +25,7 @@ func TestTransactionsOfTracedRequestsHaveSpans(t *testing.T) {
 	}
 	defer store.Close()
 	traced, request := tracer.Start(t.Context(), "request")
-	for _, ctx := range []context.Context{t.Context(), traced} { // the first one is not traced
+	for _, ctx := range []context.Context{t.Context(), traced} { // only the second context is traced
 		if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); err != nil {
 			t.Error(err)
 		}
