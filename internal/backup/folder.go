@@ -35,8 +35,8 @@ type File struct {
 	Size int64
 }
 
-// NewFolder returns the folder for the backups of a store, whose file is at the path database. It does not access
-// the folder.
+// NewFolder returns the folder at path. It holds the backups of the store whose file is database. NewFolder does not
+// access the folder.
 func NewFolder(path, database string) *Folder {
 	store := strings.TrimSuffix(filepath.Base(database), ".db")
 	name := regexp.QuoteMeta(store) + `-[0-9]{8}T[0-9]{6}Z\.db`
@@ -104,7 +104,7 @@ func (f *Folder) Files() ([]File, error) {
 		text := strings.TrimSuffix(strings.TrimPrefix(entry.Name(), f.store+"-"), ".db")
 		at, err := time.Parse(timeFormat, text)
 		if err != nil {
-			continue // the digits are not a date, so it is not a backup
+			continue // the digits in the name are not a valid time, so the file is not a backup
 		}
 		info, err := entry.Info()
 		if errors.Is(err, os.ErrNotExist) {
@@ -119,14 +119,14 @@ func (f *Folder) Files() ([]File, error) {
 	return files, nil
 }
 
-// prune removes all backups except for the newest ones. It never removes the file fresh, which may seem to be the
-// oldest if the clock was set back. It returns the number of removed files.
+// prune removes the oldest backups, so that only keep of them are left. It never removes the file fresh, which may
+// seem to be the oldest if the clock was set back. It returns the number of removed files.
 func (f *Folder) prune(keep int, fresh string) (removed int, err error) {
 	files, err := f.Files()
 	if err != nil {
 		return 0, err
 	}
-	kept := 1 // the fresh one
+	kept := 1 // the file fresh
 	for _, file := range files {
 		switch {
 		case file.Path == fresh:

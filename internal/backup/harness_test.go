@@ -68,7 +68,7 @@ func (b *backups) expect(want ...string) {
 	for _, entry := range shoptest.Must(os.ReadDir(b.dir))(b.t) {
 		got = append(got, entry.Name())
 	}
-	want = slices.Sorted(slices.Values(want)) // a copy, because the caller may use it again
+	want = slices.Sorted(slices.Values(want)) // sort a copy, because the caller may use its slice again
 	if !slices.Equal(got, want) {
 		b.t.Errorf("the folder has the files %q, want %q; the log says:\n%s", got, want, b.log)
 	}

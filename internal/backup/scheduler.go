@@ -42,7 +42,7 @@ type Scheduler struct {
 	mu     sync.Mutex
 	newest File          // the newest backup in the folder
 	took   time.Duration // the duration of the last backup that this process has made
-	found  int           // the number of findings in the last backup that this process has made
+	found  int           // the number of problems found in the last backup that this process has made
 }
 
 // New returns a scheduler. Call Run to start it.

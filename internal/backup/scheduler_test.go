@@ -39,7 +39,7 @@ func TestBackupIsMadeWhenTheNewestIsOldEnough(t *testing.T) {
 	})
 }
 
-// A backup is a whole store that only its owner can read.
+// A backup contains the whole store, and only the owner of the file can read it.
 func TestBackupIsWholeAndPrivate(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
@@ -117,8 +117,8 @@ func TestDamagedStoreReplacesNoBackup(t *testing.T) {
 	})
 }
 
-// Backups from the future were made while the clock was wrong. They neither delay the next backup nor cause it to be
-// removed.
+// Backups from the future were made while the clock was wrong. They neither delay the next backup nor cause the next
+// backup to be removed as the oldest one.
 func TestBackupsFromTheFutureDelayNothing(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)

@@ -19,8 +19,8 @@ const weeks = 5
 // data.
 var ErrNotEmpty = errors.New("it already has animals, categories, orders or webhooks")
 
-// writeTimeout is the maximum duration of the transaction that writes everything. It takes a long time on a remote
-// server.
+// writeTimeout is the maximum duration of the transaction that writes everything. It is long enough for a slow
+// connection to a remote server.
 const writeTimeout = 5 * time.Minute
 
 // Fill fills an open but empty store and returns the number of animals. Everything is written in one
@@ -78,7 +78,8 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	webhooks, err := tx.Webhooks(one) // existing webhooks would receive the made-up events
+	// A webhook counts as data, because it would receive the made-up events.
+	webhooks, err := tx.Webhooks(one)
 	if err != nil {
 		return false, err
 	}

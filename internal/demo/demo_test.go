@@ -132,7 +132,8 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
-	events := items(service.ListEvents(t.Context(), shop.EventFilter{}, all))[1:] // the first one is about the admin key
+	// Skip the first event, which is about the admin key.
+	events := items(service.ListEvents(t.Context(), shop.EventFilter{}, all))[1:]
 	first, last := events[0].Time, time.Time{}
 	for _, event := range events {
 		if event.Time.Before(last) {

@@ -13,7 +13,8 @@ import (
 func (s *simulation) scheduleArrivals() {
 	start := s.clock.at
 	for i := range opening {
-		stays := i%10 == 0 // every tenth animal stays forever; examples refer to the first one
+		// Every tenth animal stays in the shop forever. The examples in the documentation refer to the first one.
+		stays := i%10 == 0
 		s.schedule(start.Add(time.Duration(i)*3*time.Minute+s.between(time.Second, time.Minute)), func() error { return s.arrive(stays) })
 	}
 	for ago := weeks*7 - 1; ago >= 0; ago-- {
@@ -25,8 +26,8 @@ func (s *simulation) scheduleArrivals() {
 			s.schedule(s.randomOpenTime(ago), func() error { return s.arrive(false) })
 		}
 	}
-	// The dashboard shows these orders first. Some of their holds expire soon, and others have only just been
-	// placed.
+	// The dashboard shows these orders first. The holds of some orders expire soon, and other orders have only just
+	// been placed.
 	for i, ago := range []time.Duration{71*time.Hour + 20*time.Minute, 66 * time.Hour, 51 * time.Hour, 26 * time.Hour, 3 * time.Hour, 18 * time.Minute} {
 		s.schedule(s.now.Add(-ago-s.between(time.Second, time.Minute)), func() error {
 			return s.actAs(s.web, func(ctx context.Context) error {
@@ -102,7 +103,7 @@ func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 		s.schedule(s.intoOpeningHours(when), func() error {
 			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
 		})
-		if pet.ID%3 == 0 { // the wrong animal was removed, so it is restored
+		if pet.ID%3 == 0 { // a third of these animals were removed by mistake and are restored
 			s.schedule(s.intoOpeningHours(when).Add(5*time.Minute), func() error {
 				return s.actAs(s.anna, func(ctx context.Context) error {
 					_, err := s.service.RestorePet(ctx, pet.ID)

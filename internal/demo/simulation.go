@@ -26,7 +26,7 @@ type simulation struct {
 	random   *rand.Rand
 	steps    []step // the pending steps, earliest first
 	arrived  int
-	reserved []int64          // the ids of animals that stay, for the orders that are still open at the end
+	reserved []int64          // the ids of animals that stay; the orders that are open at the end are for them
 	names    map[int][]string // the names not yet used in each category
 	anna     employee
 	ben      employee

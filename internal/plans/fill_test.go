@@ -60,7 +60,8 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 // categories returns the number of categories in a store with n animals.
 func categories(n int) int { return max(20, n/1000) }
 
-// newService opens the service whose statements are explained. Its key is configured instead of stored.
+// newService opens the service whose SQL statements the test examines. Its API key comes from the configuration and
+// is not in the store.
 func newService(t *testing.T, store *sqlstore.Store) *shop.Service {
 	t.Helper()
 	return shoptest.Must(shop.Open(t.Context(), store, shop.Options{

@@ -24,8 +24,8 @@ func (r request) name() string {
 	return r.method + " " + r.path
 }
 
-// requests returns requests for every route that reads or writes the store. n is the number of animals. The ids of
-// webhooks and keys in the paths are those that the first of these requests create.
+// requests returns requests for every route that reads or writes the store. n is the number of animals. The order
+// matters: a request for a webhook or a key refers to one that an earlier request has created.
 func requests(n int) []request {
 	half, order := n/2, n/8
 	list := []request{

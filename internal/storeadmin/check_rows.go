@@ -21,7 +21,7 @@ func (c *checker) newestEvent(table, prefix string) string {
 }
 
 // checkResources checks every row in a resource's table. problem returns what is wrong with the row itself, or "" if
-// nothing is wrong. same must report that the row equals the current state in its newest event.
+// nothing is wrong. same reports whether the row equals the current state in its newest event.
 func checkResources[T any](
 	ctx context.Context, c *checker, table sqlstore.Table[T], idOf func(T) int64,
 	problem func(T) string, same func(row, event T) bool,
@@ -86,7 +86,8 @@ func (c *checker) checkPets(ctx context.Context) error {
 	}, func(row, event petRow) bool { return row.Pet == event.Pet })
 }
 
-// categoryRow is a category with the key of its name, which is NULL until a name from an earlier version is indexed.
+// categoryRow is a category with the key by which its name is found. The key is NULL if an earlier version has
+// written the name and it has not been indexed yet.
 type categoryRow struct {
 	shop.Category
 	key sql.Null[string]

@@ -72,7 +72,8 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 			}
 		})
 	}
-	t.Run("file with a row out of its index", func(t *testing.T) { // only a new connection reads the changed schema
+	// This damage is not in onFile, because only a new connection reads the changed schema.
+	t.Run("file with a row out of its index", func(t *testing.T) {
 		t.Parallel()
 		database := soundShop(t, "file")
 		const wrong = "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '%s', '%s') WHERE name = 'pets_category_status'"

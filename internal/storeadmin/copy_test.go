@@ -30,8 +30,8 @@ func expectRefused(t *testing.T, from, to, want string) {
 	}
 }
 
-// betweenEngines runs a test with a filled source and an empty target for each of the given ways, such as
-// "file to server".
+// betweenEngines runs a test with a filled source and an empty target for each of the given directions, such as "file
+// to server".
 func betweenEngines(t *testing.T, test func(t *testing.T, from, to string), ways ...string) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -217,7 +217,8 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
 			WHERE c.table_schema = current_schema()`
 	)
-	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.DerivedTables...) // rebuilt from the copied rows
+	// These tables are not copied, but rebuilt from the copied rows.
+	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.DerivedTables...)
 	for name, c := range map[string]struct {
 		query string
 		kinds map[kind]string

@@ -57,5 +57,5 @@ var postgres = engine{
 	idOf:      "CASE WHEN e.subject ~ '^%[1]s-?[0-9]{1,19}$' THEN CAST(substr(e.subject, %[2]d) AS BIGINT) END",
 	rules:     lostRows(),
 	schema:    checkServerSchema,
-	integrity: func(context.Context, *checker) error { return nil }, // use PostgreSQL's amcheck for this
+	integrity: func(context.Context, *checker) error { return nil }, // operators can use PostgreSQL's amcheck instead
 }

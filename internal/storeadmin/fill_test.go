@@ -59,7 +59,7 @@ func fillShop(t *testing.T, database string) {
 	must(s.TestWebhook(ctx, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
 	noError(t, s.FoldAllCounts(ctx))
-	noError(t, s.RevokeKey(ctx, 2)) // the last event is not published yet
+	noError(t, s.RevokeKey(ctx, 2)) // the event about the revocation is not published yet
 }
 
 // everyRow returns the address of a new database with every kind of row, including unusual values.
@@ -110,7 +110,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertSession(shop.Session{ID: shop.HashSecret("phone"), Secret: newSecret, Device: "Safari on an iPhone", CreatedAt: copyNow,
 			LastSeenAt: copyNow, EndsAt: copyNow.Add(time.Hour)}))
 		do(tx.PutSignInLink(shop.SignInLink{ID: shop.HashSecret("link"), Secret: newSecret, EndsAt: copyNow.Add(time.Minute)}))
-		for i, key := range []string{"a", "B", "b", "é", "z", "Z", "-", "_"} { // not in the order of their bytes
+		for i, key := range []string{"a", "B", "b", "é", "z", "Z", "-", "_"} { // these keys are not in byte order
 			response := shop.StoredResponse{Status: 201, Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}
 			record := shop.IdempotencyRecord{Fingerprint: newSecret, At: copyNow, StoredResponse: response}
 			do(tx.PutIdempotencyRecord(int64(i%2)*math.MaxInt64, key, record))

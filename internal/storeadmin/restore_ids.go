@@ -31,8 +31,8 @@ type highWater struct {
 
 // continueIDs makes the restored store at fresh assign only ids that the previous store at path has not assigned. It
 // also determines which keys become valid again. intact is false if the previous store is missing or damaged. In that
-// case, lastID may be the last id that it assigned. lastID has no effect on the positions of events: nobody can know
-// the last position, and readers would miss an event that gets the position of an earlier one.
+// case, lastID may be the last id that the previous store assigned. lastID has no effect on the positions of events:
+// nobody can know the last position, and if a position were used again, readers would miss the event that gets it.
 func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *int64) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *i
 		}
 		last := max(backup.last[table.name], old.last[table.name], goOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // no event will get this position
+			last++ // skip one position, which no event will get
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
 			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err
@@ -117,9 +117,9 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event.
-// Otherwise, same is the newest event in a backup, and the result contains an event only if the store has the
-// same event. In that case, the backup was made from this store.
+// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event. Otherwise,
+// same is the newest event in a backup, and the result contains an event only if the store contains same, too. If it
+// does, the backup was made from this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	s, err := openSnapshot(ctx, path)
 	if err != nil {

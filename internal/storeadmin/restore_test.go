@@ -118,7 +118,7 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		"removed again": func() {},
 		"another store": func() {
 			noError(t, os.Rename(soundShop(t, "file"), p.path))
-			execFile(t, p.path, "UPDATE events SET at = at + 1") // its events are not those of the backup
+			execFile(t, p.path, "UPDATE events SET at = at + 1") // so that it does not have the events of the backup
 		},
 		"an empty one": func() { open(t, p.path, sqlstore.Options{}).Close() },
 		"rubbish":      func() { noError(t, os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600)) },
@@ -149,7 +149,8 @@ func TestRestoreContinuesAfterTheGivenID(t *testing.T) {
 	last, _ := p.add(1)
 	file := p.backup("backup.db")
 	_, lostEvent := p.add(3)
-	for given, want := range map[int64]int64{last + 40: last + 41, 1: last + 1} { // an id that the backup has is not assigned again
+	// A given id that is smaller than the ids in the backup has no effect.
+	for given, want := range map[int64]int64{last + 40: last + 41, 1: last + 1} {
 		noError(t, removeDatabase(p.path))
 		done := must(Restore(t.Context(), file, p.path, RestoreOptions{LastID: &given}, func(finding string) { t.Error(finding) }))(t)
 		pet, event := p.add(1)

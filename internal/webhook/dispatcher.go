@@ -86,7 +86,7 @@ func (d *Dispatcher) fanOut(ctx context.Context) {
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		var news <-chan struct{}
-		if fanOut.HasWebhooks() { // otherwise the feed would read all events for nobody
+		if fanOut.HasWebhooks() { // without webhooks, the feed need not read the events
 			news = d.service.EventSignal() // obtained before Step, so that no event is missed
 		}
 		created, more, err := fanOut.Step(context.WithoutCancel(ctx))

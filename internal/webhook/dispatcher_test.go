@@ -190,7 +190,7 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxPerWebhook {
 		t.Errorf("%d deliveries succeeded, want %d", n, maxPerWebhook)
 	}
-	o.dispatch(true) // a restarted or different node continues
+	o.dispatch(true) // another node, or the same one after a restart, continues
 	o.awaitSucceeded(hook, 3*maxPerWebhook)
 	slow.wantMessages(t, 3*maxPerWebhook)
 }

@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// manyWebhooks is the number of webhooks in the tests of how much work many webhooks cause.
+// manyWebhooks is the number of webhooks in the scale tests.
 const manyWebhooks = 1000
 
 // newServerFixture returns a fixture with a PostgreSQL store, and a connection to its database.
@@ -67,7 +67,7 @@ func TestIdleLookIsOneTransaction(t *testing.T) {
 			t.Fatalf("%d attempts were started: %v", started, err)
 		}
 	}
-	look() // reads the webhooks
+	look() // the first look also reads the webhooks
 	stop()
 	const looks = 100
 	transactions := func() int64 {
@@ -120,7 +120,7 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 		got[r.URL.Path]++
 		bodies[string(body)]++
 		mu.Unlock()
-		if len(r.URL.Path) == 2 || r.URL.Path == "/10" { // the first ten
+		if len(r.URL.Path) == 2 || r.URL.Path == "/10" { // the first ten webhooks get no response
 			<-release
 		}
 	})

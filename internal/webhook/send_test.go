@@ -240,8 +240,8 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 		"a":         strings.Repeat("a", 1024),
 		"€":         strings.Repeat("€", 341),
 		"abcd€":     strings.Repeat("abcd€", 146) + "ab",
-		"\xff\xfea": strings.Repeat("\uFFFDa", 256), // not text
-		"\xe2\x82 ": strings.Repeat("\uFFFD ", 256), // half of a character
+		"\xff\xfea": strings.Repeat("\uFFFDa", 256), // bytes that are not UTF-8
+		"\xe2\x82 ": strings.Repeat("\uFFFD ", 256), // an incomplete character
 	} {
 		attempt := sendInVirtualTime(t, func(w http.ResponseWriter, r *http.Request) {
 			for err := error(nil); err == nil && r.Context().Err() == nil; { // the response never ends
@@ -277,7 +277,7 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 		{"switches protocols", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
-			io.Copy(io.Discard, conn) // until the sender closes the connection
+			io.Copy(io.Discard, conn) // waits until the sender closes the connection
 			conn.Close()
 		}, shop.Attempt{Status: 101}},
 	} {

@@ -11,8 +11,9 @@ const (
 	// maxInFlight is the maximum number of concurrent attempts from one node. It limits the memory and the
 	// connections that attempts need.
 	maxInFlight = 256
-	// maxFailing is the maximum number of these attempts that are made to failing webhooks. Receivers that do not
-	// respond keep their attempts in flight until the timeout, and could otherwise use up all attempts.
+	// maxFailing is the maximum number of concurrent attempts from one node to failing webhooks. An attempt to reach
+	// a receiver that does not respond stays in flight until the timeout. Without this limit, such attempts could
+	// leave no room for others.
 	maxFailing = maxInFlight / 2
 	// maxIdleConns is the maximum number of connections that are kept open for later attempts.
 	maxIdleConns = 64

@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// startSpan starts the span of an attempt. It belongs to the trace of the request that caused the event, or begins a
-// new trace if that request was not traced. While tracing is off, startSpan returns no span.
+// startSpan starts the span of an attempt. The span belongs to the trace of the request that caused the event, or
+// begins a new trace if that request was not traced. While tracing is off, startSpan returns no span.
 func (d *Dispatcher) startSpan(ctx context.Context, claim shop.Claim) (context.Context, trace.Span) {
 	if d.tracer == nil {
 		return ctx, nil
