@@ -189,7 +189,7 @@ func TestFollowUnusualStreams(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name  string
-			texts []string // what the service sends on each connection
+			texts []string // the stream that the service sends on each connection; it refuses any further connection
 			want  string   // the ids of the delivered events
 			asked string   // the Last-Event-ID header of each connection; the one after the last of texts gets a 401
 		}{

@@ -71,7 +71,7 @@ func (d document) resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// refName returns the name of the schema that a reference points to, or "" if the node is no reference.
+// refName returns the name of the schema that a reference points to, or "" if the node is not a reference.
 func refName(n *yaml.Node) string {
 	if ref := member(n, "$ref"); ref != nil {
 		return ref.Value[strings.LastIndexByte(ref.Value, '/')+1:]

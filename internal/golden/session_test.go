@@ -264,9 +264,9 @@ func (s *session) normalize(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// stream opens an event stream and records it until n events have arrived. If then is not nil, stream calls
-// it after n-1 events. The then function must cause the last event.
-func (s *session) stream(target string, n int, then func()) {
+// stream opens an event stream and records it until n events have arrived. If causeLast is not
+// nil, stream calls it after n-1 events, to cause the last one.
+func (s *session) stream(target string, n int, causeLast func()) {
 	s.Helper()
 	r, _ := s.request("GET " + target + " -H Accept: text/event-stream")
 	s.writeRequest(r, "")
@@ -277,8 +277,8 @@ func (s *session) stream(target string, n int, then func()) {
 			line, err = lines.ReadBytes('\n')
 			body = append(body, line...)
 			if strings.HasPrefix(string(line), "data:") {
-				if seen++; seen == n-1 && then != nil {
-					then()
+				if seen++; seen == n-1 && causeLast != nil {
+					causeLast()
 				}
 			}
 		}

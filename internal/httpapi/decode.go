@@ -76,8 +76,8 @@ func (o *object) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 	return err
 }
 
-// readValue reads the next value and returns it as a part of the body, because the decoder reuses its own
-// memory.
+// readValue reads the next value and returns it as a subslice of the body. It does not return the decoder's own slice,
+// because the decoder overwrites that slice on its next read.
 func (o *object) readValue(decoder *jsontext.Decoder) (jsontext.Value, error) {
 	value, err := decoder.ReadValue()
 	end := int(decoder.InputOffset())

@@ -56,7 +56,8 @@ func (s *testShop) fill(n int) {
 	shoptest.Must(s.ImportPets(s.t.Context(), rows, shop.ImportOptions{}))(s.t)
 }
 
-// While animals are added and removed, an export has every remaining animal once and none that was added later.
+// If animals are added and removed during an export, the export contains every animal that was not removed exactly once,
+// and none that was added after it began.
 func TestExportDuringChanges(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		const animals = 2500 // an export reads a thousand at once

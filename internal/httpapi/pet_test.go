@@ -132,7 +132,7 @@ func TestUpdatePet(t *testing.T) {
 	s.do("GET", "/v1/pets?q=žOFKA", "").want(t, 200, `[{"id":1,"name":"Žofka 🐈","categoryId":7,"status":"sold"}]`)
 }
 
-// wantStored checks that a resource has the same body and entity tag as in the given response.
+// wantStored checks that GET returns the same body and entity tag as the given response.
 func (s *testShop) wantStored(t *testing.T, path string, got testResponse) {
 	t.Helper()
 	again := s.do("GET", path, "")
