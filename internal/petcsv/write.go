@@ -10,11 +10,6 @@ import (
 // ByteOrderMark makes Excel read a file as UTF-8.
 const ByteOrderMark = "\ufeff"
 
-// AppendTemplate appends a file with two animals as an example for people who want to import their own.
-func AppendTemplate(to []byte) []byte {
-	return append(to, "name,category,status\r\nRex,Dogs,available\r\nMia,Cats,\r\n"...)
-}
-
 // AppendHeader appends the header line, which names the columns.
 func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)

@@ -61,10 +61,13 @@ func (p *Pages) importPage(x *exchange) error {
 	return x.show(http.StatusOK, "import", "Files", importPage{})
 }
 
+// importExample is a file with two animals, which shows users how to write a file with their own.
+const importExample = petcsv.ByteOrderMark + "name,category,status\r\nRex,Dogs,available\r\nMia,Cats,\r\n"
+
 // importTemplate sends a file that users can fill in.
 func (p *Pages) importTemplate(x *exchange) error {
 	x.w.Header().Set("Content-Disposition", `attachment; filename="animals-template.csv"`)
-	return x.send(http.StatusOK, csvType, petcsv.AppendTemplate([]byte(petcsv.ByteOrderMark)))
+	return x.send(http.StatusOK, csvType, []byte(importExample))
 }
 
 // importPets shows a preview of a file. If the form says that exactly this file was already previewed,
