@@ -30,6 +30,8 @@ const (
 	maxDrained = 4 << 10
 	// maxResponseHeader is the maximum size of the response headers in bytes.
 	maxResponseHeader = 32 << 10
+	// maxIdleConns is the maximum number of connections that are kept open for later attempts.
+	maxIdleConns = 64
 )
 
 // sender sends messages to webhooks. It follows no redirects and uses no proxy, because either would bypass

@@ -15,8 +15,6 @@ const (
 	// a receiver that does not respond stays in flight until the timeout. Without this limit, such attempts could
 	// leave no room for others.
 	maxFailing = maxInFlight / 2
-	// maxIdleConns is the maximum number of connections that are kept open for later attempts.
-	maxIdleConns = 64
 	// maxPerWebhook is the maximum number of concurrent attempts from one node to one webhook.
 	maxPerWebhook = 8
 )
