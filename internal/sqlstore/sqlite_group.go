@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"runtime"
 
 	"animalstore/internal/shop"
 )
@@ -28,6 +29,53 @@ type group struct {
 	changes effects // the combined effects of all members
 	shared  bool    // whether the group has more than one member
 	err     error   // the error that ended the transaction, or nil
+}
+
+// commitGroup runs members in one transaction and commits the transaction. If open is set, writes that arrive in
+// the meantime join the group.
+//
+// If an error in one member ends the whole transaction, as a full disk does, commitGroup finishes this member and
+// returns the others, which must run again. They run again in a group that is not open. Otherwise, on a full
+// disk, every new write could end the transaction once more, and the members that run again would wait
+// forever.
+func (w *writer) commitGroup(members []*member, open bool) (again []*member) {
+	start := w.spans.now()
+	g := &group{writer: w, categories: map[int64]bool{}}
+	if g.begin() != nil {
+		// This write may already have waited a long time for the lock. The queued writes fail with it, so
+		// that they do not have to wait just as long.
+		for range len(w.members) {
+			members = w.join(members)
+		}
+		finish(members, g.err)
+		return nil
+	}
+	for i := 0; i < len(members); i++ {
+		g.shared = len(members) > 1
+		if alive := g.run(members[i]); !alive {
+			w.conn.rollback()
+			finish(members[i:i+1], nil)
+			return append(members[:i:i], members[i+1:]...)
+		}
+		if open && i == len(members)-1 && len(members) < maxGroup {
+			if len(w.members) == 0 && len(members) <= w.recentWriters/2 {
+				// Let goroutines that are about to write join this group, so that they do not have to wait
+				// for the next one.
+				runtime.Gosched()
+			}
+			members = w.join(members)
+		}
+	}
+	w.metrics.group.Observe(float64(len(members)))
+	w.recentWriters = max(len(members)+len(w.members), w.recentWriters-(w.recentWriters+15)/16)
+	err := g.commit()
+	w.afterWrite(g.changes, err == nil)
+	w.spans.group(start, members, err)
+	finish(members, err)
+	if err == nil {
+		w.checkpoint() // the members do not wait for this, because they have already returned
+	}
+	return nil
 }
 
 func (g *group) begin() error {

@@ -1,10 +1,6 @@
 package sqlstore
 
-import (
-	"runtime"
-
-	"animalstore/internal/shop"
-)
+import "animalstore/internal/shop"
 
 // writer runs all writes to a store one after another, on the store's only writing connection.
 //
@@ -45,57 +41,10 @@ func (w *writer) loop() {
 	defer close(w.stopped)
 	defer w.conn.close()
 	for first := range w.members {
-		again := w.commit([]*member{first}, true)
+		again := w.commitGroup([]*member{first}, true)
 		for len(again) > 0 {
-			// This loop ends, because every call of commit finishes at least one member.
-			again = w.commit(again, false)
+			// This loop ends, because every call of commitGroup finishes at least one member.
+			again = w.commitGroup(again, false)
 		}
 	}
-}
-
-// commit runs members in one transaction and commits the transaction. If open is set, writes that arrive in
-// the meantime join the group.
-//
-// If an error in one member ends the whole transaction, as a full disk does, commit finishes this member and
-// returns the others, which must run again. They run again in a group that is not open. Otherwise, on a full
-// disk, every new write could end the transaction once more, and the members that run again would wait
-// forever.
-func (w *writer) commit(members []*member, open bool) (again []*member) {
-	start := w.spans.now()
-	g := &group{writer: w, categories: map[int64]bool{}}
-	if g.begin() != nil {
-		// This write may already have waited a long time for the lock. The queued writes fail with it, so
-		// that they do not have to wait just as long.
-		for range len(w.members) {
-			members = w.join(members)
-		}
-		finish(members, g.err)
-		return nil
-	}
-	for i := 0; i < len(members); i++ {
-		g.shared = len(members) > 1
-		if alive := g.run(members[i]); !alive {
-			w.conn.rollback()
-			finish(members[i:i+1], nil)
-			return append(members[:i:i], members[i+1:]...)
-		}
-		if open && i == len(members)-1 && len(members) < maxGroup {
-			if len(w.members) == 0 && len(members) <= w.recentWriters/2 {
-				// Let goroutines that are about to write join this group, so that they do not have to wait
-				// for the next one.
-				runtime.Gosched()
-			}
-			members = w.join(members)
-		}
-	}
-	w.metrics.group.Observe(float64(len(members)))
-	w.recentWriters = max(len(members)+len(w.members), w.recentWriters-(w.recentWriters+15)/16)
-	err := g.commit()
-	w.afterWrite(g.changes, err == nil)
-	w.spans.group(start, members, err)
-	finish(members, err)
-	if err == nil {
-		w.checkpoint() // the members do not wait for this, because they have already returned
-	}
-	return nil
 }
