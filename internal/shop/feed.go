@@ -30,10 +30,13 @@ const (
 	// feedIdle is how long the feed must have no waiting readers before it counts as idle. It is also the
 	// minimum time between two refreshes of an idle feed.
 	feedIdle = 200 * time.Millisecond
-	// pullInterval is the minimum time between two pulls. On PostgreSQL, each pull is a commit. Pulling
+	// maxPullInterval is the maximum time between two pulls. It decides how soon a node sees the events of other nodes if
+	// the store's notifications do not arrive.
+	maxPullInterval = 250 * time.Millisecond
+	// minPullInterval is the minimum time between two pulls. On PostgreSQL, each pull is a commit. Pulling
 	// after nearly every change reduced the rate of list requests by a third while animals were being
 	// created.
-	pullInterval = 10 * time.Millisecond
+	minPullInterval = 10 * time.Millisecond
 )
 
 // newFeed returns an empty feed. Until the first reset, every position counts as older than the cache, so all

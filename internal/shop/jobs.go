@@ -19,7 +19,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	}{
 		// A due hold must expire within a second, and every node must see an event within a second.
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
-		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
+		{maxPullInterval, s.store.Wakeups(), minPullInterval, s.pullEvents},
 		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
 		{20 * time.Second, nil, 0, s.SaveLastSeen},
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
