@@ -34,7 +34,7 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	}
 	fmt.Fprintf(t.err, "Backed up %s to %s: %d bytes, verified.\n", b.Database, b.File, info.Size())
 	if found.All > 0 {
-		return fmt.Errorf("the backup is complete, but the store is inconsistent: %d findings", found.All)
+		return fmt.Errorf("the backup is complete, but the store is inconsistent: %s", count(found.All, "finding"))
 	}
 	return nil
 }

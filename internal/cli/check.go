@@ -23,7 +23,7 @@ func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted: the check is incomplete")
 	case found.All > 0:
-		return errors.Join(fmt.Errorf("%s has %d findings", redact(c.Database), found.All), err)
+		return errors.Join(fmt.Errorf("%s has %s", redact(c.Database), count(found.All, "finding")), err)
 	case err != nil:
 		return err
 	}

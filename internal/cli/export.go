@@ -53,7 +53,7 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	if format == client.CSV {
 		counter.lines-- // the first line is the header
 	}
-	_, err = fmt.Fprintf(t.err, "Exported %s.\n", countAnimals(counter.lines))
+	_, err = fmt.Fprintf(t.err, "Exported %s.\n", count(counter.lines, "animal"))
 	return err
 }
 

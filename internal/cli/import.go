@@ -44,7 +44,7 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	}
 	if run.preview.IgnoredIDs > 0 {
 		fmt.Fprintf(t.err, "The ids in the file are ignored: %s with an id will be new; use --mode upsert to change the existing ones.\n",
-			countAnimals(run.preview.IgnoredIDs))
+			count(run.preview.IgnoredIDs, "animal"))
 	}
 	if i.DryRun {
 		_, err = fmt.Fprintln(t.out, run.forecast())
@@ -54,16 +54,16 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	if imported := run.created + run.updated + run.replayed; err != nil && imported > 0 {
 		return fmt.Errorf("%w; %s of %d were imported before that: "+
 			"run the command again within 24 hours, with the same file and key, to continue without duplicates",
-			i.failed(ctx, err), countAnimals(imported), run.animals)
+			i.failed(ctx, err), count(imported, "animal"), run.animals)
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
 	if run.replayed > 0 && run.upsert {
-		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before.\n", countAnimals(run.replayed))
+		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before.\n", count(run.replayed, "animal"))
 	} else if run.replayed > 0 {
 		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n",
-			countAnimals(run.replayed))
+			count(run.replayed, "animal"))
 	}
 	_, err = fmt.Fprintln(t.out, run.summary())
 	return err

@@ -135,17 +135,17 @@ func (r *importRun) checkChunk(n int, c chunk) error {
 // forecast says what the import would do.
 func (r *importRun) forecast() string {
 	if r.upsert {
-		return fmt.Sprintf("The file can be imported. It adds %s and changes %s.", countAnimals(r.preview.Created), countAnimals(r.preview.Updated))
+		return fmt.Sprintf("The file can be imported. It adds %s and changes %s.", count(r.preview.Created, "animal"), count(r.preview.Updated, "animal"))
 	}
-	return countAnimals(r.animals) + " can be imported."
+	return count(r.animals, "animal") + " can be imported."
 }
 
 // summary says what the import has done.
 func (r *importRun) summary() string {
 	if r.upsert {
-		return fmt.Sprintf("Added %s and changed %s.", countAnimals(r.created), countAnimals(r.updated))
+		return fmt.Sprintf("Added %s and changed %s.", count(r.created, "animal"), count(r.updated, "animal"))
 	}
-	return fmt.Sprintf("Imported %s.", countAnimals(r.created))
+	return fmt.Sprintf("Imported %s.", count(r.created, "animal"))
 }
 
 // estimate estimates the number of animals in the file from its size and its first lines.

@@ -50,10 +50,10 @@ func (p *progress) clear() {
 	}
 }
 
-// countAnimals returns "1 animal" or "n animals".
-func countAnimals(n int) string {
+// count returns a number with its noun, such as "1 animal" or "2 animals".
+func count(n int, noun string) string {
 	if n == 1 {
-		return "1 animal"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d animals", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -87,7 +87,7 @@ func (r *restoreCommand) rehearse(ctx context.Context, t terminal) error {
 		return err
 	}
 	if done.Findings > 0 {
-		return fmt.Errorf("%s breaks rules of the store (%d findings), so it can be restored only with --force", r.File, done.Findings)
+		return fmt.Errorf("%s breaks rules of the store (%s), so it can be restored only with --force", r.File, count(done.Findings, "finding"))
 	}
 	_, err = fmt.Fprintf(t.err, "%s can be restored.\n", r.File)
 	return err

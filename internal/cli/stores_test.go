@@ -197,6 +197,10 @@ func TestCheckPrintsFindings(t *testing.T) {
 	if r := animalstore(t, "check"); r != want {
 		t.Errorf("got %v, want %v", r, want)
 	}
+	execute(t, "animalstore.db", "UPDATE inventory SET n = 0 WHERE status = 'sold'")
+	if r, want := animalstore(t, "check"), "animalstore: animalstore.db has 1 finding\n"; r.Stderr != want {
+		t.Errorf("got %q, want %q", r.Stderr, want)
+	}
 }
 
 // The health command, which containers run, accepts every address that the service can listen on.
