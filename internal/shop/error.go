@@ -76,6 +76,9 @@ func TimeoutError(cause error) *Error {
 
 // NotReadyError wraps a database failure and adds a message for the response to a readiness check.
 func NotReadyError(message string, cause error) *Error {
+	if e, ok := cause.(*Error); ok && e.Code == Unavailable && e.cause != nil {
+		cause = e.cause // the log has the code only once
+	}
 	return &Error{Code: Unavailable, Message: message, cause: cause}
 }
 

@@ -18,6 +18,9 @@ func wantReady(t *testing.T, store *Store, words string) {
 	if err == nil && words == "" {
 		return
 	}
+	if err != nil && strings.Count(err.Error(), string(shop.Unavailable)) != 1 {
+		t.Errorf("the error repeats its code: %v", err)
+	}
 	if e := shop.AsError(err); err == nil || words == "" || e.Code != shop.Unavailable || !strings.Contains(e.Message, words) {
 		t.Errorf("it is ready: %v, want %q", err, words)
 	}
