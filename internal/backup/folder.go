@@ -19,8 +19,8 @@ import (
 // timeFormat is the format of the time in the name of a backup, in UTC.
 const timeFormat = "20060102T150405Z"
 
-// Folder is a folder with the backups of one store. A backup gets its name, such as
-// shop-20270131T020000Z.db, only after it was checked, so every file with such a name is complete.
+// Folder is a folder with the backups of one store. A backup gets its final name, such as shop-20270131T020000Z.db,
+// only after it has been checked. So every file with such a name is a complete backup.
 type Folder struct {
 	path    string
 	store   string         // the name of the store's file without its extension
@@ -72,7 +72,7 @@ func (f *Folder) CheckWritable() error {
 // errFolderInUse is returned by Lock while another process holds the lock.
 var errFolderInUse = errors.New("is in use by another animalstore; use a separate folder for each store")
 
-// Lock prevents other processes from using the folder until unlock is called. Otherwise, two stores whose files
+// Lock prevents other processes from using the folder until unlock is called. Without the lock, two stores whose files
 // have the same name would remove each other's backups.
 func (f *Folder) Lock() (unlock func() error, err error) {
 	unlock, err = sqlstore.LockFile(filepath.Join(f.path, ".animalstore.lock"))
@@ -119,14 +119,14 @@ func (f *Folder) Files() ([]File, error) {
 	return files, nil
 }
 
-// prune removes the oldest backups, so that only keep of them are left. It never removes the file fresh, which may
-// seem to be the oldest if the clock was set back. It returns the number of removed files.
+// prune removes the oldest backups until only keep backups are left. It never removes the backup at the path fresh.
+// That backup may seem to be the oldest if the clock was set back. prune returns the number of removed files.
 func (f *Folder) prune(keep int, fresh string) (removed int, err error) {
 	files, err := f.Files()
 	if err != nil {
 		return 0, err
 	}
-	kept := 1 // the file fresh
+	kept := 1 // the backup at fresh is always kept
 	for _, file := range files {
 		switch {
 		case file.Path == fresh:

@@ -38,8 +38,8 @@ func newBackups(t *testing.T) *backups {
 	return b
 }
 
-// start starts a scheduler in a bubble of synctest and waits until it has nothing to do. The clock of the bubble
-// starts at midnight on 1 January 2000.
+// start starts a scheduler in a synctest bubble and waits until it has nothing to do. The bubble's clock starts at
+// midnight on 1 January 2000.
 func (b *backups) start(t *testing.T, interval time.Duration, keep int) (s *Scheduler, stop func()) {
 	s = New(Config{
 		Database: b.database, Folder: NewFolder(b.dir, b.database), Interval: interval, Keep: keep,
@@ -74,7 +74,7 @@ func (b *backups) expect(want ...string) {
 	}
 }
 
-// backupAt returns the name of the backup that was made at a time of the form 2006-01-02T15:04.
+// backupAt returns the name of the backup that was started at the given time, which has the form 2006-01-02T15:04.
 func backupAt(at string) string {
 	return "shop-" + strings.NewReplacer("-", "", ":", "").Replace(at) + "00Z.db"
 }

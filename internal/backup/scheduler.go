@@ -50,8 +50,9 @@ func New(config Config) *Scheduler {
 	return &Scheduler{config: config, failures: newFailures()}
 }
 
-// Run backs up the store whenever the newest backup in the folder is older than the interval, until the context
-// ends. A backup that is then in progress is abandoned, and its file is removed. The folder must be locked.
+// Run backs up the store whenever the newest backup in the folder is older than the interval. It returns when the
+// context ends. If a backup is in progress at that time, it is abandoned and its file is removed. The folder must be
+// locked.
 func (s *Scheduler) Run(ctx context.Context) {
 	if err := s.config.Folder.removePartial(); err != nil {
 		s.config.Log.Warn("cannot remove an incomplete backup", "error", err)
@@ -68,7 +69,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// runIfDue makes a backup if one is due. If that fails, another attempt is due after a delay.
+// runIfDue makes a backup if one is due. If the backup fails, the next attempt is due after a delay.
 func (s *Scheduler) runIfDue(ctx context.Context) {
 	now := time.Now()
 	if now.Before(s.retryAt) || ctx.Err() != nil {
@@ -91,8 +92,8 @@ func (s *Scheduler) runIfDue(ctx context.Context) {
 	}
 }
 
-// newestUntil returns the newest backup that was made before the given time, or the zero File if there is none. A
-// later backup was made while the clock was wrong, so its real age is unknown.
+// newestUntil returns the newest backup whose time is before the given time, or the zero File if there is none. A
+// backup with a later time was made while the clock was wrong, so its real age is unknown.
 func newestUntil(files []File, end time.Time) File {
 	for _, file := range files {
 		if file.Time.Before(end) {

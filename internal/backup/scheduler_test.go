@@ -79,7 +79,8 @@ func TestOnlyTheOldestBackupsAreRemoved(t *testing.T) {
 	})
 }
 
-// A failed backup removes nothing and leaves nothing behind. It is counted, and tried again after ten minutes.
+// A failed backup removes nothing and leaves nothing behind. The failure is counted, and the backup is tried again
+// after ten minutes.
 func TestFailedBackupIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
@@ -117,8 +118,8 @@ func TestDamagedStoreReplacesNoBackup(t *testing.T) {
 	})
 }
 
-// Backups from the future were made while the clock was wrong. They neither delay the next backup nor cause the next
-// backup to be removed as the oldest one.
+// Backups from the future were made while the clock was wrong. They do not delay the next backup. The next backup is
+// not removed, although it seems to be the oldest.
 func TestBackupsFromTheFutureDelayNothing(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)
