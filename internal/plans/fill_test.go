@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// fill fills a store with n animals, as in a large shop: most of the older animals are sold, the newest ones are
-// available, every animal and order has its event, and a fifth of the animals was created with an idempotency key.
+// fill fills a store with n animals, as in a large shop. Most of the older animals are sold, and the newest ones are
+// available. Every animal and every order has its event. A fifth of the animals were created with an idempotency key.
 // The store's own jobs build the search index and the summaries of events.
 func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	t.Helper()

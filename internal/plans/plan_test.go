@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// statement is a statement that the server has executed. Its plan was logged by the module auto_explain.
+// statement is a statement that the server has executed. Its plan was logged by the auto_explain module.
 type statement struct {
 	Text     string `json:"Query Text"`
 	Plan     node
@@ -30,7 +30,7 @@ type node struct {
 // pages returns the number of pages that the node and the nodes below it have read.
 func (n node) pages() int { return n.Hit + n.Read }
 
-// all returns the node and all nodes below it that were executed.
+// all returns the node and all nodes below it. It leaves out nodes that were not executed.
 func (n node) all() (nodes []node) {
 	if n.Loops > 0 {
 		nodes = append(nodes, n)
@@ -52,7 +52,7 @@ func (n node) examined() float64 {
 // marker begins the log message that separates the statements of one request from those of the next.
 const marker = "plans: "
 
-// parseLog returns the statements in the server's log by the name of the request or job that has caused them.
+// parseLog returns the statements in the server's log, grouped by the request or job that caused them.
 func parseLog(t *testing.T, log string) map[string][]statement {
 	t.Helper()
 	found, request := map[string][]statement{}, ""

@@ -31,7 +31,7 @@ import (
 var animals = flag.Int("animals", 20_000, "number of animals in the store")
 
 const (
-	// largeTable is the minimum number of rows in a large table, which must not be scanned.
+	// largeTable is the number of rows at which a table counts as large. A large table must not be scanned.
 	largeTable = 2_000
 	// maxExamined is the maximum number of rows that one node of a plan may read from a table. A search
 	// compares at most 2,000 animals, and reads at most 4,096 rows of the search index.
@@ -188,7 +188,8 @@ func (b *explained) sendOnce(r request) {
 	}
 	response := shoptest.Must(b.client.Do(sent))(b.t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // an export of millions of animals need not be read to its end
+	// An export of millions of animals does not have to be read to its end.
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil || response.StatusCode >= 400 {
 		b.t.Errorf("%s: %s, %v: %.300s", r.name(), response.Status, err, body)
 	}

@@ -13,7 +13,7 @@ import (
 // an animal that no other request uses.
 type request struct {
 	method, path, body string
-	// counts is the reason why the request may examine many rows. It is empty if the request must not.
+	// counts is the reason why the request may examine many rows. It is empty if the request must examine only a few.
 	counts string
 }
 
@@ -146,11 +146,11 @@ func cursor(id int64) string {
 	return string(text)
 }
 
-// unexplained matches the routes that need no request, because they do not use the store.
+// unexplained matches the routes that are not tested, because they do not use the store.
 var unexplained = regexp.MustCompile(`^GET /(docs|livez|metrics|debug|v1/openapi)`)
 
-// wantEveryRoute fails if a route of the API has no request. It does not check the routes of the staff pages, because
-// they use the same methods of the service.
+// wantEveryRoute fails if no request is sent to one of the API's routes. It does not check the routes of the staff
+// pages, because they use the same methods of the service.
 func wantEveryRoute(t *testing.T, sent []request) {
 	t.Helper()
 	source, err := os.ReadFile("../httpapi/routes.go")
