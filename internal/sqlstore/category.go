@@ -61,8 +61,8 @@ func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.setCategoryKeys(after)
 }
 
-// AssignCategoryIDs returns the lowest unused ids after the last id that it assigned. Clients may have created
-// categories with ids of their own choice, and AssignCategoryIDs skips these ids.
+// AssignCategoryIDs returns the lowest unused ids after the last id that it assigned. It skips ids that clients have
+// chosen for their own categories.
 func (t *tx) AssignCategoryIDs(n int) ([]int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil || n == 0 {

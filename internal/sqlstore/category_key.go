@@ -49,8 +49,8 @@ func (t *tx) CategoriesNamed(names []string, limit int) ([]shop.Category, error)
 	return slices.Compact(found), err
 }
 
-// categoriesWith returns categories that have one of the values in a column. For each value, it returns those with
-// the lowest ids, at most limit of them.
+// categoriesWith returns the categories whose column contains one of the values. For each value, it returns at most
+// limit categories, those with the lowest ids.
 func (t *tx) categoriesWith(column string, values []string, limit int) (found []shop.Category, err error) {
 	err = inPaddedChunks(values, "(CAST($ AS TEXT))", func(part []string, places string) error {
 		some, err := all(t, scanCategory, numbered(t.dialect.categoriesWith(column, places, limit)), anys(part)...)
@@ -60,9 +60,9 @@ func (t *tx) categoriesWith(column string, values []string, limit int) (found []
 	return found, err
 }
 
-// categoriesWith returns the query for tx.categoriesWith. places contains the placeholders for the values, which may
-// be repeated. The condition is a range instead of an equality. For an equality with a frequent name, PostgreSQL
-// would go through the categories in the order of their ids, and could read all of them before the first match.
+// categoriesWith returns the query for tx.categoriesWith. places contains the placeholders for the values. A value may
+// be repeated. The condition is a range instead of an equality. For an equality with a frequent name, PostgreSQL would
+// go through the categories in the order of their ids, and could read all of them before the first match.
 func (d *dialect) categoriesWith(column, places string, limit int) string {
 	first := fmt.Sprintf("SELECT x.id FROM categories x WHERE x.%[1]s BETWEEN given.value AND given.value ORDER BY x.%[1]s, x.id LIMIT %[2]d", column, limit)
 	return "WITH given (value) AS (VALUES " + places + ") SELECT DISTINCT c.id, c.name FROM given JOIN categories c ON " +
@@ -82,8 +82,8 @@ func (t *tx) unkeyedCategories(wanted map[string]bool) (found []shop.Category, e
 	return found, err
 }
 
-// addCategoryKeys adds the keys of at most keyedNames unkeyed names. It skips names that another node is
-// changing. It returns the number of keys and whether there may be more unkeyed names.
+// addCategoryKeys adds the keys of at most keyedNames unkeyed names. It skips names that another node is changing. It
+// returns the number of keys that it added and whether there may be more unkeyed names.
 func (t *tx) addCategoryKeys() (n int64, more bool, err error) {
 	unkeyed, err := all(t, scanCategory,
 		t.dialect.selectUnkeyed(categoryColumns)+" ORDER BY id LIMIT "+strconv.Itoa(keyedNames)+t.dialect.skipLocked)

@@ -33,7 +33,7 @@ func wantNamed(t *testing.T, store *Store, name, want string) {
 	}
 }
 
-// Categories in a file from an earlier version are found by their names, although these have no keys at first.
+// Categories in a file from an earlier version are found by their names, although the names have no keys at first.
 func TestNamesOfAnEarlierVersionAreFound(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(SQLite)

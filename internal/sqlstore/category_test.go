@@ -9,12 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A transaction that has locked the ids of categories is not overtaken by another one that assigns an id.
+// A transaction that has locked the ids of categories is not overtaken. Another transaction that assigns an id waits
+// for it.
 func TestLockedCategoryIDsAreAssignedInTurn(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	store, db := open(t, database, Options{}), pgtest.Connect(t, database)
-	postgresOf(store).retryBudget = time.Hour // so that the other transaction waits for the lock all the time
+	postgresOf(store).retryBudget = time.Hour // so that the other transaction does not give up waiting for the lock
 	create := func(tx shop.WriteTx, name string) error {
 		ids, err := tx.AssignCategoryIDs(1)
 		if err != nil {

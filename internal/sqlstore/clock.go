@@ -8,7 +8,7 @@ import (
 
 // ClampFutureTimes corrects stored times that a wrong clock has set too far into the future. most says how far each
 // kind of time may be ahead of now. The statements that update deliveries filter by webhook_id, so that the database
-// can use the index deliveries_due.
+// can use the deliveries_due index.
 func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
 	for _, mend := range []struct {

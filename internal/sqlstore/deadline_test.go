@@ -33,7 +33,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 		database := newDatabase(t)
 		store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 		p := postgresOf(store)
-		p.cancelTimeout = ample // so that a busy machine does not look like a lost server
+		p.cancelTimeout = ample // so that a slow response from a busy machine does not look like a lost server
 		p.epoch.Store(1)        // so that the connections with the default timeout are not used again
 		const running = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')"
 		testEndlessRead(t, store, "SELECT pg_sleep(86400)", func() { direct.Await("the statement to run", running) }, func() {
@@ -123,5 +123,5 @@ func TestReadinessIsReportedInTime(t *testing.T) {
 	direct.AwaitLockWait()
 	cancel()
 	wantUnavailable(t, "readiness", <-ready)
-	direct.AwaitLockWait() // the write is still waiting
+	direct.AwaitLockWait() // even now, the write is still waiting
 }

@@ -9,12 +9,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// isDue is the SQL condition that the delivery d is due at the time $ and that no node has claimed it.
+// isDue is the SQL condition that delivery d is due at the time $ and that no node has claimed it.
 const isDue = "d.next_at IS NOT NULL AND d.next_at <= $ AND (d.claimed_until IS NULL OR d.claimed_until <= $)"
 
 // dueWebhooks is the query for the webhooks that have scheduled deliveries. Instead of scanning the deliveries, it
-// seeks from one webhook to the next in the index deliveries_due. This index contains only scheduled deliveries, so
-// it is empty if there is nothing to send.
+// seeks from one webhook to the next in the deliveries_due index. This index contains only scheduled deliveries, so it
+// is empty if there is nothing to send.
 var dueWebhooks = numbered(`
 	WITH RECURSIVE scheduled (webhook_id) AS (
 		SELECT min(webhook_id) FROM webhook_deliveries WHERE next_at IS NOT NULL
@@ -50,10 +50,10 @@ var dueWebhooksFrom = numbered(`
 		SELECT id, failing_since, first, (` + firstDue + `) AS since FROM found
 	) SELECT id, failing_since, first, since FROM due ORDER BY since, id`)
 
-// useDueIndex makes PostgreSQL use the index deliveries_due until the transaction ends. This index has the order that
-// all queries for due deliveries need. Without these settings, if the index contains many entries of finished
-// deliveries, the planner overestimates its cost. It then sorts all deliveries to a webhook instead, and spends time
-// on compiling the plan.
+// useDueIndex makes PostgreSQL use the deliveries_due index until the transaction ends. This index has the order that
+// all queries for due deliveries need. If the index contains many entries of finished deliveries, the planner
+// overestimates its cost. Without these settings, it would then sort all deliveries to a webhook instead, and spend
+// time on compiling the plan.
 const useDueIndex = `SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_incremental_sort', 'off', TRUE),
 	set_config('enable_bitmapscan', 'off', TRUE), set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 

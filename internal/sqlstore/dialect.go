@@ -19,8 +19,8 @@ type dialect struct {
 	// lockDeliveries is the end of the query for due deliveries. It locks the rows of x, the alias of
 	// webhook_deliveries.
 	lockDeliveries string
-	// useDueIndex is a statement that makes the following queries use the index deliveries_due. It is empty for
-	// SQLite, which uses the index anyway and keeps no entries of finished deliveries in it.
+	// useDueIndex is a statement that makes the following queries use the deliveries_due index. It is empty for SQLite,
+	// which uses the index anyway and keeps no entries of finished deliveries in it.
 	useDueIndex string
 	// takeFanOutTurn is the query that locks the only row in fanout_turn. It returns no row if another transaction
 	// has locked it. takeFanOutTurn is empty if no lock is needed.
@@ -28,24 +28,24 @@ type dialect struct {
 	// endWhenIdle is a statement that makes the server end the transaction if this process freezes, so that other
 	// nodes can get its locks. It is empty if no other process needs the locks.
 	endWhenIdle string
-	// lockPet is the statement that locks a pet before its order is changed, or empty if no lock is needed. Write
-	// groups on PostgreSQL lock pets before orders, too, so that a write and a group cannot deadlock.
+	// lockPet is the statement that locks a pet before its order is changed. It is empty if no lock is needed. Write
+	// groups on PostgreSQL also lock pets before orders, so a write and a group cannot deadlock.
 	lockPet string
-	// lockCategoryID is the statement that locks the last id that was assigned to a category, or empty if no lock is
+	// lockCategoryID is the statement that locks the last id that was assigned to a category. It is empty if no lock is
 	// needed. Before the first assignment, there is nothing to lock.
 	lockCategoryID string
 	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them, PostgreSQL
-	// may scan the primary key and skip all rows that do not match. It would do so because it assumes that matching
-	// rows are spread evenly. But they are not: the newest pets, for example, are hardly ever sold.
+	// may scan the primary key and skip all rows that do not match, because it assumes that matching rows are spread
+	// evenly. They are not: the newest pets, for example, are hardly ever sold.
 	byRow bool
-	// byCategory is added after the name of the table pets in queries for the pets with a category and a status.
-	// Without it, SQLite may read the pets with this status in all categories.
+	// byCategory follows the name of the pets table in queries for the pets with a category and a status. Without it,
+	// SQLite may read the pets with this status in all categories.
 	byCategory string
-	// byHold is added after the name of the table orders in queries for holds. Without it, SQLite reads all placed
-	// orders and sorts them.
+	// byHold follows the name of the orders table in queries for holds. Without it, SQLite reads all placed orders and
+	// sorts them.
 	byHold string
-	// byUnkeyed is the clause after the table categories in queries for unkeyed names. It makes SQLite use the
-	// index of these names, because SQLite might otherwise read all names.
+	// byUnkeyed follows the name of the categories table in queries for unkeyed names. It makes SQLite use the index of
+	// these names. Without it, SQLite might read all names.
 	byUnkeyed string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
@@ -60,9 +60,9 @@ type dialect struct {
 	statusIn string
 	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
-	// removeEvents is the maximum number of events that RemoveEvents removes at once. SQLite removes fewer, because
-	// other writes have to wait. PostgreSQL removes more, because every call leaves a dead version of the row with
-	// the event horizon.
+	// removeEvents is the maximum number of events that RemoveEvents removes at once. It is low for SQLite, because all
+	// other writes have to wait for the call. It is higher for PostgreSQL, because every call leaves a dead version of
+	// the row with the event horizon.
 	removeEvents int
 	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. It is low for
 	// SQLite, because all other writes wait for the transaction.
@@ -74,7 +74,7 @@ type dialect struct {
 	// they are inserted.
 	queue func(table string) string
 	// sweeps remember the time up to which old rows of a table have been deleted, so that the next sweep can start
-	// there. SQLite needs none, because it does not keep deleted rows.
+	// there. SQLite needs no sweeps, because it does not keep deleted rows.
 	sweeps map[string]*sweep
 	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
 	// internal.
@@ -85,7 +85,7 @@ type dialect struct {
 const SQLiteInventory = "SELECT status, n FROM inventory"
 
 // PostgresInventory is the query for the number of pets with each status in PostgreSQL. It includes the changes that
-// have not been added to the table inventory yet.
+// have not been added to the inventory table yet.
 var PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
 	" UNION ALL SELECT status, n FROM " + waitingRows("inventory_changes") + ") AS notes GROUP BY status"
 

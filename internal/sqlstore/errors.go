@@ -50,8 +50,8 @@ var readyMessages = map[errorKind]string{
 // errReadOnly is the error for a server that would refuse writes.
 var errReadOnly = errors.New("the server is read-only")
 
-// endedError converts the error of a read or write whose context has ended to a shop error. If the context ended at
-// its deadline, the error says so. Otherwise the client has gone away, so nobody needs an explanation.
+// endedError converts the error of a read or write whose context has ended to a shop error. If the deadline has passed,
+// the error says so. If the client has gone away, no explanation is needed.
 func endedError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return shop.TimeoutError(err)
@@ -112,8 +112,8 @@ func classify(err error) errorKind {
 	return otherError
 }
 
-// isFailure reports whether err is a failure of the database or a bug in this program. It returns false if
-// err follows from the shop's rules, if the store is closed, or if the client has cancelled its request.
+// isFailure reports whether err is a failure of the database or a bug in this program. It returns false if the shop's
+// rules caused err, if the store is closed, or if the client has cancelled its request.
 func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)

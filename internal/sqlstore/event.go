@@ -36,7 +36,7 @@ func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().
 const (
 	// maxEventsCompared is roughly how many events are compared with the filter before a page ends early.
 	maxEventsCompared = 2000
-	// maxEventBatch limits the size of a batch. While a page is not full, each batch is twice as large as the last
+	// maxEventBatch is the maximum size of a batch. While a page is not full, each batch is twice as large as the last
 	// one.
 	maxEventBatch = 500
 )
@@ -84,7 +84,7 @@ func (t *tx) Events(filter shop.EventFilter, page shop.PageRequest) (shop.Page[s
 }
 
 // eventsQuery returns the query for one page of events. If the filter lists subjects or event types, the query reads
-// one page for each of them and merges these pages. Scanning the feed for rare types instead could read all of it.
+// one page for each of them and merges these pages. A scan of the feed for rare types could read the whole feed.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -137,8 +137,8 @@ func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
 	return all(t, scanEvent, "SELECT "+eventColumns+" FROM ("+query+") AS newest ORDER BY newer DESC, id DESC LIMIT $2", subject, n)
 }
 
-// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events at
-// positions greater than after and not greater than upTo.
+// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events whose
+// positions are greater than after and at most upTo.
 func (t *tx) PeriodStats(after, upTo int64) ([]shop.PeriodStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan Scanner) (count shop.PeriodStats, err error) {
@@ -181,8 +181,8 @@ func (t *tx) EventHorizon() (int64, error) {
 const removeAtOnce = 1000
 
 // RemoveEvents removes old events in the order of their positions. An old event that follows a newer one stays until
-// the newer one is removed. Every query starts after the events that earlier calls removed. Otherwise, as long as any
-// snapshot on a PostgreSQL server can see the removed rows, each query would read all of them again.
+// the newer one is removed. Every query starts after the events that earlier calls removed. If it started at the
+// beginning, it would read the removed rows again for as long as any snapshot on a PostgreSQL server can see them.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	horizon, err := t.EventHorizon()
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	}
 	n, limit := 0, t.dialect.removeEvents
 	var oldest []agedRow
-	// Read one event first, because usually not even the oldest event is old enough.
+	// Read one event first, because usually even the oldest event is too new to be removed.
 	for _, many := range []int{1, limit} {
 		oldest, err = all(t, scanAge, "SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT $3",
 			horizon, micros(now.Add(time.Minute)), many)
@@ -227,7 +227,7 @@ func scanAge(scan Scanner) (row agedRow, err error) {
 	return row, err
 }
 
-// countOlder returns the number of rows that precede the first row that is not older than the given time.
+// countOlder returns how many rows come before the first row that is not older than the given time.
 func countOlder(rows []agedRow, before time.Time) int {
 	n := slices.IndexFunc(rows, func(r agedRow) bool { return r.at >= micros(before) })
 	if n < 0 {

@@ -21,14 +21,15 @@ const (
 )
 
 // eventBlock summarizes the events with after < id <= last: their earliest and latest time, and their actors. The
-// earliest time is not always that of the first event, because a clock may be set back or belong to another server.
+// earliest time is not always that of the first event, because a clock may have been set back, and servers may have
+// different clocks.
 type eventBlock struct {
 	after, last, earliest, latest int64
 	actors                        []string
 }
 
 // skipEvents returns the position after which a reader has to continue to find all events that match the filter. It
-// skips only blocks in which no event matches. from is nil for a reader that begins with the oldest event.
+// skips only blocks in which no event can match. from is nil for a reader that begins with the oldest event.
 func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	after := int64(0)
 	if from != nil {
@@ -42,9 +43,9 @@ func (t *tx) skipEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	return new(max(after, next)), err
 }
 
-// skipNewerEvents is like skipEvents, but for a reader that begins with the newest event: all matching events that
-// remain are before the returned position. It skips nothing until the reader has passed the events that are not in a
-// block yet.
+// skipNewerEvents is like skipEvents, but for a reader that begins with the newest event. All matching events that the
+// reader has not read yet are before the returned position. skipNewerEvents skips nothing until the reader has passed
+// the events that are not in a block yet.
 func (t *tx) skipNewerEvents(filter shop.EventFilter, from *int64) (*int64, error) {
 	covered, err := t.coveredEvents()
 	if err != nil || from == nil || *from > covered+1 {
@@ -63,8 +64,8 @@ func (t *tx) skipNewerEvents(filter shop.EventFilter, from *int64) (*int64, erro
 	return new(min(*from, last+1)), err
 }
 
-// blocksQuery returns a query for the start of a block: the first block that ends after the given position and may
-// contain an event that matches the filter.
+// blocksQuery returns a query for the start of the first block that ends after the given position and may contain an
+// event that matches the filter.
 func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any) {
 	var c conditions
 	c.add("last_id > %s", after)
@@ -73,8 +74,8 @@ func blocksQuery(filter shop.EventFilter, after int64) (query string, args []any
 	return c.page("SELECT after_id FROM event_blocks", shop.PageRequest{Limit: 1}, "", "last_id")
 }
 
-// newerBlocksQuery returns a query for the end of a block: the last block that ends at or before the given position
-// and may contain an event that matches the filter.
+// newerBlocksQuery returns a query for the end of the last block that ends at or before the given position and may
+// contain an event that matches the filter.
 func newerBlocksQuery(filter shop.EventFilter, end int64) (query string, args []any) {
 	var c conditions
 	c.add("last_id > %s", end-blockWindow)
@@ -89,7 +90,8 @@ func (c *conditions) addSummary(filter shop.EventFilter) {
 		c.add("latest >= %s", micros(filter.Since))
 	}
 	if !filter.Until.IsZero() {
-		c.add("earliest <= %s", micros(filter.Until)) // Until is rounded down, so events at an equal time may match
+		// Until is rounded down, so events with the same rounded time may match.
+		c.add("earliest <= %s", micros(filter.Until))
 	}
 	if filter.Actor != "" {
 		c.add("(actors = '' OR actors LIKE %s)", "% "+filter.Actor+" %")
@@ -115,8 +117,9 @@ func (t *tx) coveredEvents() (int64, error) {
 	return covered, err
 }
 
-// SummarizeEvents adds blocks for events that are not in a block yet. No block misses an event, because no event is
-// ever added before one that can already be read. If several nodes add the same block, the first one is kept.
+// SummarizeEvents adds blocks for events that are not in a block yet. A block never misses an event, because every new
+// event gets a position after all events that can already be read. If several nodes add the same block, the first one
+// is kept.
 func (t *tx) SummarizeEvents() (more bool, err error) {
 	covered, err := t.coveredEvents()
 	if err != nil {

@@ -154,7 +154,7 @@ func adding(name string) func(shop.WriteTx) error {
 	}
 }
 
-// addingTo returns a write that adds a pet to a category, which must exist.
+// addingTo returns a write that adds a pet to an existing category.
 func addingTo(category int64, name string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: category})

@@ -35,7 +35,8 @@ func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRec
 	return t.rowWriter().idempotencyRecord(principal, key)
 }
 
-// recordColumns are the columns of kept_answers for which appendRecord appends values, followed by the time.
+// recordColumns are the columns of kept_answers. appendRecord appends the values for all of them except the last, which
+// is the time.
 const recordColumns = "principal, key, fingerprint, status, header, body, kept_at"
 
 // appendRecord appends the values of a record to args, one for each of recordColumns except the last, which is the

@@ -13,7 +13,7 @@ const keyColumns = "id, name, scopes, hint, created_at, expires_at, last_used_at
 
 func scanKey(scan Scanner) (shop.Key, error) { return scanKeyWith(scan) }
 
-// scanKeyWith scans the columns of a key into the result and all further columns into more.
+// scanKeyWith scans the columns of a key and returns the key. It scans all further columns into more.
 func scanKeyWith(scan Scanner, more ...any) (shop.Key, error) {
 	var key shop.Key
 	var scopes string

@@ -15,7 +15,7 @@ import (
 type conditions struct {
 	texts []string
 	args  []any
-	among string   // the column that equalFirst compares with an array, or empty
+	among string   // the column that equalFirst compares with an array; empty if equalFirst was not called
 	exact []string // columns that must equal a value, in the order of the index on these columns
 	value []string // the placeholders for these values, in the same order
 	byRow bool     // the value of dialect.byRow
@@ -27,11 +27,11 @@ func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
-// equalFirst is like equal, for the first of several columns. On PostgreSQL, it compares the column with an array
-// that contains only the value. The planner then knows how many rows have this value, but does not treat the column
-// as a constant. So it can read the rows in the order of the list only from an index that begins with this column and
-// continues with the others. If all columns were in one row comparison, the planner might choose another index that
-// begins with this column, without seeing that it would have to read all rows with this value.
+// equalFirst is like equal, for the first of several columns. On PostgreSQL, it compares the column with an array that
+// contains only the value. The planner then knows how many rows have this value, but does not treat the column as a
+// constant. So only an index that begins with this column and continues with the others gives it the rows in the order
+// of the list. With a single row comparison of all columns, the planner might choose another index that begins with
+// this column, and would have to read all rows with this value.
 func (c *conditions) equalFirst(column string, value int64) {
 	if !c.byRow {
 		c.equal(column, value)
@@ -60,8 +60,8 @@ func (c *conditions) placeholder(value any) string {
 }
 
 // page returns the query for one page of a list. after is the condition for rows that follow the position %s, such as
-// "id > %s". The limit is written into the text of the query. If it were a parameter, SQLite would plan the query
-// again for each value, which took a third of the time.
+// "id > %s". The limit is written into the text of the query. If it were a parameter, SQLite would plan the query again
+// for each value. In a measurement, this planning took a third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
@@ -81,10 +81,11 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek adds a range of row values as the condition. It selects the rows that have the values added by equal and
-// follow the position from. seek returns the ORDER BY columns for this range. Only the index on these columns has
-// this order, so the planner must use that index. The range includes its ends (it uses <= instead of <), because the
-// planner looks only at the first column: for "less than the smallest status", it would expect no rows at all.
+// seek adds a range of row values as the condition. It selects the rows that have the values added by equal and follow
+// the position from. seek returns the ORDER BY columns for this range. Only the index on these columns has this order,
+// so the planner must use that index. The range includes its ends (it uses <= instead of <), because the planner
+// estimates the number of rows only from the first column. For "less than the smallest status", it would expect no rows
+// at all.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {

@@ -55,7 +55,7 @@ func skewedQueries(d *dialect) map[string]pageQuery {
 	return queries
 }
 
-// A page of a list reads hardly more rows than it shows, even if they are rare in their category or webhook.
+// A page of a list reads hardly more rows than it shows, even if these rows are rare in their category or webhook.
 func TestRareRowsAreFoundInAnIndexOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t, newDatabase(t))
@@ -72,7 +72,7 @@ func TestRareRowsAreFoundInAnIndexOnPostgres(t *testing.T) {
 	}
 }
 
-// SQLite finds rare rows through an index, even if it has statistics. It has them only if an operator has run
+// SQLite finds rare rows through an index, even if it has statistics. It has statistics only if an operator has run
 // ANALYZE.
 func TestRareRowsAreFoundInAnIndexOnSQLite(t *testing.T) {
 	t.Parallel()

@@ -66,8 +66,8 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 	return queries
 }
 
-// Every page costs the same, wherever it is in the list. Each query seeks in an index that is already in list
-// order, so SQLite does not sort any rows.
+// Every page costs the same, wherever it is in the list. Each query seeks in an index that already has the order of the
+// list, so SQLite does not sort any rows.
 func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store, d := openNew(t), sqliteDialect(nil)
@@ -88,9 +88,11 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 			// status that has its own index. Both scans begin with the rows of the page and stop at the limit.
 			scan := after == nil && (strings.HasPrefix(name, table+" by all") ||
 				strings.HasPrefix(plan, "SCAN pets USING COVERING INDEX pets_sold\n") || strings.HasPrefix(plan, "SCAN pets USING INDEX pets_unspecified\n"))
-			seeks := strings.Contains(plan, "id<?") || strings.Contains(plan, "id>?") || strings.Contains(plan, "hold_expires_at>?") // "id<?" also finds "rowid<?"
+			// "id<?" also matches "rowid<?".
+			seeks := strings.Contains(plan, "id<?") || strings.Contains(plan, "id>?") || strings.Contains(plan, "hold_expires_at>?")
 			switch {
-			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects": // these two merge a few short pages
+			// The two excluded queries merge a few short pages.
+			case strings.Contains(plan, "TEMP B-TREE") && name != "events by types" && name != "events by subjects":
 				t.Errorf("%s: the list is sorted:\n%s", name, plan)
 			case !scan && (!strings.Contains(plan, "SEARCH "+table) || strings.Contains(plan, "SCAN "+table)):
 				t.Errorf("%s: the list is not sought in an index:\n%s", name, plan)

@@ -34,9 +34,9 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node whose clock is years behind commits a write. Maintain must not remove this write's row from the table
-// commits as if the row were old. If the node then looked for the row to find out whether its commit succeeded, the
-// missing row would mean "not committed", and the write would run twice.
+// A node whose clock is years behind commits a write. Maintain must not treat the write's row in the commits table as
+// old and remove it. If the node then looked for the row to find out whether its commit succeeded, the missing row
+// would mean "not committed", and the write would run twice.
 func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -52,7 +52,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 	}
 }
 
-// Maintain finds the rows to remove through an index. Scanning all responses that were stored in a day, or all
+// Maintain finds the rows to remove through an index. A scan of all responses that were stored in a day, or of all
 // commits in an hour, would take longer than a write is allowed to take.
 func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func (m *metrics) countError(ctx context.Context, err error) {
 	}
 }
 
-// commit calls do, which commits a transaction, and records how long it takes.
+// commit commits a transaction by calling do, and records how long that takes.
 func (m *metrics) commit(do func() error) error {
 	start := time.Now()
 	err := do()

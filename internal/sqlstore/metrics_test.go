@@ -50,8 +50,8 @@ func TestMetricsCountWrites(t *testing.T) {
 	}
 }
 
-// The time spent waiting for a connection is measured whether the wait ends with a connection or with the
-// caller's deadline.
+// The time spent waiting for a connection is measured, whether the wait ends with a connection or at the caller's
+// deadline.
 func TestPoolMetricsCountWaits(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t)+"&pool_max_conns=1", Options{})

@@ -23,8 +23,7 @@ func Migrations(engine string) (statements []string, err error) {
 	return statements, err
 }
 
-// errNewer returns the error for a schema version that is newer than the latest version known to this
-// program.
+// errNewer returns the error for a schema version that this program does not know, because it is too new.
 func errNewer(version, known int) error {
 	return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, known)
 }
@@ -75,8 +74,8 @@ func applyMigrations(ctx context.Context, c *sqliteConn, version int, migrations
 		"COMMIT")
 }
 
-// schemaVersion returns the number of migrations that have been applied to a SQLite file. It returns an error
-// if the file is the database of another program.
+// schemaVersion returns the number of migrations that have been applied to a SQLite file. It returns an error if the
+// file belongs to another program.
 func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 	var application, tables int
 	_, err = firstRow(ctx, r, `

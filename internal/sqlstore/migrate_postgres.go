@@ -13,10 +13,10 @@ import (
 const pgStartTimeout = 30 * time.Second
 
 // migratePostgres brings the schema up to date. Each migration has its own transaction, so that nodes of an earlier
-// version do not have to wait for all of them. Several nodes may start at the same time. The node that locks the row
-// in schema_version runs the next migration, and the other nodes then see that it has been applied. For each
-// migration, migratePostgres waits up to pgStartTimeout for a server that is starting and for locks. The migrations
-// themselves have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
+// version never wait for all migrations at once. Several nodes may start at the same time. The node that locks the row
+// in schema_version runs the next migration, and the other nodes then see that it has been applied. For each migration,
+// migratePostgres waits up to pgStartTimeout for a server that is starting and for locks. The migrations themselves
+// have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
 func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := Migrations(Postgres)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	direct := pgtest.Connect(t, database)
-	role := "clerk_of_" + direct.Name() // unique, because all databases on a server share their roles
+	role := "clerk_of_" + direct.Name() // the name is unique, because all databases on a server share their roles
 	direct.Do("CREATE ROLE "+role+" LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+role)
@@ -36,8 +36,8 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	must(t, store.Publish(t.Context()))
 }
 
-// migrateBy applies the given migrations, which must be the first ones, to a database. It waits for the lock on the
-// schema until ctx ends.
+// migrateBy applies the given migrations to a database. They must be the first migrations. migrateBy waits for the lock
+// on the schema until ctx ends.
 func migrateBy(t *testing.T, ctx context.Context, database string, steps []string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -67,7 +67,8 @@ func TestWritesContinueWhileAMigrationWaits(t *testing.T) {
 	go func() { opened <- createStore(database) }()
 	for range 2 {
 		db.Await("the migration to wait", "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'deliveries'::regclass AND NOT granted)")
-		// The UPDATE waits behind the migration, so it succeeds only if the migration stops waiting for its lock.
+		// The UPDATE waits behind the migration, so it succeeds only after the migration has given up waiting for its
+		// lock.
 		db.Do("INSERT INTO pets (name, name_folded, category_id) VALUES ('Rex', 'rex', 1)", "UPDATE deliveries SET attempts = '[]'")
 	}
 	must(t, backup.Commit())

@@ -73,8 +73,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			// Insert the rows before the tenth migration. After it, pets are counted only if there are events about
-			// them.
+			// Insert the rows before the tenth migration runs. Once it has run, pets are counted only if there are
+			// events about them.
 			filled := min(version, 9)
 			execFile(t, path, strings.Join(steps[:filled], ";\n")+`;
 				INSERT INTO categories (id) VALUES (7), (8);
@@ -90,7 +90,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			wantSearched(t, store, "rex", "Rex")
 			read(t, store, func(tx shop.ReadTx) error {
 				counts, err := tx.LargestCategories(3)
-				// From version 10 on, the counts come from the events, which the animals in this test do not have.
+				// From version 10 on, the counts are based on events, and there are no events about the animals in this
+				// test.
 				if got := fmt.Sprint(counts); version < 10 && got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
 					t.Errorf("counted %s", got)
 				}

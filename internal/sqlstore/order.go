@@ -51,7 +51,8 @@ func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 		c.equal("status", list.Status)
 	}
 	if !list.HoldFrom.IsZero() {
-		c.add("+hold_expires_at >= %s", micros(list.HoldFrom)) // the + prevents the use of the index on this column, which has another order
+		// The + keeps SQLite from using the index on this column. That index does not have the order of the list.
+		c.add("+hold_expires_at >= %s", micros(list.HoldFrom))
 	}
 	if list.OldestFirst {
 		return c.page("SELECT "+orderColumns+" FROM orders", list.PageRequest, "id > %s", "id")

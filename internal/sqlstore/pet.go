@@ -8,8 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petColumns are the columns that queries read. petFields are the columns that are written, except for the
-// id.
+// petColumns are the columns that queries read. petFields are the columns that statements write, except for the id.
 const (
 	petColumns = "id, name, category_id, coalesce(status, '')"
 	petFields  = "name, name_folded, category_id, status"
@@ -58,9 +57,9 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an
-// index on category and status. If there is no status filter, the query reads one page for each status and
-// merges these pages. An additional index on the category alone would make each insert a sixth slower.
+// petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an index on
+// category and status. If there is no status filter, the query reads one page for each status and merges these pages.
+// With another index on the category alone, each insert would take a sixth longer.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	after, order := "id < %s", "id DESC"
 	if list.OldestFirst {
@@ -81,7 +80,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		// The arguments are the same for every status, so the last ones can be returned.
+		// The arguments are the same for every status, so those of the last query are returned.
 		query, args = c.page("SELECT id"+table, list.PageRequest, after, order)
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}

@@ -22,9 +22,9 @@ func scanCount(scan Scanner) (count shop.CategoryCount, err error) {
 	return count, err
 }
 
-// LargestCategories reads the largest stored counts: n counts, and one more for each category that has become smaller
-// since its count was stored. So at least n of the categories that it has read have not become smaller. Any other
-// category can be larger than these n only if it has changed, so the counts of all changed categories are read, too.
+// LargestCategories reads the n largest stored counts, and one more for each category that has become smaller since its
+// count was stored. So at least n of the categories that it has read have not become smaller. Any other category can be
+// larger than these n only if it has changed. So LargestCategories also reads the counts of all changed categories.
 func (t *tx) LargestCategories(n int) ([]shop.CategoryCount, error) {
 	recent, err := t.recentCounts()
 	if err != nil {

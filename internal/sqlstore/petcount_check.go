@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// countPets counts the pets in each category by status. %s stands for further columns. An index on category and
-// status contains all of these columns, so the database reads only this index.
+// countPets counts the pets in each category by status. %s stands for further columns. An index on category and status
+// contains all columns that the query needs, so the database reads only this index.
 const countPets = "SELECT category_id, count(CASE WHEN status = 'available' THEN 1 END), count(CASE WHEN status = 'pending' THEN 1 END), " +
 	"count(CASE WHEN status = 'sold' THEN 1 END), count(CASE WHEN status IS NULL THEN 1 END)%s FROM pets GROUP BY category_id"
 

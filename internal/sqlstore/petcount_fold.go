@@ -23,8 +23,8 @@ func (t *tx) countChanges(position int64, condition string, args ...any) (shop.C
 	return shop.CountChanges{From: position, To: last, Changes: counts.list()}, nil
 }
 
-// FoldCounts adds changes to the stored counts and moves the position past their events, in one transaction. It does
-// nothing if the position is no longer changes.From, so that no event is added twice.
+// FoldCounts adds changes to the stored counts and moves the position past the events of these changes, in one
+// transaction. It does nothing if the position is no longer changes.From, so that no event is added twice.
 func (t *tx) FoldCounts(changes shop.CountChanges) error {
 	_, moved, err := one(t, scanValue[int64], "UPDATE pet_count_progress SET position = $1 WHERE one = 1 AND position = $2 RETURNING one",
 		changes.To, changes.From)

@@ -6,8 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// RecountPets counts all pets and stores the counts as of the last event in the feed. The events in the inbox will be
-// added to these counts later. So their changes, which the pets already include, are subtracted here.
+// RecountPets counts all pets and stores the counts as of the last event in the feed. The counted pets already include
+// the changes of the events in the inbox. These events will be added to the counts later, so their changes are
+// subtracted here.
 func (t *tx) RecountPets() error {
 	position, lost, err := t.countPosition()
 	if err != nil || !lost { // another node has already counted

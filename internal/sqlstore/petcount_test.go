@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The migration counts the animals in a store of an earlier version, while nodes of that version are writing to it.
-// The change in an event that has not been published yet is counted exactly once.
+// The migration counts the animals in a store of an earlier version while nodes of that version are writing to it. The
+// change in an event that has not been published yet is counted exactly once.
 func TestUpgradeCountsWhatOldNodesWrite(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)

@@ -9,9 +9,9 @@ import (
 // rowsAtOnce is the maximum number of rows in one statement.
 const rowsAtOnce = 500
 
-// inChunks splits a list into parts and calls fn for each part. places contains placeholders for all values
-// in the part. It is made from row, a template for one element such as ($, $). Parts have one of three sizes,
-// so only three different statements have to be prepared.
+// inChunks splits a list into parts and calls fn for each part. It passes fn the placeholders for all values in the
+// part, made from row. row is a template for one element, such as ($, $). Parts have one of three sizes, so only three
+// different statements have to be prepared.
 func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {
@@ -26,8 +26,8 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
-// inPaddedChunks splits a list into parts and calls fn for each part. places contains placeholders for all values in
-// the part. It is made from row, a template for one element such as ($, $). The last element is repeated until the
+// inPaddedChunks splits a list into parts and calls fn for each part. It passes fn the placeholders for all values in
+// the part, made from row. row is a template for one element, such as ($, $). The last element is repeated until the
 // part has one of three sizes. So only three different statements have to be prepared, and a list of any length needs
 // one statement for every rowsAtOnce elements. The statement must have the same effect if an element is repeated.
 func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
@@ -49,8 +49,8 @@ func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string
 	return nil
 }
 
-// allIn executes a query for a list of ids and returns its rows in no particular order. %s in the query stands for
-// the placeholders of the ids. Each $ before it stands for one of args.
+// allIn executes a query for a list of ids and returns its rows in no particular order. In the query, %s stands for the
+// placeholders of the ids, and each $ before %s stands for one of args.
 func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string, args ...any) (found []T, err error) {
 	err = inPaddedChunks(ids, "$", func(part []int64, places string) error {
 		some, err := all(t, scan, numbered(fmt.Sprintf(query, places)), append(slices.Clone(args), anys(part)...)...)

@@ -38,16 +38,16 @@ type postgresEngine struct {
 	retrySlot *shop.Places
 	groups    *postgresGroups
 	witness   *witness
-	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
-	// again, because it leads to a server that was lost.
+	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used again,
+	// because it is a connection to a lost server.
 	epoch atomic.Int64
 	// timelines refuses servers that have lost a part of the store's history. onRefusedServer is called with each
 	// new refusal, unless it is nil.
 	timelines        timelineGuard
 	timelineRefusals prometheus.Counter
 	onRefusedServer  func(error)
-	// failedWaits is the number of requests that found every connection in use and timed out. failedWaitTime
-	// is the total time that these requests waited, in nanoseconds.
+	// failedWaits is the number of requests that found every connection in use and timed out. failedWaitTime is the
+	// total time in nanoseconds that these requests waited.
 	failedWaits, failedWaitTime atomic.Int64
 }
 
@@ -112,8 +112,8 @@ func (p *postgresEngine) close() error {
 	return nil
 }
 
-// write runs fn in a group if the context declares the rows that fn needs. Otherwise, or if the group cannot run fn,
-// write runs fn in a transaction of its own, within the rest of the retry budget.
+// write runs fn in a group if the context declares the rows that fn needs. If it does not, or if the group cannot run
+// fn, write runs fn in a transaction of its own, within the rest of the retry budget.
 func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
@@ -132,10 +132,10 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	return p.writeAlone(ctx, left, fn)
 }
 
-// writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If the context caller ends, the
-// current attempt goes on, because its transaction may be nearly committed. But there are no further attempts, because
-// the client may already have sent its request to another node. A delayed attempt here could overwrite what that node
-// has written since.
+// writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If caller ends, the current attempt
+// continues, because its transaction may be nearly committed. But there are no further attempts, because the client may
+// already have sent its request to another node. A delayed attempt here could overwrite what that node has written
+// since.
 //
 // While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a place, and an attempt
 // gives up when it has waited for a lock for a while. The write then leaves its place to another write and waits for a
@@ -185,7 +185,7 @@ func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.Wr
 	return err
 }
 
-// transaction runs fn in a transaction, which is rolled back unless fn calls commit.
+// transaction runs fn in a transaction. The transaction is rolled back unless fn calls commit.
 func (p *postgresEngine) transaction(
 	ctx context.Context, options pgx.TxOptions, fn func(t *tx, commit func() error) error,
 ) (err error) {

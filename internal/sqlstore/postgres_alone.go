@@ -10,25 +10,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// lockWaitShare is the number by which the budget of a write outside of groups is divided. The result is how long one
-// attempt waits for a lock.
+// lockWaitShare determines how long one attempt of a write outside of groups waits for a lock: for the retry budget
+// divided by lockWaitShare.
 const lockWaitShare = 20
 
-// newAlonePlaces returns places for writes outside of groups. They take at most half of the connections, so that the
-// others remain for groups and reads, which never wait for the locks of other transactions for long. One API key
+// newAlonePlaces returns places for writes outside of groups. These writes use at most half of the connections. The
+// other connections remain for groups and reads, which never wait long for the locks of other transactions. One API key
 // gets half of the places, so that its writes do not hold up those of other keys.
 func newAlonePlaces(maxConns int32) *shop.Places {
 	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
 }
 
-// alonePlace is the place of a write outside of groups, which may acquire and release it several times.
+// alonePlace is the place of a write outside of groups. The write may acquire and release its place several times.
 type alonePlace struct {
 	places *shop.Places
 	key    string
 	held   bool
 }
 
-// acquire waits for a place until ctx or caller ends. It does nothing if the write already has a place.
+// acquire waits for a place until ctx or caller ends. If the write already has a place, acquire does nothing.
 func (a *alonePlace) acquire(caller, ctx context.Context) error {
 	if a.held {
 		return nil
@@ -46,7 +46,7 @@ func (a *alonePlace) acquire(caller, ctx context.Context) error {
 	return endedError(fmt.Errorf("all connections for single writes are in use: %w", err))
 }
 
-// release frees the place, unless the write has none.
+// release frees the place if the write has one.
 func (a *alonePlace) release() {
 	if a.held {
 		a.places.Release(a.key)

@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// aloneHarness has a store with four connections. Another transaction has created the category 7 and has not been
-// committed yet, so writes that create pets in this category wait for it.
+// aloneHarness has a store with four connections. Another transaction has created category 7 and has not been committed
+// yet, so writes that create pets in this category wait for it.
 type aloneHarness struct {
 	*testing.T
 	store   *Store
@@ -41,7 +41,7 @@ func newAloneHarness(t *testing.T) *aloneHarness {
 	return h
 }
 
-// create adds a pet to a category, which is created if it is missing.
+// create adds a pet to a category. If the category does not exist, create adds it.
 func (h *aloneHarness) create(ctx context.Context, category int64) error {
 	ctx = shop.WithWriteSet(ctx, shop.WriteSet{Categories: []int64{category}})
 	return h.store.Write(ctx, func(tx shop.WriteTx) error {
@@ -52,8 +52,7 @@ func (h *aloneHarness) create(ctx context.Context, category int64) error {
 	})
 }
 
-// startCreates starts n writes that create a pet in the category 7, and waits until one of them is waiting for
-// the lock.
+// startCreates starts n writes that create a pet in category 7, and waits until one of them is waiting for the lock.
 func (h *aloneHarness) startCreates(n int) {
 	h.Helper()
 	for range n {
@@ -88,19 +87,19 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	}
 }
 
-// A write that is waiting for a lock gives its place back from time to time, so that it does not hold up other
-// writes, which need no lock. It succeeds when the other transaction ends.
+// A write that is waiting for a lock gives its place back from time to time, so that it does not hold up other writes
+// that need no lock. It succeeds when the other transaction ends.
 func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
 	postgresOf(h.store).retryBudget = ample / 3 // an attempt waits for the lock for a second
 	h.startCreates(1)
-	must(t, h.create(t.Context(), 8)) // needs the only place of its key
+	must(t, h.create(t.Context(), 8)) // this write needs the only place that its key may use
 	must(t, h.other.Commit())
 	h.running.Wait()
 }
 
-// A write that is waiting for a place fails without having begun when its caller goes away.
+// If its caller goes away, a write that is waiting for a place fails before it has begun.
 func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
@@ -124,7 +123,7 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 		pgSerializationFailure, pgReadOnly, pgSerializationFailure}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	var taken []bool // whether the slot was taken during each attempt
+	var taken []bool // for each attempt, whether the slot was taken
 	must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
 		free := p.retrySlot.Acquire(ended, "another key") == nil
 		if free {
@@ -141,7 +140,7 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	must(t, p.retrySlot.Acquire(ended, "another key")) // the slot is free again
 }
 
-// API keys take turns for the retry slot, so a retry of one key waits for only one retry of another key.
+// API keys take turns for the retry slot, so a retry by one key waits for at most one retry by another key.
 func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

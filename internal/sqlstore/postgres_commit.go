@@ -18,11 +18,11 @@ var (
 	errUnknown = errors.New("it is not known whether the write was done")
 )
 
-// insertCommit inserts the id of a write into the table commits, in the transaction of the write.
+// insertCommit inserts the id of a write into the commits table, in the transaction of the write.
 const insertCommit = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", TRUE)"
 
-// How long the outcomes of commits are kept. A node looks up an outcome within seconds. The record that a write must
-// not be committed is kept longer, because the write's COMMIT may still arrive after the network was interrupted.
+// How long the outcomes of commits are kept. A node looks up an outcome within seconds. If the outcome is that a write
+// must not be committed, it is kept longer, because the write's COMMIT may still arrive after a network failure.
 const (
 	doneRetention   = 10 * time.Minute
 	undoneRetention = time.Hour
@@ -34,19 +34,19 @@ func newCommitID() []byte {
 	return id
 }
 
-// resolveCommit finds out whether a write was committed. It is called if the write's COMMIT has failed, and
-// lost is the error from that COMMIT. resolveCommit returns nil if the write was committed. It returns an
-// error that wraps errNotCommitted if the write will never be committed, or an error that wraps errUnknown if
-// no server responds in time.
+// resolveCommit finds out whether a write was committed. It is called if the write's COMMIT has failed, and lost is the
+// error from that COMMIT. resolveCommit returns nil if the write was committed. It returns an error that wraps
+// errNotCommitted if the write will never be committed, or an error that wraps errUnknown if no server responds in
+// time.
 //
-// The write has inserted commitID into the table commits with done = TRUE. The primary key allows only one
-// row with this id. So the INSERT below either finds the row from the committed write or reserves commitID
-// with done = FALSE. If it reserves the id, a COMMIT that arrives later fails. While the write's transaction
-// is still open, the INSERT waits until that transaction ends.
+// The write has inserted commitID into the commits table with done = TRUE. The primary key allows only one row with
+// this id. So the INSERT below either finds the row from the committed write or reserves commitID with done = FALSE. If
+// it reserves the id, a COMMIT that arrives later fails. While the write's transaction is still open, the INSERT waits
+// until that transaction ends.
 //
-// The INSERT is a single statement, so the response comes from one server. It always writes, because the
-// response to a write waits for the synchronous replica. A write is therefore not reported as committed while
-// a failover could still undo it.
+// The INSERT is a single statement, so the response comes from one server. It always writes, because the response to a
+// write waits for the synchronous replica. A write is therefore not reported as committed while a failover could still
+// undo it.
 func (p *postgresEngine) resolveCommit(ctx context.Context, commitID []byte, lost error) error {
 	const resolveSQL = `
 		INSERT INTO commits (id, at, done) VALUES ($1, ` + serverMicros + `, FALSE)

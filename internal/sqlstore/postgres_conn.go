@@ -28,10 +28,10 @@ func stateOf(conn *pgx.Conn) *connState {
 
 // trackConn attaches a connState to a connection that is about to be opened.
 //
-// When the context of a statement ends, pgx dials the server again to cancel the statement. If the server
-// confirms this within cancelTimeout, it is alive and the statement was merely slow. pgx must not cancel a
-// COMMIT. A primary that is waiting for its synchronous replica would stop waiting and show everybody a write
-// that a failover can still undo. Therefore dialling fails while committing is set.
+// When the context of a statement ends, pgx dials the server again to cancel the statement. If the server confirms this
+// within cancelTimeout, it is alive and the statement was merely slow. pgx must not cancel a COMMIT. A primary that is
+// waiting for its synchronous replica would then stop waiting, and everybody could see a write that a failover can
+// still undo. Therefore dialling fails while committing is set.
 func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -18,11 +18,11 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	frozen, other := open(t, database, Options{RetryBudget: ample}), open(t, database, Options{RetryBudget: ample})
 	taken, thawed, done := make(chan struct{}, 10), make(chan struct{}), make(chan error, 1)
 	thaw := sync.OnceFunc(func() { close(thawed) })
-	t.Cleanup(thaw) // runs before the cleanup that closes the stores
+	t.Cleanup(thaw) // this cleanup runs before the one that closes the stores
 	go func() {
 		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
 			if ok, err := tx.TakeFanOutTurn(); !ok {
-				return err // this is a later attempt, and the other node has the turn
+				return err // this is a later attempt, and it is the other node's turn
 			}
 			taken <- struct{}{}
 			<-thawed
@@ -119,7 +119,7 @@ func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
 	insert(second(-600), 30_000)
 	db.Do("UPDATE webhook_deliveries SET claimed_until = 1", "UPDATE webhook_deliveries SET status = 'succeeded', next_at = NULL")
 	insert(second(-1), webhooks)
-	insert(second(-300), 1) // one delivery to webhook 2, which is behind
+	insert(second(-300), 1) // one overdue delivery to webhook 2
 	db.SetMaxOpenConns(1)
 	// Like autovacuum, VACUUM removes nothing while the backup holds its snapshot.
 	db.Do("VACUUM ANALYZE webhook_deliveries", strings.ReplaceAll(useDueIndex, "TRUE", "FALSE"))

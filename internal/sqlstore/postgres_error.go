@@ -21,7 +21,7 @@ const (
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
 	pgReadOnly             = "25006" // raised if a failover has made the server read-only
-	pgQueryCanceled        = "57014" // raised if a statement was cancelled by this program, a timeout or an operator
+	pgQueryCanceled        = "57014" // raised if this program, a timeout or an operator has cancelled a statement
 )
 
 // pgCode returns the SQLSTATE code of an error reported by the server, or "" if err is not such an error.
@@ -38,11 +38,11 @@ func isConflict(err error) bool {
 	return code == pgSerializationFailure || code == pgDeadlock || isLockTimeout(err) || isConstraintViolation(err)
 }
 
-// isLockTimeout reports whether a transaction was rolled back because it has waited too long for a lock.
+// isLockTimeout reports whether a transaction was rolled back because it had waited too long for a lock.
 func isLockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }
 
-// isLostRace reports whether a transaction was rolled back because a concurrent transaction was faster. Unlike after a
-// lock timeout, the next attempt has nothing to wait for.
+// isLostRace reports whether a transaction was rolled back because a concurrent transaction was faster. After a lock
+// timeout, the next attempt may have to wait for the lock again. After a lost race, it has nothing to wait for.
 func isLostRace(err error) bool { return isConflict(err) && !isLockTimeout(err) }
 
 // isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's rules
@@ -76,9 +76,8 @@ func isFatal(err error) bool {
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isServerLost reports whether other connections to the same server are probably broken as well. It returns false for
-// a statement that the server has cancelled, and for a statement that was never sent because its context had already
-// ended.
+// isServerLost reports whether other connections to the same server are probably broken as well. It returns false if
+// the server has cancelled the statement, or if the statement was never sent because its context had already ended.
 func isServerLost(err error) bool {
 	code := pgCode(err)
 	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err) && !isUnsent(err)
@@ -98,8 +97,8 @@ func interruptedError(ctx context.Context, err error) error {
 	return endedError(fmt.Errorf("%w: %w", ctx.Err(), err))
 }
 
-// isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection. A
-// write that may have been committed is never retryable.
+// isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection. If a write
+// may have been committed, it is never retryable.
 func isRetryable(err error) bool {
 	if errors.Is(err, errNotCommitted) {
 		return true

@@ -28,9 +28,9 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 	checkOutcomes(t, pgtest.Connect(t, server.URL()), w.stop())
 }
 
-// After a failover, all pooled connections lead to a server that has become read-only. Whether a write or a readiness
-// check notices this first, the store discards all of these connections. No write fails once the new primary is
-// available.
+// After a failover, all pooled connections belong to a server that has become read-only. A write or a readiness check
+// may notice this first. In both cases, the store discards all of these connections, and no write fails once the new
+// primary is available.
 func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	for _, noticedBy := range []string{"a write", "readiness"} {
@@ -85,8 +85,8 @@ func awaitReadOnly(t *testing.T, store *Store) {
 	awaitNotReady(t, store, "but not written")
 }
 
-// awaitNotReady checks that the store is not ready and that its message contains the given words. On a busy machine,
-// the server may not respond within the retry budget, so the check is repeated with larger budgets.
+// awaitNotReady checks that the store is not ready and that its error message contains the given words. On a busy
+// machine, the server may not respond within the retry budget, so the check is repeated with larger budgets.
 func awaitNotReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	var err error
@@ -135,7 +135,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	sent := make(chan struct{})
 	markSent := sync.OnceFunc(func() { close(sent) })
-	h.proxy.CutBefore(func(message []byte) bool { // this function only observes and cuts no connection
+	h.proxy.CutBefore(func(message []byte) bool { // this function only observes messages and never cuts the connection
 		if pgtest.IsCommit(message) {
 			markSent()
 		}
@@ -180,7 +180,7 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	first.Delay(time.Hour)
 	h.setBudget(shortBudget)
 	before := postgresOf(store).epoch.Load()
-	// This write may fail, because it is the first one after the server has become silent.
+	// This write may fail, because it is the first one after the server became silent.
 	outcomes := map[string]error{"first": h.write("first"), "second": nil, "third": nil}
 	// No connection from an earlier epoch is used again.
 	pgtest.Await(t, "an epoch to start", func() bool { return postgresOf(store).epoch.Load() > before })

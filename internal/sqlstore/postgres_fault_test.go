@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// While the network is broken or the server refuses to work, requests fail within a bounded time, readiness
-// says so, and no connection stays in use. Requests succeed again after the recovery.
+// While the network is broken or the server refuses to work, requests fail within a bounded time, the readiness check
+// reports the problem, and no connection stays in use. Requests succeed again after the recovery.
 func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	allow := func(h *faultHarness, connections string) {
@@ -27,8 +27,8 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin, end func(*faultHarness)
 		budget     time.Duration // the retry budget of the store; 0 means shortBudget
-		requests   int           // the number of reads and the number of writes; 0 means 4
-		ready      string        // a part of the readiness message
+		requests   int           // the number of reads, and also the number of writes; 0 means 4
+		ready      string        // words in the error of the readiness check
 	}{
 		"cut":      {begin: func(h *faultHarness) { h.proxy.Cut() }, ready: "cannot be reached"},
 		"too slow": {begin: func(h *faultHarness) { h.proxy.Delay(2 * time.Second) }},
@@ -58,7 +58,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range cmp.Or(c.requests, 4) {
 				name := fmt.Sprint("meanwhile ", i)
-				outcomes[name] = shop.UnavailableError(errUnknown) // a write that fails may have been done anyway
+				outcomes[name] = shop.UnavailableError(errUnknown) // a failed write may have been committed anyway
 				wg.Go(func() { wantUnavailable(t, name, h.write(name)) })
 				wg.Go(func() {
 					_, err := h.read("before")
@@ -99,8 +99,8 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"ended": nil})
 }
 
-// If a session is lost after ReadCatalog has called its function but before it has read the state of the catalogue,
-// the whole read is retried.
+// If a session is lost after ReadCatalog has called its function, but before ReadCatalog has read the state of the
+// catalogue, the whole read is retried.
 func TestSessionLostBeforeTheStateIsRetried(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -151,7 +151,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 		for _, cut := range []bool{false, true} {
 			for _, inTime := range []bool{false, true} {
 				if name == "late" && cut {
-					continue // cutting the connection would lose the delayed COMMIT
+					continue // skipped, because cutting the connection would lose the delayed COMMIT
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()

@@ -22,9 +22,9 @@ import (
 //
 // Locks replace the conflict detection of SERIALIZABLE. Every write that changes a pet or the status of an
 // order locks the pet first, in groups and elsewhere. A group never waits for a pet: if another transaction has
-// locked it, the member that needs the pet runs in a transaction of its own. So does every member of a group that
-// fails. Therefore two groups cannot deadlock, and a node that has stopped holds up only the members that need the pets
-// that it has locked.
+// locked it, the member that needs the pet runs in a transaction of its own. If a group fails, all of its members run
+// in transactions of their own. Therefore two groups cannot deadlock, and a node that has stopped holds up only the
+// members that need the pets that it has locked.
 type postgresGroups struct {
 	*writeQueue
 	engine  *postgresEngine
@@ -71,8 +71,8 @@ func (g *postgresGroups) loop() {
 	}
 }
 
-// commitGroup runs members in one transaction and commits it. An error applies to all members: none of them has been
-// committed or, if the error wraps errUnknown, all of them may have been.
+// commitGroup runs members in one transaction and commits it. An error applies to all members. If it wraps errUnknown,
+// all of them may have been committed. If it does not, none of them has been.
 func (p *postgresEngine) commitGroup(members []*member) (changes effects, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.retryBudget)
 	defer cancel()
@@ -113,7 +113,7 @@ func (p *postgresEngine) commitGroup(members []*member) (changes effects, err er
 	return changes, errUngrouped
 }
 
-// rollback ends the transaction on a connection after an error. Without an error, it does nothing.
+// rollback rolls back the transaction on a connection if err is not nil. It returns err.
 func rollback(conn *pgx.Conn, err error) error {
 	if err == nil || conn.IsClosed() {
 		return err
@@ -124,7 +124,7 @@ func rollback(conn *pgx.Conn, err error) error {
 	return err
 }
 
-// run runs one member on the rows of the group. Its changes are kept only if it succeeds.
+// run runs one member on the rows of the group. The member's changes are kept only if it succeeds.
 func (g *postgresGroup) run(m *member) {
 	if m.err = m.begin(); m.err != nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// postgresGroup contains the rows that the members of a group have declared, including the changes by the members
-// that have already run. The group cannot use rows that are missing from its maps.
+// postgresGroup contains the rows that the members of a group have declared, with the changes made by the members that
+// have already run. Members cannot use rows that are missing from the maps.
 type postgresGroup struct {
 	engine     *postgresEngine
 	now        time.Time
@@ -20,8 +20,8 @@ type postgresGroup struct {
 	open       map[int64]int64       // the open order of each pet that has one
 	categories map[int64]*shop.Category
 	records    map[idempotencyKey]*shop.IdempotencyRecord
-	// petIDs and orderIDs are unused ids for new rows. Writes that cannot succeed get no ids, so that they leave no
-	// gaps.
+	// petIDs and orderIDs are unused ids for new rows. No ids are reserved for writes that cannot succeed, so that
+	// there are no gaps.
 	petIDs, orderIDs []int64
 
 	added       batch
@@ -40,7 +40,8 @@ type declared struct {
 	categoryKeys, petKeys idempotencyKeys
 }
 
-// idempotencyKeys is a list of idempotency keys as two arrays, which are parameters of a query.
+// idempotencyKeys is a list of idempotency keys. It consists of two arrays, because these are passed to a query as
+// parameters.
 type idempotencyKeys struct {
 	principals []int64
 	keys       []string
@@ -104,7 +105,7 @@ func (p *postgresEngine) loadGroup(ctx context.Context, conn *pgx.Conn, members 
 		return nil, err
 	}
 	if p.dialect.time == "" {
-		g.now, _ = p.dialect.now(nil) // a clock for tests, which cannot fail
+		g.now, _ = p.dialect.now(nil) // this clock is set only in tests and cannot fail
 	}
 	slices.Sort(g.petIDs)
 	slices.Sort(g.orderIDs)

@@ -44,8 +44,8 @@ func groupMember(set shop.WriteSet, fn func(shop.WriteTx) error) *member {
 	return &member{ctx: shop.WithWriteSet(context.Background(), set), fn: fn, done: make(chan struct{})}
 }
 
-// ordering returns a member that orders a pet if the pet is available. If during is not nil, the member calls this
-// function before it finishes.
+// ordering returns a member that orders a pet if the pet is available. If during is not nil, the member calls it before
+// it finishes.
 func (h *groupHarness) ordering(pet shop.Pet, during func()) *member {
 	return groupMember(shop.WriteSet{Pets: []int64{pet.ID}}, func(tx shop.WriteTx) error { return placeOrder(tx, pet.ID, during) })
 }
@@ -77,8 +77,8 @@ func placeOrder(tx shop.WriteTx, petID int64, during func()) error {
 	return errors.Join(tx.UpdatePets(shop.PetUpdate{Before: before, After: after}), telling("pets/1")(tx))
 }
 
-// moving returns a member that changes the status of an order. If during is not nil, the member then calls this
-// function.
+// moving returns a member that changes the status of an order. If during is not nil, the member calls it after the
+// change.
 func (h *groupHarness) moving(id int64, to shop.OrderStatus, during func()) *member {
 	return groupMember(shop.WriteSet{Orders: []int64{id}}, func(tx shop.WriteTx) error {
 		err := moveOrder(tx, id, to)
@@ -188,8 +188,8 @@ func TestGroupSkipsLockedPets(t *testing.T) {
 	}
 }
 
-// If rows that a group depends on change between its round trips, none of the group's changes is stored. Its members
-// then run in transactions of their own, which see the new rows.
+// If rows that a group depends on change between its round trips, none of the group's changes are stored. Its members
+// then run in transactions of their own and see the new rows.
 func TestGroupNoticesConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	request := &shop.IdempotentRequest{Key: "k"}
@@ -242,8 +242,8 @@ func TestGroupNoticesConcurrentChanges(t *testing.T) {
 	}
 }
 
-// A write outside of groups locks the pet before it changes the pet's order. So it waits for a group that has locked
-// the pet, and the group never waits for the order.
+// A write outside of groups locks the pet before it changes the pet's order. So if a group has locked the pet, the
+// write waits for the group, and the group never has to wait for the order.
 func TestPetIsLockedBeforeItsOrder(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 1)
@@ -264,9 +264,9 @@ func TestPetIsLockedBeforeItsOrder(t *testing.T) {
 	h.want(1, "SELECT count(*) FROM orders WHERE status = 'approved'")
 }
 
-// The connection breaks while a group is committed, before or after the server has received the pipeline with
-// the COMMIT. The group is reported as committed only if it was. A pipeline that the server receives late fails,
-// because resolveCommit has reserved the id of the commit.
+// The connection breaks while a group is being committed, before or after the server has received the pipeline with the
+// COMMIT. The group is reported as committed only if it was. A pipeline that the server receives late fails, because
+// resolveCommit has reserved the id of the commit.
 func TestLostCommitOfAGroupIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range pgtest.LostCommits {
@@ -298,7 +298,7 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 	h := newGroupHarness(t, 1)
 	stopped := h.ordering(h.pets[0], func() {
 		m := h.ordering(h.pets[0], nil)
-		must(t, h.store.Write(m.ctx, m.fn)) // waits until the lock is released
+		must(t, h.store.Write(m.ctx, m.fn)) // this write waits until the lock is released
 	})
 	h.wantUngrouped("the group", h.commit(stopped))
 	h.want(1, "SELECT count(*) FROM orders")
@@ -309,7 +309,7 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	h := newGroupHarness(t, 2)
-	// begun has room for writes that begin again on a busy machine.
+	// begun is buffered, because a write may begin more than once on a busy machine.
 	begun, release := make(chan struct{}, 2*pgMaxConns), make(chan struct{})
 	var running sync.WaitGroup
 	for _, pet := range h.pets {
@@ -322,7 +322,7 @@ func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		<-begun // the write has begun, so the next one needs another group
+		<-begun // now that this write has begun, the next one needs another group
 	}
 	p := postgresOf(h.store)
 	p.retryBudget = shortBudget

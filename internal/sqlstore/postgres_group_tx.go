@@ -7,8 +7,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// groupTx is the write transaction of one member of a postgresGroup. It works on the rows in memory. The use of a row
-// that the member has not declared fails with errUngrouped. The methods here check this. All other methods are those
+// groupTx is the write transaction of one member of a postgresGroup. It works on the rows in memory. If the member uses
+// a row that it has not declared, it fails with errUngrouped. The methods here check this. All other methods are those
 // of tx and execute statements, which ungroupedRunner refuses.
 type groupTx struct {
 	*tx
@@ -74,8 +74,8 @@ func (t *groupTx) Category(id int64) (shop.Category, bool, error) {
 	return *category, true, t.failed
 }
 
-// EnsureCategories fails with errUngrouped if a category is missing. If groups created categories, two of them could
-// deadlock.
+// EnsureCategories fails with errUngrouped if a category is missing. Groups do not create categories, because two
+// groups that did could deadlock.
 func (t *groupTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	for _, id := range ids {
 		if _, _, err := t.Category(id); err != nil {
@@ -156,9 +156,9 @@ func (t *groupTx) IdempotencyRecord(principal int64, key string) (shop.Idempoten
 	return *record, true, t.failed
 }
 
-// PutIdempotencyRecord only adds records. A member that replaces an expired one runs in a transaction of its
-// own. If another node has added a record with the same key meanwhile, the group fails, and the member then
-// finds this record.
+// PutIdempotencyRecord only adds records. A member that replaces an expired record runs in a transaction of its own. If
+// another node adds a record with the same key before the group is committed, the group fails. The member then runs
+// again and finds this record.
 func (t *groupTx) PutIdempotencyRecord(principal int64, key string, record shop.IdempotencyRecord) error {
 	if _, found, err := t.IdempotencyRecord(principal, key); err != nil || found {
 		return t.fail(errUngrouped)

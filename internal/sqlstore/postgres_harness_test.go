@@ -36,7 +36,8 @@ func postgresOf(store *Store) *postgresEngine { return store.engine.(*postgresEn
 
 func (h *faultHarness) setBudget(d time.Duration) { postgresOf(h.store).retryBudget = d }
 
-// setOption changes an option of the database and makes the store open new connections, to which the option applies.
+// setOption changes an option of the database. The option applies only to new connections, so setOption makes the store
+// open new ones.
 func (h *faultHarness) setOption(option string) {
 	h.Helper()
 	h.direct.Do("ALTER DATABASE " + h.direct.Name() + " " + option)
@@ -52,7 +53,7 @@ func (h *faultHarness) write(name string) error {
 	return h.store.Write(inCategoryOne, adding(name))
 }
 
-// inCategoryOne is a context for writes that add one animal to the category 1.
+// inCategoryOne is a context for writes that add one animal to category 1.
 var inCategoryOne = shop.WithWriteSet(context.Background(), shop.WriteSet{Categories: []int64{1}})
 
 // startWrite runs write in the background. It returns a function that waits for the outcome.
@@ -140,8 +141,7 @@ func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (
 			wantUnavailable(t, name, err)
 		}
 	}
-	// The inventory differs from the number of animals if only a part of a write was applied, or if a part was
-	// applied twice.
+	// The inventory differs from the number of animals if some part of a write was not applied, or was applied twice.
 	const inventory = "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)"
 	if counted := pgtest.Value[int](direct, inventory); counted != len(found) {
 		t.Errorf("there are %d animals, and the inventory has %d", len(found), counted)

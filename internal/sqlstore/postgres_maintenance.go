@@ -21,7 +21,7 @@ var foldInventory = `
 	SELECT count(*) FROM waiting`
 
 // maintainPostgres adds the changes recorded in inventory_changes to the inventory and deletes these rows. It also
-// deletes records of commits that are so old that no node will look them up.
+// deletes the outcomes of commits that are so old that no node will look them up.
 func maintainPostgres(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], foldInventory)
 	if err != nil {

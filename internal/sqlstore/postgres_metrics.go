@@ -43,7 +43,7 @@ var poolMetrics = []poolMetric{
 		}),
 	newPoolMetric("max_idle_closed_total", prometheus.CounterValue,
 		"The total number of connections closed due to SetMaxIdleConns.",
-		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // pgxpool has no such limit
+		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // pgxpool has no limit for idle connections
 	newPoolMetric("max_idle_time_closed_total", prometheus.CounterValue,
 		"The total number of connections closed due to SetConnMaxIdleTime.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxIdleDestroyCount()) }),

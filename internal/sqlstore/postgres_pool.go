@@ -18,8 +18,7 @@ import (
 const (
 	// pgMaxConns is the default maximum number of connections in the pool.
 	pgMaxConns = 32
-	// pgIdleTime is the idle time after which a connection is checked before it is used, because its server may be
-	// lost.
+	// pgIdleTime is how long a connection may be idle before it must be checked, because its server may be lost.
 	pgIdleTime = time.Second
 )
 
@@ -75,7 +74,7 @@ func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	}
 	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
 	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
-	// Health checks must be frequent compared to these limits, because only they close expired connections.
+	// Health checks must be frequent compared to these limits, because only a health check closes expired connections.
 	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
 	config.BeforeConnect = p.trackConn
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
@@ -143,9 +142,9 @@ func (p *postgresEngine) isCurrent(conn *pgx.Conn) bool {
 // errNoConnection marks a request that timed out while the pool was still connecting to a server.
 var errNoConnection = errors.New("no connection")
 
-// acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so
-// acquireError adds the reason. It also counts waits that failed because every connection was in use, because
-// pgxpool counts only waits that end with a connection.
+// acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so acquireError
+// adds the reason. It also counts waits that failed because every connection was in use. pgxpool counts only waits that
+// end with a connection.
 func (p *postgresEngine) acquireError(ctx context.Context, waited time.Duration, err error) error {
 	stat := p.pool.Stat()
 	switch {
@@ -172,9 +171,9 @@ func (p *postgresEngine) hosts() string {
 }
 
 // release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly broken,
-// release discards it instead. err is the error returned by the last operation, or nil. If err means that the server
-// is lost, a new epoch starts, so that no other connection to that server is used. Each of them would cost a later
-// request an attempt, or its whole budget if the server is silent.
+// release discards it instead. err is the error returned by the last operation, or nil. If err means that the server is
+// lost, a new epoch starts, so that no other connection to that server is used. Each of these connections would cost a
+// later request one attempt, or its whole budget if the server is silent.
 func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {

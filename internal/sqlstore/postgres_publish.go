@@ -39,8 +39,9 @@ var publishSQL = `
 var lookSQL = "BEGIN READ ONLY; " + useIndexes + "; SELECT id FROM event_inbox WHERE " + fromMark("event_inbox") + " LIMIT 1; COMMIT"
 
 // useIndexes keeps the planner from scanning the inbox. The planner assumes that the inbox is empty, as it nearly
-// always is, but deleted events may fill thousands of pages. If a scan cannot be avoided, it then seems so expensive
-// that the server would compile the statement, which takes half a second. So jit is off as well.
+// always is, but deleted events may fill thousands of pages. With enable_seqscan off, a scan that cannot be avoided
+// seems so expensive that the server would compile the statement first, which takes half a second. So jit is off as
+// well.
 const useIndexes = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
 
 // publish moves the events of all committed transactions to the feed, in as many batches as necessary.
@@ -83,8 +84,8 @@ func (p *postgresEngine) publishBatch(ctx context.Context) error {
 }
 
 // listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection and
-// reconnects after an error. A connection pooler may suppress notifications, so nodes poll as well, and a
-// notification only shortens the wait for the next poll.
+// reconnects after an error. Nodes also poll, because a connection pooler may suppress notifications. A notification
+// only shortens the wait for the next poll.
 func (p *postgresEngine) listen(ctx context.Context, heard func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {

@@ -88,7 +88,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 			h.proxy.Cut()
 			h.proxy.Heal()
 		})
-		h.store.Publish(t.Context()) // may fail, because the connection may be cut
+		h.store.Publish(t.Context()) // Publish may fail, because the connection may be cut
 		cut.Stop()
 	}
 	h.proxy.Heal()
@@ -98,9 +98,9 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 }
 
 // Positions in the feed that have been read are not assigned again after a failover, because nobody can read an event
-// before the synchronous replica has it. Here the primary is lost while a publication is waiting for the replica. The
-// positions of this publication are assigned again, but nobody has read them. The positions that were read are safe,
-// although PostgreSQL does not log every step of a sequence.
+// before the synchronous replica has it. In this test, the primary is lost while a publication is waiting for the
+// replica. The positions of this publication are assigned again, but nobody has read them. The positions that were read
+// are safe, although PostgreSQL does not log every step of a sequence.
 func TestReadPositionsAreNotAssignedAgainAfterFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -138,8 +138,8 @@ func TestReadPositionsAreNotAssignedAgainAfterFailover(t *testing.T) {
 	}
 }
 
-// A node is woken up when another node publishes events, even after the server has terminated the connection
-// over which the node listens.
+// A node is woken up when another node publishes events, even after the server has terminated the connection on which
+// the first node listens.
 func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -162,7 +162,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	write(t, store, telling("first"))
-	slow, err := direct.Conn(t.Context()) // represents a slow node that holds the lock
+	slow, err := direct.Conn(t.Context()) // stands for a slow node that holds the lock
 	must(t, err)
 	defer slow.Close()
 	_, err = slow.ExecContext(t.Context(), "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT one FROM event_turn FOR UPDATE")

@@ -31,8 +31,9 @@ func fromMark(queue string) string {
 	return "xid >= coalesce((SELECT xid FROM queue_marks WHERE queue = '" + queue + "' ORDER BY id DESC LIMIT 1), '0')"
 }
 
-// LostRows returns one query for each queue. The query finds rows before the queue's mark, which the service would
-// never read. It returns the name of the queue and the number of these rows, or nothing if there are none.
+// LostRows returns one query for each queue. The query counts the rows before the queue's mark, because the service
+// would never read these rows. Its result is the name of the queue and the number of these rows. The result is empty if
+// there are none.
 func LostRows() (queries []string) {
 	for _, queue := range []string{"event_inbox", "inventory_changes", petNames.changes, orderReferences.changes} {
 		queries = append(queries, "SELECT '"+queue+"', count(*) FROM "+queue+" WHERE NOT "+fromMark(queue)+" HAVING count(*) > 0")
@@ -52,8 +53,8 @@ func moveMark(queue, condition string) string {
 	)`
 }
 
-// checkMarks deletes marks that another server has set. They come with a dump that was restored on this server, where
-// transaction ids may be lower.
+// checkMarks deletes marks that were set on another server. Such marks come with a restored dump. They are wrong here,
+// because transaction ids may be lower on this server.
 func (p *postgresEngine) checkMarks(ctx context.Context) error {
 	return p.withConn(ctx, func(conn *pgx.Conn) error {
 		const foreign = " FROM queue_marks WHERE xid > pg_snapshot_xmin(pg_current_snapshot())"

@@ -50,7 +50,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		must(t, service.IndexSearch(t.Context()))
 		must(t, store.Publish(t.Context()))
 		must(t, service.RemoveEvents(t.Context()))
-		write(t, store, func(tx shop.WriteTx) error { // with this cutoff, all rows are old
+		write(t, store, func(tx shop.WriteTx) error { // the cutoff is the current time, so all rows are old
 			_, err := tx.Maintain(func(time.Duration) time.Time { return time.Now() })
 			return err
 		})
@@ -94,8 +94,8 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	}
 }
 
-// A large import queues names faster than they are indexed. Each batch of the indexing reads only the oldest changes,
-// not all changes that are waiting.
+// A large import queues names faster than they are indexed. Each indexing batch reads only the oldest changes, not all
+// changes that are waiting.
 func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A connection that was idle is not pinged before a read of one query, because that would take another round trip. If
-// the query takes longer than a ping may take, it is executed again.
+// A connection that was idle is not pinged before a read that executes one query, because that would take another round
+// trip. If the query takes longer than a ping may take, it is executed again.
 func TestSingleQueryDoesNotPing(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, newDatabase(t))
@@ -36,7 +36,7 @@ func TestSingleQueryDoesNotPing(t *testing.T) {
 	}
 }
 
-// A read that announces one query but executes two still sees only one snapshot.
+// A read may announce one query but execute two. It still sees only one snapshot.
 func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{})

@@ -13,14 +13,13 @@ import (
 // conflicts. Any further violation is treated as a bug.
 const maxConstraintViolations = 10
 
-// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. This write may lose
-// against first attempts of other writes again and again, and all other writes that have had a conflict are waiting
-// for the slot meanwhile.
+// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. This write may lose to
+// first attempts of other writes again and again. Meanwhile, all other writes that have had a conflict wait for the
+// slot.
 const maxSlotPause = 4
 
-// retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
-// is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
-// when the budget is spent.
+// retry calls fn until it succeeds, fails permanently, or the retry budget is spent. Once caller is done, retry starts
+// no further attempt. Each attempt gets a context that is derived from ctx and expires when the budget is spent.
 func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)

@@ -30,8 +30,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	}
 }
 
-// Conflicts and lock timeouts are retried any number of times, and constraint violations are retried a few times. So a
-// write that violates a constraint in every attempt is given up eventually.
+// Conflicts and lock timeouts are retried any number of times, but constraint violations are retried only a few times.
+// So a write that violates a constraint in every attempt eventually fails.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
@@ -70,7 +70,8 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	}
 }
 
-// Writes that conflict are retried one at a time. Otherwise they would conflict until their budget is spent.
+// Writes that conflict are retried one at a time. If they were retried together, they would conflict again until their
+// budget is spent.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
@@ -101,7 +102,7 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	}
 }
 
-// renaming returns a write that renames the only pet. It calls the function between after it has read the pet.
+// renaming returns a write that reads the only pet, calls between, and then renames the pet.
 func renaming(name string, between func()) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})

@@ -63,13 +63,12 @@ func majorVersion(version string) (major int, ok bool) {
 	return major, err == nil
 }
 
-// commitSQL selects the value of synchronous_commit that applies to this session. It first sets the value to
-// on, unless it is remote_apply, which is even safer. A value that a session has set itself survives a reload
-// of the server's configuration.
+// commitSQL selects the value of synchronous_commit that applies to this session. It first sets the value to on, unless
+// it is remote_apply, which is even safer. A value that a session has set itself stays in effect when the server's
+// configuration is reloaded.
 //
-// %d is the process id that the server sent when the connection was opened. If another process executes the
-// statement, there is a pooler, which may use a different session for every transaction. The statement then sets
-// nothing.
+// %d is the process id that the server sent when the connection was opened. If another process executes the statement,
+// there is a pooler, which may use a different session for every transaction. In this case, the statement sets nothing.
 const commitSQL = `
 	SELECT CASE WHEN value IS NULL OR pg_backend_pid() <> %d THEN value
 		ELSE set_config('synchronous_commit', CASE value WHEN 'remote_apply' THEN value ELSE 'on' END, false) END

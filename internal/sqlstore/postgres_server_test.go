@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// A database with another encoding would store bytes that are not text, or refuse most letters. So it is refused with
-// a one-line error that says how to fix it, and nothing is written to it.
+// A database with another encoding would store bytes that are not text, or refuse most letters. So the store refuses
+// such a database with a one-line error that says how to fix it, and writes nothing to it.
 func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"SQL_ASCII", "LATIN1"} {
@@ -59,7 +59,7 @@ func commitSettings(t *testing.T, store *Store) map[string]int {
 	for range pgMaxConns {
 		conn, err := postgresOf(store).pool.Acquire(t.Context())
 		must(t, err)
-		// Keep the connection, because the next Acquire would otherwise return it again.
+		// Keep the connection until the end, because the next Acquire would return a released connection again.
 		defer conn.Release()
 		var value string
 		must(t, conn.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&value))
@@ -68,8 +68,8 @@ func commitSettings(t *testing.T, store *Store) map[string]int {
 	return found
 }
 
-// Whatever the database or the URL sets, the server confirms a COMMIT only after it is on disk and, if there is a
-// synchronous standby, on the standby's disk. A setting that is safer than "on" is kept.
+// Whatever the database or the URL sets, the server confirms a COMMIT only after the transaction is on disk and, if
+// there is a synchronous standby, on the standby's disk. A setting that is safer than "on" is kept.
 func TestCommitsAreDurableWhateverTheSettings(t *testing.T) {
 	t.Parallel()
 	for weak, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "remote_apply": "remote_apply"} {
@@ -109,7 +109,7 @@ func TestCommitsStayDurableWhenTheServerIsReconfigured(t *testing.T) {
 		must(t, witness.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&value))
 		return value == "off"
 	})
-	// Every session reads the configuration before its next statement.
+	// Before its next statement, every session reads the configuration again.
 	if all := commitSettings(t, store); all["on"] != pgMaxConns {
 		t.Errorf("got %v, want on", all)
 	}

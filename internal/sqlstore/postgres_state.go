@@ -64,7 +64,7 @@ func (p *postgresEngine) versionColumns(versioned bool) string {
 func (p *postgresEngine) catalogState(r stateRow, conn *pgx.Conn, session *witnessSession) shop.CatalogState {
 	state := shop.CatalogState{Time: fromMicros(r.now.V), NextHold: fromMicros(r.hold.V)}
 	if !r.now.Valid {
-		state.Time, _ = p.dialect.now(nil) // a clock for tests, which cannot fail
+		state.Time, _ = p.dialect.now(nil) // this clock is set only in tests and cannot fail
 	}
 	if server := timelineOf(conn); session != nil && r.version != "" && server.Number != 0 && r.pid == int64(conn.PgConn().PID()) {
 		state.Version = shop.CatalogVersion{Changes: session.generation, Snapshot: server.String() + " " + r.version}

@@ -68,8 +68,8 @@ type timelineGuard struct {
 	recorded timelineError // the refusal that was recorded last
 }
 
-// observe returns a *timelineError if a server must be refused, and otherwise remembers its timeline.
-// recorded is the timeline that a node has recorded on this server, if any.
+// observe returns a *timelineError if a server must be refused. If not, it remembers the server's timeline. recorded is
+// the timeline that a node has recorded on this server, if any.
 func (g *timelineGuard) observe(server, recorded timeline) error {
 	if server.Number == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (g *timelineGuard) isOutdated(server timeline) bool {
 	return server.Number != 0 && server.Number < g.highest().Number
 }
 
-// replace stores e in *last, which must be a field of g, and reports whether *last was different before.
+// replace stores e in *last, which must be a field of g. It reports whether *last has changed.
 func (g *timelineGuard) replace(last *timelineError, e timelineError) (changed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

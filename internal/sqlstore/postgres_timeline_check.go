@@ -43,7 +43,7 @@ func (p *postgresEngine) checkTimeline(ctx context.Context, conn *pgconn.PgConn)
 	return err
 }
 
-// refuseTimeline counts a refused server and reports it unless the same refusal was the last one reported.
+// refuseTimeline counts a refused server. It reports the refusal, unless the same refusal was the last one reported.
 func (p *postgresEngine) refuseTimeline(refusal timelineError) {
 	p.timelineRefusals.Inc()
 	if p.timelines.replace(&p.timelines.reported, refusal) && p.onRefusedServer != nil {
@@ -104,7 +104,7 @@ func lostTimeline(ctx context.Context, r runner) (lost, err error) {
 	return (&timelineGuard{}).observe(server, recorded), nil
 }
 
-// timelineOf returns the timeline of the server that a connection leads to.
+// timelineOf returns the timeline of a connection's server.
 func timelineOf(conn *pgx.Conn) timeline {
 	server, _ := conn.PgConn().CustomData()[timelineKey].(timeline)
 	return server

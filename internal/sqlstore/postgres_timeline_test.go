@@ -40,7 +40,7 @@ func (h *timelineHarness) promote() {
 	h.replica.Promote(h.T)
 }
 
-// moveTo makes the store's address lead to another server and closes all connections.
+// moveTo makes the store's address point to another server and closes all connections.
 func (h *timelineHarness) moveTo(server *pgtest.Server) {
 	h.proxy.Redirect(server)
 	h.proxy.Cut()
@@ -63,10 +63,10 @@ func refuses(t *testing.T, store *Store) {
 	wantReady(t, store, "lost a part of its history")
 }
 
-// A failover is undone: after the nodes have worked with the new primary, their address leads to the old one again.
-// Everything that was written since the failover is missing there, and its ids would be assigned again. The nodes
-// that know the new primary refuse the old one. They also record this on the old primary, so that every node that
-// starts later refuses it, too. As soon as the address leads to the new primary again, the nodes work.
+// A failover is undone: after the nodes have worked with the new primary, their address points to the old one again.
+// Everything that was written since the failover is missing there, and its ids would be assigned again. The nodes that
+// know the new primary refuse the old one. They also record this on the old primary, so that every node that starts
+// later refuses it, too. As soon as the address points to the new primary again, the nodes work.
 func TestServerOnLostTimelineIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newTimelineHarness(t)
@@ -140,8 +140,9 @@ func TestConnectionsToAnEarlierTimelineAreDropped(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"before": nil})
 }
 
-// If the address of the server leads to another cluster, which does not know the ids that were assigned, a running
-// node refuses that cluster. A restarted node uses it, because the operator may have intended the change.
+// If the server's address suddenly points to another cluster, a running node refuses that cluster. The other cluster
+// does not know which ids have been assigned. A restarted node uses the other cluster, because the operator may have
+// intended the change.
 func TestServerOfAnotherClusterIsRefusedUntilRestart(t *testing.T) {
 	t.Parallel()
 	other := pgtest.StartAnotherCluster(t)

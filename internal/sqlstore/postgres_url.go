@@ -38,8 +38,7 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	if err != nil {
 		return nil, poolSettings{}, withoutURL(err)
 	}
-	// If an @ is misplaced, what looks like a host is the end of a password, so the error must not contain
-	// it.
+	// If an @ is misplaced, the apparent host is the end of a password, so the error must not contain it.
 	if hasMisplacedAt(config) {
 		return nil, poolSettings{}, errors.New("misplaced @ in the URL; " + urlForm + "; in a password, write @ as %40")
 	}

@@ -12,12 +12,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// witness finds out whether the catalogue has changed since it was read, with one short query that all requests
-// share. It compares the server's snapshots, which name the transactions that have ended: as long as a server keeps
-// running, equal snapshots have equal contents. After a crash, however, the server gives the same transaction ids to
-// other transactions. The witness therefore keeps a session open. A crash ends every session, so a session that still
-// exists shows that the server has not crashed since the session was opened.
-// docs/decisions/026-postgresql-response-cache.md has the proof.
+// witness finds out whether the catalogue has changed since it was read, with one short query that all requests share.
+// It compares the server's snapshots, which show which transactions have ended. While a server keeps running, equal
+// snapshots have equal contents. After a crash, however, the server gives the same transaction ids to other
+// transactions. The witness therefore keeps a session open. A crash ends every session, so a session that still exists
+// shows that the server has not crashed since the session was opened. docs/decisions/026-postgresql-response-cache.md
+// has the proof.
 type witness struct {
 	engine *postgresEngine
 	// session is nil while there is no open session. No version can be confirmed during that time.
@@ -79,7 +79,8 @@ func (w *witness) current() *witnessSession {
 	return s
 }
 
-// open opens a session in the background, unless there is one, one is being opened, or an attempt has just failed.
+// open opens a session in the background. It does nothing if there is already a session, if one is being opened, or if
+// an attempt has just failed.
 func (w *witness) open() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +136,7 @@ func closeConn(conn *pgx.Conn) {
 }
 
 // check returns the version that the catalogue has at some time during the call, and the server's time shortly
-// afterwards. The version is zero if it is not certain. All calls that are waiting for a running check to end share
+// afterwards. If the version is not certain, it is zero. All calls that are waiting for a running check to end share
 // the next check.
 func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	before := w.begun.Load()
@@ -167,8 +168,8 @@ func (w *witness) ask(ctx context.Context) (shop.CatalogVersion, time.Time) {
 	return state.Version, state.Time
 }
 
-// askSession returns the version of the catalogue and the server's time. It fails if the session has ended, or if the
-// session leads to a server that the engine no longer uses.
+// askSession returns the version of the catalogue and the server's time. It fails if the session has ended, or if its
+// server is one that the engine no longer uses.
 func (w *witness) askSession(ctx context.Context, s *witnessSession) (state shop.CatalogState, err error) {
 	if !w.engine.isCurrent(s.conn) {
 		return state, errUnfit

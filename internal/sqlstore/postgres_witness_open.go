@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fitSQL sets the token of a session. It selects whether the server is a genuine PostgreSQL and itself stores the
-// tables that cached responses are built from. Some databases related to PostgreSQL have snapshots that mean
-// something else, or sessions that survive a crash. A snapshot says nothing about foreign tables, nor about storage
-// engines that number their transactions in their own way. A standby is unfit, because it has no timeline.
+// fitSQL sets the token of a session. It selects whether the server is a genuine PostgreSQL server and itself stores
+// the tables that cached responses are built from. In some databases related to PostgreSQL, snapshots have another
+// meaning, or sessions survive a crash. A snapshot says nothing about foreign tables, nor about storage engines that
+// number their transactions in their own way. A standby is unfit, because it has no timeline.
 const fitSQL = `
 	SELECT set_config('animalstore.witness', $1, FALSE) = $1
 		AND version() ~ '^PostgreSQL [0-9.]+(beta[0-9]+|rc[0-9]+|devel)? '
@@ -42,9 +42,9 @@ func (w *witness) connect() (*witnessSession, error) {
 	return s, nil
 }
 
-// test fails unless the server is fit and its snapshots show both that another session is writing and, later, that
-// this write has ended. The other session really writes a row, because some databases related to PostgreSQL assign no
-// transaction id when they write.
+// test fails if the server is not fit. Another session writes a row during the test. The server's snapshots must show
+// that this session is writing and, later, that the write has ended. The session really writes a row, because some
+// databases related to PostgreSQL assign no transaction id when they write, and are therefore not fit.
 func (w *witness) test(ctx context.Context, s *witnessSession) error {
 	var fit bool
 	if err := s.conn.QueryRow(ctx, fitSQL, s.token).Scan(&fit); err != nil {

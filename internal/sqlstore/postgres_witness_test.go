@@ -207,7 +207,7 @@ func TestVersionNamesTheServer(t *testing.T) {
 	}
 }
 
-// Two servers are copies of one cluster, and the store's address may lead to either of them. A version that was read
+// Two servers are copies of one cluster, and the store's address may point to either of them. A version that was read
 // on one of them is not confirmed by the other one, even if both have the same snapshot.
 func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	t.Parallel()
@@ -244,8 +244,8 @@ func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	}
 }
 
-// The witness drops its session if a connection to the server was lost, if this node has seen a new primary, or if
-// another process of the server answers, as may happen behind a pooler.
+// The witness drops its session if a connection to the server was lost, or if this node has seen a new primary. It also
+// drops the session if another process of the server answers, which may happen behind a pooler.
 func TestSessionOfTheWitnessIsDropped(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
@@ -286,7 +286,7 @@ func TestCheckBeginsAfterTheCall(t *testing.T) {
 	t.Parallel()
 	h := newWitnessHarness(t)
 	w, version := postgresOf(h.store).witness, versionOf(t, h.store)
-	// The test takes the turn, like a check that is in progress and already has the answer of the server.
+	// The test takes the turn, like a check that is in progress and already has the server's answer.
 	w.turn <- struct{}{}
 	began := w.begun.Add(1)
 	var later shop.CatalogVersion
@@ -301,7 +301,7 @@ func TestCheckBeginsAfterTheCall(t *testing.T) {
 	}
 }
 
-// A server whose snapshots have another meaning, as in some databases related to PostgreSQL, gives no version.
+// A server gives no version if its snapshots have another meaning, as in some databases related to PostgreSQL.
 func TestUnfitServersHaveNoVersion(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
@@ -336,8 +336,8 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 	}
 }
 
-// A statement that a standby has executed gives no version, even if it was sent over a connection to the primary and
-// a pooler has passed it on.
+// A statement that a standby has executed gives no version, even if it was sent to the primary and a pooler passed it
+// to the standby.
 func TestStandbyHasNoVersion(t *testing.T) {
 	t.Parallel()
 	primary, standby := pgtest.StartWithReplica(t, true)

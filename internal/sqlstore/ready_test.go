@@ -65,7 +65,7 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A SQLite store is ready while all of its readers are in use, because readiness is checked on a connection of its own.
+// A SQLite store is ready even while all of its readers are in use, because readiness checks have their own connection.
 func TestReadinessDoesNotWaitForReads(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -19,8 +19,8 @@ type rowWriter interface {
 	addInventory(status shop.Status, change int) error
 	// ensureCategories creates all categories that do not exist yet and returns the ids of the new ones.
 	ensureCategories(ids []int64) (created []int64, err error)
-	// requireCategory returns an error if the category does not exist, unless the engine itself notices this before
-	// the commit.
+	// requireCategory returns an error if the category does not exist. It may do nothing if the engine itself notices
+	// this before the commit.
 	requireCategory(id int64) error
 	// deleteCategory returns an error if any pets belong to the category.
 	deleteCategory(id int64) error
@@ -39,7 +39,7 @@ func (t *tx) rowWriter() rowWriter {
 	return t.writer
 }
 
-// directWriter executes one statement for many rows, because every statement costs a round trip to the
+// directWriter executes one statement for many rows at a time, because every statement costs a round trip to the
 // server.
 type directWriter struct{ tx *tx }
 

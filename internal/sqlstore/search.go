@@ -13,8 +13,8 @@ import (
 const (
 	maxCompared = 2000 // the number of texts that are compared
 	maxPostings = 4096 // the number of rows that are read from the search index, each of at most 1 KB
-	// maxFiltered is the number of rows of a filtered list that are compared before the index is used. Many
-	// filters select fewer rows than the words of a search do.
+	// maxFiltered is the number of rows of a filtered list that are compared before the index is used. Often, a filter
+	// selects fewer rows than the words of the search do.
 	maxFiltered = 200
 	// maxChanges is the number of changed rows that are read at once.
 	maxChanges = 200
@@ -81,7 +81,7 @@ type search[T any] struct {
 
 	words    []string
 	limit    int
-	top      int64 // the highest id that has not been handled; the search is complete if it is less than 1
+	top      int64 // the highest id that has not been handled; the search is complete if top is less than 1
 	found    []T   // at most limit+1 rows
 	compared int
 	postings int
@@ -161,7 +161,7 @@ func (s *search[T]) add(rows []T) {
 	}
 }
 
-// scanList compares at most n rows, which it reads from the filtered list without using the index.
+// scanList reads at most n rows from the filtered list, without using the index, and compares them.
 func (s *search[T]) scanList(n int) error {
 	for n > 0 && !s.done() {
 		page := shop.PageRequest{Limit: min(n, scanBatch)}
@@ -179,7 +179,8 @@ func (s *search[T]) scanList(n int) error {
 	return nil
 }
 
-// scanUnindexed compares one batch of the rows after a position. These rows are not in the index yet.
+// scanUnindexed compares one batch of the rows whose ids are greater than position. These rows are not in the index
+// yet.
 func (s *search[T]) scanUnindexed(position int64) error {
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.columns, s.of.table, scanBatch)
 	rows, err := allUpTo(s.tx, 0, s.scan, query, position, s.top)
@@ -191,8 +192,8 @@ func (s *search[T]) scanUnindexed(position int64) error {
 	return nil
 }
 
-// handled lowers top after rows have been compared. If there were fewer rows than the limit, all ids above rest
-// have been handled.
+// handled lowers top after rows have been compared. If there were fewer rows than limit, all ids above rest have been
+// handled.
 func (s *search[T]) handled(rows []T, limit int, rest int64) {
 	if len(rows) < limit {
 		s.top = rest
@@ -212,7 +213,7 @@ func (s *search[T]) compareIDs(ids []int64) error {
 		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(s.id(b), s.id(a)) })
 		before := s.compared
 		s.add(rows)
-		s.compared = before + len(part) // counts removed rows, too, because they were looked up
+		s.compared = before + len(part) // compared counts removed rows, too, because they were looked up
 		ids = ids[len(part):]
 	}
 	return nil

@@ -17,11 +17,11 @@ type searchEngine interface {
 	load(t *tx, of *searchable, keys []postingKey) (map[postingKey][]byte, error)
 	// store replaces the postings with the given keys. It deletes the postings for which ids contains an empty set.
 	store(t *tx, of *searchable, keys []postingKey, ids [][]byte) error
-	// changes returns at most n changes that have not been indexed, in any order.
+	// changes returns at most n changes that have not been indexed yet, in any order.
 	changes(t *tx, of *searchable, n int) ([]textChange, error)
 	// forget deletes changes that have been indexed. all is true if the transaction sees no other changes.
 	forget(t *tx, of *searchable, changes []textChange, all bool) error
-	// byID returns a condition that selects the given ids, and its arguments.
+	// byID returns a condition that selects the rows with the given ids, and the arguments of this condition.
 	byID(ids []int64) (condition string, args []any)
 }
 
@@ -189,7 +189,7 @@ func oldestChanges(of *searchable) string {
 }
 
 func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bool) error {
-	keys := make([]postingKey, len(changes)) // here, a key is a pair of id and seq
+	keys := make([]postingKey, len(changes)) // here, each key contains the id and seq of a change
 	for i, c := range changes {
 		keys[i] = postingKey{c.id, c.seq}
 	}

@@ -11,15 +11,16 @@ import (
 )
 
 // The limits for one batch of IndexSearch. They are high, because a batch writes each posting only once, however many
-// of its rows change it. dialect.indexPostings bounds how long other writes wait for a transaction of the batch.
+// of its rows change the posting. dialect.indexPostings limits how long other writes wait for one of the batch's
+// transactions.
 const (
 	indexRows     = 4000 // the number of rows that were never indexed
 	indexChanges  = 2000 // the number of changes
-	indexPostings = 8000 // after this number of postings, the batch ends with the current row
+	indexPostings = 8000 // when a batch has this number of postings, it ends with the current row
 )
 
 // searchPosition returns the id up to which the rows of a list have been indexed. complete is true if all later rows
-// are in the index, too, or among the changes.
+// are also in the index, or are queued as changes.
 func (t *tx) searchPosition(of *searchable) (position int64, complete bool, err error) {
 	p, _, err := t.searchProgress(of, "")
 	return p.position, p.position >= p.last, err
@@ -37,11 +38,11 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 }
 
 // IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
-// at a time indexes a list. It also adds the keys to names of categories that have none.
+// at a time indexes a list. IndexSearch also adds keys to category names that have none.
 //
 // On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last of these
-// calls, the rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest
-// is never written. A row that changes in the meantime is queued as a change, which a later batch indexes.
+// calls, the rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest is
+// never written. A row that changes before the last call is queued as a change. A later batch then indexes it.
 func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
 	b, _ := unfinished.(*indexBatch)
 	if b != nil {
@@ -53,7 +54,7 @@ func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, e
 	}
 	for _, of := range searchables {
 		if b != nil && b.of != of {
-			continue // this list was indexed before the unfinished batch was begun
+			continue // this list was indexed before the unfinished batch began
 		}
 		progress, found, err := t.searchProgress(of, t.dialect.skipLocked)
 		if err != nil {
@@ -127,11 +128,11 @@ func (t *tx) CountUnindexed() (n int64, err error) {
 	return n, nil
 }
 
-// indexBatch contains changes to the search index that write each posting once. It does not change after it has been
-// collected, except for keys, begun and moreBefore in the copies that write returns.
+// indexBatch contains changes to the search index, grouped so that each posting is written once. After it has been
+// collected, it does not change. Only the copies that write returns have other values in keys, begun and moreBefore.
 type indexBatch struct {
 	of          *searchable
-	progress    searchProgress // the progress from before the batch
+	progress    searchProgress // the progress before the batch
 	rows        []textRow      // the rows that were never indexed, in the order of their ids
 	moreRows    bool
 	changes     []textChange
@@ -148,7 +149,8 @@ type delta struct{ add, remove []int64 }
 // collect reads the next batch of a list.
 func (t *tx) collect(of *searchable, progress searchProgress) (*indexBatch, error) {
 	b := &indexBatch{of: of, progress: progress, deltas: map[postingKey]*delta{}}
-	err := b.addChanges(t) // before the rows, because indexing all rows of a store from an earlier version takes long
+	// Changes come before rows, because indexing all rows of a store from an earlier version takes a long time.
+	err := b.addChanges(t)
 	if err == nil {
 		err = b.addRows(t)
 	}
@@ -181,7 +183,7 @@ func scanText(scan Scanner) (row textRow, err error) {
 	return row, err
 }
 
-// addRows adds the next rows that were never indexed to the batch.
+// addRows extends the batch with the next rows that were never indexed.
 func (b *indexBatch) addRows(t *tx) (err error) {
 	p := b.progress
 	if b.moreRows = p.position < p.last; !b.moreRows || b.isFull() {
@@ -220,7 +222,7 @@ func scanChange(scan Scanner) (c textChange, err error) {
 	return c, err
 }
 
-// addChanges adds rows that have changed to the batch. Their previous texts are removed from the index, and their
+// addChanges extends the batch with rows that have changed. Their previous texts are removed from the index, and their
 // current texts are added. The order of the changes to a row does not matter, because each of them adds the current
 // text.
 func (b *indexBatch) addChanges(t *tx) error {
@@ -244,7 +246,7 @@ func (b *indexBatch) addChanges(t *tx) error {
 	n := 0
 	for _, c := range changes {
 		if n++; c.id < 1 {
-			continue // the service assigns no such id
+			continue // the service never assigns such an id
 		}
 		for _, gram := range gramsOf(c.previous) {
 			d := b.delta(gram, c.id)
@@ -312,9 +314,9 @@ func (t *tx) finish(b *indexBatch) error {
 	return t.exec("UPDATE search_progress SET position = $1 WHERE list = $2", last, b.of.table)
 }
 
-// queueReturned queues as changes those rows up to the id last that are missing from the batch, so that a later batch
-// indexes them. Such a row was removed before the batch was collected, and inserted again with the same id before the
-// batch was finished.
+// queueReturned looks for rows with ids up to last that are missing from the batch. It queues them as changes, so that
+// a later batch indexes them. Such a row was removed before the batch was collected, and inserted again with the same
+// id before the batch was finished.
 func (t *tx) queueReturned(b *indexBatch, last int64) error {
 	ids, err := allUpTo(t, len(b.rows), scanValue[int64], "SELECT id FROM "+b.of.table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
 	if err != nil {

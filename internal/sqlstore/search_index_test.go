@@ -32,8 +32,8 @@ func postingCount(t *testing.T, store *Store) (n int) {
 	return n
 }
 
-// On SQLite, all other writes wait for a transaction that writes postings, so it writes only a few of them. The rest of
-// the batch follows in later transactions, and searches find its rows at any time.
+// On SQLite, all other writes wait while a transaction writes postings, so each transaction writes only a few of them.
+// The rest of the batch follows in later transactions. Searches find its rows at any time.
 func TestIndexingWritesFewPostingsInOneTransaction(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -106,7 +106,8 @@ func TestUnfinishedBatchIsCollectedAgain(t *testing.T) {
 	}
 }
 
-// The last transaction of a batch says that there is more if the first one has left some names of categories.
+// If the first transaction of a batch leaves some category names without keys, the last transaction of the batch
+// reports that there is more to index.
 func TestUnfinishedBatchRemembersThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -130,7 +131,8 @@ func TestUnfinishedBatchRemembersThatThereIsMore(t *testing.T) {
 	}
 }
 
-// IndexSearch reports whether other writes wait for its transaction, before or after it in the same group.
+// IndexSearch reports whether other writes are waiting for its transaction. These may be other members of its group, or
+// writes that are still queued.
 func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -142,7 +144,7 @@ func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 		result, err = tx.IndexSearch(nil)
 		return err
 	}
-	together(t, store, index) // the write that blocks the writer belongs to the group
+	together(t, store, index) // the group also contains the write that blocks the writer
 	if !result.OthersWait {
 		t.Error("the earlier writes in the group do not wait")
 	}

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The search index has a row for each gram and each block of ids. A gram is a sequence of three code points
-// in a folded text. The row contains the ids in the block whose texts have the gram.
+// The search index has a row for each gram and each block of ids. A gram is a sequence of three code points in a folded
+// text. The row contains those ids in the block whose texts contain the gram.
 const (
 	// blockSize is the number of ids in a block. A set of this size is the largest that SQLite keeps on the
 	// same page as its key.
@@ -75,8 +75,8 @@ func (s *idSet) descending(block int64) iter.Seq[int64] {
 	}
 }
 
-// encode returns the set as it is stored: a sorted list of two bytes for each offset or, if that would not be
-// shorter, a bitmap.
+// encode returns the set as it is stored: as a sorted list with two bytes for each offset or, if that would not be
+// shorter, as a bitmap.
 func (s *idSet) encode() []byte {
 	n := s.count()
 	if n > maxList {
@@ -95,7 +95,7 @@ func (s *idSet) encode() []byte {
 	return list
 }
 
-// decode sets s to a stored set. Offsets outside the block, which only a damaged row has, are ignored.
+// decode sets s to a stored set. It ignores offsets outside the block, which can only come from a damaged row.
 func (s *idSet) decode(stored []byte) {
 	*s = idSet{}
 	if len(stored) == len(s)*8 {

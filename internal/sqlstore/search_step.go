@@ -23,8 +23,8 @@ const (
 	mostPostings = 256
 )
 
-// searchGrams returns grams that every text with these words contains. If there are more than maxGrams, it selects
-// that many, spread evenly over the words. Words of fewer than three letters have no grams.
+// searchGrams returns grams that every text with these words contains. If there are more than maxGrams, it returns only
+// maxGrams of them, spread evenly over the words. Words of fewer than three letters have no grams.
 func searchGrams(words []string) []int64 {
 	var all []int64
 	for _, word := range words {
@@ -88,8 +88,8 @@ func (l *postingList) restrict(block int64, set *idSet) {
 // scanIndex reads n postings for each gram. It compares the rows that have all grams, and the rows that have changed
 // since they were indexed. It returns the grams for the next step.
 //
-// The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover
-// fewer blocks, and then these grams rule out no ids in the remaining blocks.
+// The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover fewer
+// blocks. In the remaining blocks, these grams then rule out no ids.
 func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 	n = min(n, max(1, (maxPostings-s.postings)/len(grams)))
 	found, err := s.tx.dialect.search.newest(s.tx, s.of, grams, blockOf(s.top), n)

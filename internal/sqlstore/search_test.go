@@ -56,8 +56,9 @@ func indexOnce(t *testing.T, store *Store, unfinished shop.IndexBatch) (result s
 	return result
 }
 
-// A search finds pets that were stored before there was an index, pets that are written by nodes of an earlier
-// version, which do not know the index, and pets that a transaction commits long after their ids were assigned.
+// A search finds pets that were stored before there was an index. It finds pets that are written by nodes of an earlier
+// version, which do not know the index. It also finds pets that a transaction commits long after their ids were
+// assigned.
 func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(Postgres)
@@ -109,8 +110,8 @@ func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 	wantSearched(t, store, "rex", "Rex")
 }
 
-// Changes to a name may be indexed in a different order from the one in which they were made, if the later change is
-// in a transaction that began earlier. The resulting index is the same.
+// Changes to a name may be indexed in a different order from the one in which they were made. This happens if the later
+// change is in a transaction that began earlier. The resulting index is the same.
 func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -136,7 +137,7 @@ func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 	wantSearched(t, store, "luna", "Luna")
 }
 
-// A set that was encoded and decoded again contains the same ids, whether it is stored as a list or as a bitmap.
+// If a set is encoded and decoded again, it contains the same ids, whether it is stored as a list or as a bitmap.
 func TestStoredIDSets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

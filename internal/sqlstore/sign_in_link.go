@@ -34,7 +34,7 @@ func (t *tx) TakeSignInLink(id shop.SecretHash) (shop.SignInLink, bool, error) {
 	return one(t, scanSignInLink, "DELETE FROM sign_in_links WHERE hash = $1 RETURNING "+signInLinkColumns, id[:])
 }
 
-// RemoveSignInLinks removes all rows at once, because there is at most one for each secret.
+// RemoveSignInLinks removes all expired links at once, because there is at most one link for each secret.
 func (t *tx) RemoveSignInLinks(now time.Time) error {
 	return t.exec("DELETE FROM sign_in_links WHERE ends_at <= $1", micros(now))
 }

@@ -19,7 +19,7 @@ import (
 type sqliteEngine struct {
 	unlock      func() error // releases the lock on the file; nil if the file was not opened with Exclusive
 	readers     chan *sqliteConn
-	checker     chan *sqliteConn // one connection for readiness checks, which never wait for other reads
+	checker     chan *sqliteConn // one connection for readiness checks, so that they never wait for other reads
 	writer      *writer
 	closing     sync.Once
 	closed      chan struct{}
@@ -161,8 +161,8 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return s.readOn(ctx, s.readers, fn)
 }
 
-// readOn runs fn on a connection from a pool. The deadline includes the wait for the connection. If the deadline
-// passes or ctx ends, the running statement is interrupted, and the connection returns to the pool.
+// readOn runs fn on a connection from a pool. The time spent waiting for the connection counts towards the deadline. If
+// the deadline passes or ctx ends, the running statement is interrupted, and the connection returns to the pool.
 func (s *sqliteEngine) readOn(ctx context.Context, pool chan *sqliteConn, fn func(*tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) e
 }
 
 // readLimits reserves half of the readers for reads that are not heavy. Heavy reads get the other half, about one
-// reader for each processor, because SQLite runs in this process. One API key gets half of that, so a single key
-// cannot keep all processors busy.
+// reader for each processor, because SQLite runs in this process. One API key gets half of the readers for heavy reads,
+// so a single key cannot keep all processors busy.
 func (s *sqliteEngine) readLimits() shop.ReadLimits {
 	return shop.ReadLimits{Heavy: cap(s.readers) / 2, Timeout: s.readTimeout}
 }

@@ -80,6 +80,6 @@ func (s *sqliteEngine) readCatalog(ctx context.Context, fn func(*tx) error) (sta
 
 func (s *sqliteEngine) currentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	version := s.catalog.version()
-	now, _ := s.dialect.now(nil) // the clock of this process, which cannot fail
+	now, _ := s.dialect.now(nil) // this is the clock of this process, and it cannot fail
 	return version, now
 }

@@ -23,7 +23,7 @@ type group struct {
 	queued     batch
 	current    batch
 	categories map[int64]bool // the ids of categories that exist in this transaction
-	// lastPet is the id of the newest pet, which may still be queued. It is 0 if the id must be read from the
+	// lastPet is the id of the newest pet, even if that pet is still queued. It is 0 if the id must be read from the
 	// database.
 	lastPet int64
 	changes effects // the combined effects of all members
@@ -31,19 +31,18 @@ type group struct {
 	err     error   // the error that ended the transaction, or nil
 }
 
-// commitGroup runs members in one transaction and commits the transaction. If open is set, writes that arrive in
-// the meantime join the group.
+// commitGroup runs members in one transaction and commits the transaction. If open is set, writes that arrive in the
+// meantime join the group.
 //
 // If an error in one member ends the whole transaction, as a full disk does, commitGroup finishes this member and
-// returns the others, which must run again. They run again in a group that is not open. Otherwise, on a full
-// disk, every new write could end the transaction once more, and the members that run again would wait
-// forever.
+// returns the others. They must run again, in a group that is not open. If the group were open, every new write could
+// end the transaction once more on a full disk, and the members that run again would wait forever.
 func (w *writer) commitGroup(members []*member, open bool) (again []*member) {
 	start := w.spans.now()
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
-		// This write may already have waited a long time for the lock. The queued writes fail with it, so
-		// that they do not have to wait just as long.
+		// This group may already have waited a long time for the lock. The queued writes fail together with the group,
+		// so that they do not have to wait just as long.
 		for range len(w.members) {
 			members = w.join(members)
 		}
@@ -147,8 +146,8 @@ func (t *tx) othersWait() bool {
 	return grouped && (w.group.shared || len(w.group.writer.members) > 0)
 }
 
-// exec executes a statement that controls the transaction, such as COMMIT. If it fails, the transaction is
-// dead.
+// exec executes a statement that controls the transaction, such as COMMIT. If the statement fails, the transaction has
+// ended.
 func (g *group) exec(statement string) error {
 	return g.fail(g.writer.conn.exec(context.Background(), statement, nil))
 }

@@ -83,7 +83,7 @@ func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	}
 }
 
-// flood is a write that adds more pets than fit into a small database.
+// flood is a write that adds more pets than a small database can hold.
 func flood(tx shop.WriteTx) error {
 	for range 10000 {
 		if err := adding("flood")(tx); err != nil {
@@ -160,7 +160,7 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 			return errors.Join(addPetWithEvent("B", &failed)(tx), errors.New("on purpose"))
 		},
 		addPetWithEvent("C", &ids),
-		func(tx shop.WriteTx) error { // a statement sees the rows that earlier members queued
+		func(tx shop.WriteTx) error { // this member's statement sees the rows that earlier members queued
 			if pet, found, err := tx.Pet(5); err != nil || !found || pet.Name != "C" {
 				return fmt.Errorf("found %v, %v, %v", pet, found, err)
 			}
@@ -201,8 +201,8 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 	wantDone(t, store, errs, "A", false, false, true, true, false, true)
 }
 
-// A member sees the idempotency records of earlier members, which are still queued, except for those of a
-// failed member.
+// A member sees the idempotency records of earlier members while these records are still queued. It does not see those
+// of a failed member.
 func TestGroupKnowsItsIdempotencyRecords(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -217,7 +217,8 @@ func TestGroupKnowsItsIdempotencyRecords(t *testing.T) {
 		}
 	}
 	fail := func(tx shop.WriteTx) error { return errors.Join(note("failed")(tx), errors.New("on purpose")) }
-	own := func(tx shop.WriteTx) error { // twice in one member, with a statement in between that inserts the queued rows
+	// This member stores two records with the same key. The statement between them inserts the queued rows.
+	own := func(tx shop.WriteTx) error {
 		return errors.Join(note("own")(tx), adding("A")(tx), tx.DeleteCategory(shop.Category{ID: 404}), note("last")(tx))
 	}
 	wantDone(t, store, together(t, store, note("first"), fail, note("second"), own, note("third")), "A", true, false, true, true, true)

@@ -29,9 +29,8 @@ type idempotencyKey struct {
 	key       string
 }
 
-// flush inserts the rows that earlier members have queued and opens a savepoint for this member. Then it
-// inserts the rows that this member has queued. A rollback to the savepoint undoes only this member's
-// changes.
+// flush inserts the rows that earlier members have queued and opens a savepoint for this member. Then it inserts the
+// rows that this member has queued. So a rollback to the savepoint undoes only this member's changes.
 func (w *memberWriter) flush() error {
 	g := w.group
 	g.lastPet = 0 // the next statement may itself insert pets

@@ -13,7 +13,7 @@ import (
 type sqliteRows struct {
 	ctx  context.Context
 	stmt *statement
-	stop func() // detaches the query from ctx, which then cannot interrupt it any more
+	stop func() // detaches the query from ctx, so that ctx can no longer interrupt it
 	err  error
 }
 

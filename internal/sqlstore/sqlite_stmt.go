@@ -85,7 +85,7 @@ func (s *statement) bind(index int, value any) error {
 		s.BindBytes(index, value)
 	case nil:
 		s.BindNull(index)
-	case bool, float64, time.Time: // DefaultParameterConverter would return these values unchanged
+	case bool, float64, time.Time: // the default converter returns these values unchanged, so bind would never return
 		return fmt.Errorf("no column stores a %T", value)
 	default:
 		plain, err := driver.DefaultParameterConverter.ConvertValue(value)

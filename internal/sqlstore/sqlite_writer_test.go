@@ -36,7 +36,7 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 		if ends++; ends == 1 {
 			come(adding("A"), true)
 		}
-		// Queue another failing write until the write of A is committed.
+		// Queue another failing write until pet A has been committed.
 		if ends < most && names(t, store) != "A" {
 			come(ruin, false)
 		}

@@ -37,20 +37,20 @@ type Store struct {
 // returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
-	// readCatalog is like read, and returns the state of the catalogue in the snapshot that fn has read.
+	// readCatalog is like read, but also returns the state of the catalogue in the snapshot that fn has read.
 	readCatalog(ctx context.Context, fn func(*tx) error) (shop.CatalogState, error)
-	// currentVersion returns the current version of the catalogue, and the time. The version is zero if it is not
-	// known, or if it probably differs from seen.
+	// currentVersion returns the current version of the catalogue and the current time. The version is zero if it is
+	// not known, or if it probably differs from seen.
 	currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time)
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
-	// publish gives committed events their positions in the feed, which makes the events readable.
+	// publish gives committed events their positions in the feed. Only then can the events be read.
 	publish(ctx context.Context) error
 	// listen calls heard whenever another node may have written something, until the context ends.
 	listen(ctx context.Context, heard func())
 	// ready returns an error if the database cannot be read or would refuse a write.
 	ready(ctx context.Context) error
-	// readLimits returns how many heavy reads may run at the same time, so that connections are left for all other
-	// reads, and how long a read may take.
+	// readLimits returns how many heavy reads may run at the same time and how long a read may take. The limit on heavy
+	// reads leaves connections for all other reads.
 	readLimits() shop.ReadLimits
 	collectors() []prometheus.Collector
 	close() error
@@ -69,8 +69,8 @@ type Options struct {
 	// Now is the clock by which holds expire. The default is the system clock for a SQLite file and the
 	// server's clock for a PostgreSQL server.
 	Now func() time.Time
-	// RetryBudget is the maximum time of a read. On a PostgreSQL server, it is also the maximum time of a write,
-	// and includes all retries. If it is 0, defaultTimeout is used.
+	// RetryBudget is the maximum time for a read. On a PostgreSQL server, it is also the maximum time for a write,
+	// including all retries. If it is 0, defaultTimeout is used.
 	RetryBudget time.Duration
 	// OnRefusedServer is called when the store refuses a PostgreSQL server that has lost a part of the store's
 	// history. It is called once for each such server and must not block.
@@ -82,7 +82,7 @@ type Options struct {
 // defaultTimeout is the default for Options.RetryBudget.
 const defaultTimeout = 5 * time.Second
 
-// IsURL reports whether database is the URL of a PostgreSQL server. Otherwise it is the path of a SQLite
+// IsURL reports whether database is the URL of a PostgreSQL server. If it is not, database is the path of a SQLite
 // file.
 func IsURL(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
@@ -121,7 +121,7 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) (err error
 	return err
 }
 
-// ReadCatalog is like Read, and returns the state of the catalogue in the snapshot that fn has read.
+// ReadCatalog is like Read, but also returns the state of the catalogue in the snapshot that fn has read.
 func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (state shop.CatalogState, err error) {
 	ctx, span := s.spans.start(ctx, "store.read")
 	defer func() { endSpan(span, err) }()
@@ -130,8 +130,8 @@ func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (st
 	return state, err
 }
 
-// CurrentVersion returns the current version of the catalogue, and the time of the store's clock. The version is zero
-// if it is not known, or if it probably differs from seen.
+// CurrentVersion returns the current version of the catalogue and the time of the store's clock. The version is zero if
+// it is not known, or if it probably differs from seen.
 func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	return s.engine.currentVersion(ctx, seen)
 }

@@ -202,7 +202,7 @@ func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	}
 }
 
-// If one table is damaged, only the reads and writes that use it fail. Their errors contain the cause, which is
+// If one table is damaged, only the reads and writes that use it fail. Their errors contain the cause, so that it is
 // logged.
 func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
@@ -294,7 +294,8 @@ func TestSharedFileHasNoVersion(t *testing.T) {
 	}
 }
 
-// A change that commits during a read makes the version of the read outdated, even if the read did not see it.
+// If a change is committed during a read, the version that the read returns is outdated, even if the read did not see
+// the change.
 func TestVersionIsNotNewerThanTheSnapshot(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -10,9 +10,9 @@ import (
 // time. While a backup on a PostgreSQL server holds a snapshot, the server keeps deleted rows. If every batch began
 // with the oldest row, it would read all of them again.
 //
-// A batch may be rolled back, so its rows count as deleted only when a later batch has found none of them. Once an
-// hour, a batch begins with the oldest row nevertheless, to find rows that were committed late or whose time is
-// wrong. A nil sweep remembers nothing.
+// A batch may be rolled back, so its rows count as deleted only when a later batch has found none of them. But once an
+// hour, a batch begins with the oldest row, to find rows that were committed late or whose time is wrong. A nil sweep
+// remembers nothing.
 type sweep struct {
 	mu      sync.Mutex
 	swept   int64 // the time before which there are no rows, in microseconds
@@ -33,8 +33,8 @@ func (s *sweep) begin() int64 {
 	return s.swept
 }
 
-// found records that first is the time of the first row in a batch, and that no rows up to the time upTo will remain
-// once the batch is committed. If the batch has no rows, first is any time after upTo.
+// found records the result of a batch. first is the time of the first row in the batch. Once the batch is committed, no
+// rows up to the time upTo remain. If the batch has no rows, first is any time after upTo.
 func (s *sweep) found(first, upTo int64) {
 	if s == nil {
 		return
@@ -47,10 +47,10 @@ func (s *sweep) found(first, upTo int64) {
 	s.tried = max(s.tried, upTo)
 }
 
-// sweep deletes about limit rows whose time in column is not after before, oldest first. It reports whether there may
-// be more. condition is empty or begins with AND. sweep first reads the time of the last row that it will delete.
-// With this time as the upper bound of the DELETE, the planner uses the index on the column. name is a key of
-// dialect.sweeps.
+// sweep deletes about limit rows, oldest first. It deletes only rows whose time in column is at most before. It reports
+// whether there may be more. condition is empty or begins with AND. sweep first reads the time of the last row that it
+// will delete. With this time as the upper bound of the DELETE, the planner uses the index on the column. name is a key
+// of dialect.sweeps.
 func (t *tx) sweep(name, table, column, condition string, before time.Time, limit int) (more bool, err error) {
 	s := t.dialect.sweeps[name]
 	begin := s.begin()

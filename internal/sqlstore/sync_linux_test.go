@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// A write is acknowledged only after the WAL has been flushed to disk. The test traces the system calls of
-// another process that writes and acknowledges: between a write to the WAL and the acknowledgement, there
-// must be a sync of the WAL.
+// A write is acknowledged only after the WAL has been flushed to disk. The test traces the system calls of another
+// process, which writes to a store and acknowledges each write. Between a write to the WAL and the acknowledgement,
+// there must be a sync of the WAL.
 func TestAcknowledgedWriteIsSyncedToDisk(t *testing.T) {
 	t.Parallel()
 	runtime.LockOSThread() // only the thread that starts a process may trace it
@@ -30,14 +30,14 @@ func TestAcknowledgedWriteIsSyncedToDisk(t *testing.T) {
 }
 
 // traceSystemCalls lets a process run until it exits and looks at every system call of all its threads. It returns a W
-// for each write to the WAL, an S for each sync of it that has returned and an A for each write to stdout.
+// for each write to the WAL, an S for each completed sync of the WAL, and an A for each write to stdout.
 func traceSystemCalls(t *testing.T, pid int) string {
 	t.Helper()
 	var calls strings.Builder
 	running := map[int]string{} // the system call that each thread is executing
 	for started := false; ; {
 		var status syscall.WaitStatus
-		// WNOTHREAD ignores processes that other tests have started.
+		// WNOTHREAD makes Wait4 ignore processes that other tests have started.
 		thread, err := syscall.Wait4(-1, &status, syscall.WALL|syscall.WNOTHREAD, nil)
 		if err == syscall.EINTR {
 			continue
@@ -82,9 +82,9 @@ func traceSystemCalls(t *testing.T, pid int) string {
 // describeCall returns the letter for the system call that a thread is about to make.
 func describeCall(pid, thread int) string {
 	var number, file uint64
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, thread)) // the thread may be ending
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, thread)) // fails if the thread is ending
 	fmt.Sscanf(string(text), "%d 0x%x", &number, &file)
-	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, file)) // not every argument is a file descriptor
+	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, file)) // fails if the argument is not a file descriptor
 	isWAL := strings.HasSuffix(path, "-wal")
 	isWrite := number == syscall.SYS_PWRITE64 || number == syscall.SYS_WRITE
 	switch {

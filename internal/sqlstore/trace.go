@@ -80,7 +80,7 @@ func endSpan(span trace.Span, err error) {
 	if err != nil {
 		code := shop.AsError(err).Code
 		span.SetAttributes(attribute.String("error.type", string(code)))
-		if code == shop.Internal || code == shop.Unavailable { // otherwise a rule has refused the request
+		if code == shop.Internal || code == shop.Unavailable { // any other code means that a rule refused the request
 			span.SetStatus(codes.Error, "")
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Each transaction of a traced request has a span, and so has the group that a write is in.
+// Each transaction of a traced request has a span. So does the group that a write is in.
 func TestTransactionsOfTracedRequestsHaveSpans(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
@@ -61,7 +61,7 @@ func TestSpanOfGroupIsLinkedToItsMembers(t *testing.T) {
 	second, secondSpan := tracer.Start(t.Context(), "second")
 	s := newSpans(Options{Tracer: tracer}, "postgres://db.example/shop")
 	s.group(s.now(), []*member{{ctx: t.Context()}, {ctx: first}, {ctx: second}}, errClosed)
-	s.group(s.now(), []*member{{ctx: t.Context()}}, nil) // has no span, because no member is traced
+	s.group(s.now(), []*member{{ctx: t.Context()}}, nil) // this group has no span, because no member is traced
 	ended := recorder.Ended()
 	if len(ended) != 1 {
 		t.Fatalf("got %d spans, want one", len(ended))

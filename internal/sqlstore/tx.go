@@ -63,8 +63,8 @@ func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any)
 	return allUpTo(t, 0, scan, query, args...)
 }
 
-// allUpTo is like all but allocates space for the given maximum number of rows. A capacity of 0 means that
-// the number is not known.
+// allUpTo is like all, but allocates space for the given maximum number of rows. A capacity of 0 means that the maximum
+// is not known.
 func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed

@@ -23,7 +23,7 @@ func scanWebhook(scan Scanner) (shop.Webhook, error) {
 	return hook, err
 }
 
-// eventTypesIn returns the event types in a text from the column types. They are separated by spaces.
+// eventTypesIn returns the event types in a text from the types column. They are separated by spaces.
 func eventTypesIn(text string) (types []shop.EventType) {
 	for name := range strings.FieldsSeq(text) {
 		types = append(types, shop.EventType(name))

@@ -18,7 +18,8 @@ const maxGroup = 256
 type writeQueue struct {
 	members chan *member
 
-	mu     sync.RWMutex // read-locked while a member is being queued, so that close waits until it is in the channel
+	// mu is read-locked while a member is being queued, so that close waits until the member is in the channel.
+	mu     sync.RWMutex
 	closed bool
 }
 
@@ -36,7 +37,7 @@ type member struct {
 func newWriteQueue() *writeQueue { return &writeQueue{members: make(chan *member, maxGroup)} }
 
 // write queues fn and returns when its group has been committed or has failed. If ctx ends before fn runs, write
-// does not wait for the group, and fn never runs.
+// returns without waiting for the group, and fn never runs.
 func (q *writeQueue) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := q.accept(m); err != nil {
@@ -113,8 +114,8 @@ func (m *member) call(tx shop.WriteTx) error {
 	return m.fn(tx)
 }
 
-// finish lets the calls of write for these members return. If err is not nil, it replaces the members' own
-// errors.
+// finish lets the calls of write for these members return. If err is not nil, it is returned instead of the members'
+// own errors.
 func finish(group []*member, err error) {
 	for _, m := range group {
 		if err != nil {
