@@ -15,9 +15,9 @@ var (
 	errDamaged      = errors.New("it is damaged (run animalstore check for details)")
 )
 
-// Backup writes a snapshot of a store file to another file. A service may keep using the store meanwhile. The
-// snapshot gets its final name only after Check has found no damage in it, so there is never an incomplete
-// backup. Backup calls report for each finding. It replaces an existing file only if force is true.
+// Backup writes a snapshot of a store file to another file. A service may use the store at the same time. The snapshot
+// gets its final name only after Check has found no damage in it, so there is never an incomplete backup. Backup calls
+// report for each finding. It replaces an existing file only if force is true.
 func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
 	if sqlstore.IsURL(database) {
 		return found, errServerBackup
@@ -57,8 +57,8 @@ func Backup(ctx context.Context, database, file string, force bool, report func(
 	return found, syncFolder(file)
 }
 
-// checkTarget returns an error if the backup would replace the store itself, a directory or a database in
-// use. Without force, it returns an error if the file already exists.
+// checkTarget returns an error if the backup would replace the store itself, a directory or a database that is in use.
+// Without force, it also returns an error if the file already exists.
 func checkTarget(database, file string, force bool) error {
 	if sameFile(database, file) {
 		return fmt.Errorf("%s is the store itself", file)

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// ErrOlderSchema is returned by Check if the store's schema is from an older version of animalstore. The
-// rules in this version do not apply to such a store.
+// ErrOlderSchema is returned by Check if the store's schema is from an older version of animalstore. This version's
+// rules do not apply to such a store.
 var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it;" +
 	" its rules were not checked")
 
@@ -31,9 +31,9 @@ type Findings struct {
 	Damage int // number of problems that show damage to the database file itself
 }
 
-// Check checks a whole store. It compares the schema with the migrations, runs the engine's own integrity
-// check and checks the rules that rows must follow. It calls report for each finding. Check reads one
-// snapshot, so a service may keep using the store meanwhile.
+// Check checks a whole store. It compares the schema with the migrations, runs the engine's own integrity check and
+// checks the rules that rows must follow. It calls report for each finding. Check reads one snapshot, so a service may
+// use the store at the same time.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
 	conn, err := openSnapshot(ctx, database)
 	if err != nil {

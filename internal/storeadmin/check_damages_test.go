@@ -1,10 +1,10 @@
 package storeadmin
 
-// damage is one way to damage a sound shop. statements cause the damage, and want is a part of the finding that Check
+// damage is one way to damage a sound shop. statements causes the damage, and want is a part of the finding that Check
 // must report.
 type damage struct{ statements, want string }
 
-// damages lists the damage that is possible on both engines.
+// damages lists the kinds of damage that are possible on both engines.
 var damages = map[string]damage{
 	"two open orders":                   {"DROP INDEX orders_open; UPDATE orders SET pet_id = 1 WHERE id = 2", "pets 1: 2 open orders hold it"},
 	"an open order without its animal":  {"UPDATE orders SET pet_id = 6 WHERE id = 1", "orders 1: it is placed, but pet 6 does not exist"},
@@ -72,8 +72,7 @@ var damages = map[string]damage{
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
 
-// onFile is like damages, but for damage that only a SQLite file can have, because a server rejects the
-// statements.
+// onFile is like damages, but for damage that is possible only in a SQLite file. A server rejects these statements.
 var onFile = map[string]damage{
 	"an id that comes back":        {"UPDATE sqlite_sequence SET seq = 3 WHERE name = 'pets'", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":         {"DELETE FROM inventory WHERE status = 'pending'", "inventory pending: its count is missing"},
@@ -89,7 +88,7 @@ var onFile = map[string]damage{
 	"a trigger":                    {"CREATE TRIGGER meddle AFTER INSERT ON pets BEGIN DELETE FROM pets; END", "schema: the trigger meddle does not belong to the store"},
 }
 
-// onServer is like damages, but for damage that only a PostgreSQL server can have.
+// onServer is like damages, but for damage that is possible only on a PostgreSQL server.
 var onServer = map[string]damage{
 	"an id that comes back":     {"ALTER SEQUENCE pets_id_seq RESTART WITH 4", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},

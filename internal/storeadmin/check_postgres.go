@@ -14,9 +14,9 @@ var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|IND
 
 var renamedByMigrations = regexp.MustCompile(`(?m)^ALTER TABLE (\w+) RENAME TO (\w+)`)
 
-// checkServerSchema compares the tables, columns, views, indexes and triggers on the server with the ones that the
-// migrations create. It also reports constraints that were never validated and indexes whose build failed, because rows
-// may violate them.
+// checkServerSchema compares the tables, columns, views, indexes and triggers on the server with those that the
+// migrations create. It also reports constraints that were never validated and indexes that could not be built, because
+// rows may violate them.
 func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := sqlstore.Migrations(sqlstore.Postgres)
 	if err != nil {

@@ -63,7 +63,8 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with its folded name, in which letter case is removed. Version 1.0 uses it for searches.
+// petRow is a pet with its folded name, in which differences between upper and lower case are removed. Version 1.0 uses
+// the folded name for searches.
 type petRow struct {
 	shop.Pet
 	folded string
@@ -86,8 +87,8 @@ func (c *checker) checkPets(ctx context.Context) error {
 	}, func(row, event petRow) bool { return row.Pet == event.Pet })
 }
 
-// categoryRow is a category with the key by which its name is found. The key is NULL if an earlier version has
-// written the name and it has not been indexed yet.
+// categoryRow is a category with the key by which its name is found. The key is NULL if an earlier version has written
+// the name and the name has not been indexed yet.
 type categoryRow struct {
 	shop.Category
 	key sql.Null[string]

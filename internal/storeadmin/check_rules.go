@@ -152,7 +152,7 @@ func (c *checker) checkIDs(ctx context.Context) error {
 	return nil
 }
 
-// checkInventory compares the stored inventory counts with the actual number of pets in each status.
+// checkInventory compares the stored inventory counts with the actual number of pets with each status.
 func (c *checker) checkInventory(ctx context.Context) error {
 	statuses := []string{string(shop.Available), string(shop.Pending), string(shop.Sold), ""}
 	counted, existing := map[string]int64{}, map[string]int64{}

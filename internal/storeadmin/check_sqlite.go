@@ -39,8 +39,8 @@ func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error)
 	return c.compareSchemas(want, got), nil
 }
 
-// compareSchemas reports objects that are missing, differ from the migrations or do not belong to the store.
-// usable is true if no table is missing or different, because only then can the rules be checked.
+// compareSchemas reports objects that are missing, differ from the migrations or do not belong to the store. usable is
+// true if no table is missing or different. Only then can the rules be checked.
 func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	usable = true
 	for _, name := range sortedKeys(want) {

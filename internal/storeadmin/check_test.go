@@ -28,8 +28,7 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	expectSound(t, file)
 }
 
-// If a node has recorded a later timeline than the one that the server is on, Check reports it and Copy refuses the
-// store.
+// If a node has recorded a later timeline than that of the server, Check reports this, and Copy refuses the store.
 func TestCheckReportsALostTimeline(t *testing.T) {
 	t.Parallel()
 	database := engines["server"](t)
@@ -86,7 +85,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	})
 }
 
-// checkDamaged damages and checks a shop in one transaction, which is then rolled back.
+// checkDamaged damages and checks a shop in one transaction. Then it rolls the transaction back.
 func checkDamaged(ctx context.Context, c *sqlstore.Conn, d damage) (found []string, err error) {
 	if c.Engine == sqlstore.SQLite {
 		d.statements = strings.ReplaceAll(d.statements, `'\x0102'`, "x'0102'")
@@ -120,7 +119,8 @@ func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	}
 }
 
-// If more than maxFindings rows break a rule, Check reports only the first of them and says that there are more.
+// If more than maxFindings rows break a rule, Check reports only the first maxFindings of them and says that there are
+// more.
 func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	t.Parallel()
 	database := soundShop(t, "file")

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// CopyProgress tells how many rows in a table have been copied or checked so far.
+// CopyProgress says how many rows in a table have been copied or checked so far.
 type CopyProgress struct {
 	Doing string // "copying" or "checking"
 	Table string
@@ -119,12 +119,12 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
-	// The last id is read after the rows, so it cannot be too small even if the server is assigning ids at the same
-	// time.
+	// The last id is read after the rows. So it is not too small, even if the server is assigning ids at the same time.
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	// Unpublished events are copied with ids that the source has not assigned yet, so the last copied id counts, too.
+	// Unpublished events are copied with ids that the source has not assigned yet, so the last copied id is considered
+	// as well.
 	if table.hasSequence && copied.Rows > 0 {
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}

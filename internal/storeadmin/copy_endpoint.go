@@ -33,8 +33,8 @@ func (e *endpoint) close() error {
 	return e.store.Close()
 }
 
-// beginRead begins a transaction that reads one snapshot of a store. It fails if no service has ever used the
-// database, because the name of such a database is probably mistyped.
+// beginRead begins a transaction that reads one snapshot of a store. It fails if no service has ever used the database,
+// because the operator has probably mistyped its name.
 func (e *endpoint) beginRead(ctx context.Context) error {
 	if err := e.Exec(ctx, e.engine.read); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	// A new store has a row with a zero count for each status, which the copied counts replace. The search index, the
-	// summaries of events and the counts of pets are rebuilt from the copied rows.
+	// In a new store, the inventory has a row with a zero count for each status. The copied counts replace these rows.
+	// The search index, the summaries of events and the counts of pets are rebuilt from the copied rows.
 	for _, table := range append([]string{"inventory"}, sqlstore.DerivedTables...) {
 		if err := e.Exec(ctx, "DELETE FROM "+table); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (e *endpoint) exists(ctx context.Context, query string) (bool, error) {
 	return e.First(ctx, query, &one)
 }
 
-// sameServer selects values that identify a store on a PostgreSQL server regardless of the server's address.
+// sameServer selects values that identify a store on a PostgreSQL server, whatever address is used for the server.
 const sameServer = "SELECT current_database(), current_schema(), CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)"
 
 func (e *endpoint) sameAs(ctx context.Context, other *endpoint) (bool, error) {

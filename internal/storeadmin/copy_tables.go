@@ -24,9 +24,9 @@ const (
 	blob
 )
 
-// copiedTables lists all tables in a store. Each table comes after the tables that it refers to. The settings
-// come first because every process that opens the target as a new store must write to them, and therefore
-// waits until the copy ends. A test compares this list with the schemas.
+// copiedTables lists all tables in a store. Each table comes after the tables that it refers to. The settings come
+// first, because every process that opens the target as a new store writes to them. Such a process therefore waits
+// until the copy ends. A test compares this list with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},

@@ -30,8 +30,8 @@ func expectRefused(t *testing.T, from, to, want string) {
 	}
 }
 
-// betweenEngines runs a test with a filled source and an empty target for each of the given directions, such as "file
-// to server".
+// betweenEngines runs a test for each of the given directions, such as "file to server". Each time, the source is
+// filled and the target is empty.
 func betweenEngines(t *testing.T, test func(t *testing.T, from, to string), ways ...string) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestCopyRoundTrip(t *testing.T) {
 	}, "file to server", "file to file", "server to server")
 }
 
-// A copy keeps the last assigned id, even if it is the largest possible id. Otherwise, the sequence would start over
-// and assign ids again.
+// A copy keeps the last assigned id, even if it is the largest possible id. If it were lost, the sequence would start
+// over and assign ids again.
 func TestCopyKeepsTheLastID(t *testing.T) {
 	t.Parallel()
 	from, to, back := engines["file"](t), engines["server"](t), engines["file"](t)

@@ -15,7 +15,7 @@ import (
 // with a table and %[2]d with an id.
 type engine struct {
 	snapshot  string // begins the transaction for a check
-	inventory string // selects the number of pets in each status
+	inventory string // selects the number of pets with each status
 	last      string // selects the last id that a table has assigned
 
 	// The following fields are used for a copy.
@@ -31,12 +31,11 @@ type engine struct {
 	feed   string // a table expression that yields all events, including unpublished ones
 	newest string // an ORDER BY list that puts the newest event first
 	later  string // a condition that is true if event d is newer than event e
-	// idOf is the expression for the id in the subject of event e. Here, %[1]s is the prefix of the subject
-	// and %[2]d is the position of the first character after the prefix.
+	// idOf is the expression for the id in the subject of event e. In this expression, %[1]s is the prefix of the
+	// subject, and %[2]d is the position of the first character after the prefix.
 	idOf  string
 	rules []rowRule // rules that hold for this engine only
-	// schema reports differences from the migrations. usable is true if the rules can be checked
-	// nevertheless.
+	// schema reports differences from the migrations. usable is true if the rules can be checked in spite of them.
 	schema func(context.Context, *checker) (usable bool, err error)
 	// integrity reports the problems found by the engine's own integrity check.
 	integrity func(context.Context, *checker) error

@@ -2,9 +2,9 @@ package storeadmin
 
 import "animalstore/internal/sqlstore"
 
-// sqlite is the engine for SQLite files. A copy takes the file's write lock, both on the source and on the
-// target. The lock file keeps out other services. The write lock keeps out commands that run alongside a
-// service, such as the commands for keys.
+// sqlite is the engine for SQLite files. A copy takes the file's write lock, both on the source and on the target. The
+// lock file keeps out other services. The write lock keeps out commands that can run alongside a service, such as the
+// commands for keys.
 var sqlite = engine{
 	snapshot:  "BEGIN",
 	inventory: sqlstore.SQLiteInventory,

@@ -44,9 +44,8 @@ var engines = map[string]func(t *testing.T) string{
 	"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
 }
 
-// filled returns the address of a new database with the rows that fill inserts. fill runs only once for each
-// engine and name. All other databases are copies, because filling each of them would take longer than the
-// tests.
+// filled returns the address of a new database with the rows that fill inserts. fill runs only once for each engine and
+// name. All other databases are copies, because filling each of them would take longer than the tests themselves.
 func filled(t *testing.T, engine, name string, fill func(t *testing.T, database string)) string {
 	t.Helper()
 	if engine == "server" {
@@ -104,7 +103,7 @@ func execOn(t *testing.T, database string, statements ...string) {
 	noError(t, errors.Join(execAll(t.Context(), e.Conn, statements...), e.close()))
 }
 
-// openShop opens the shop in a database. The caller closes its store.
+// openShop opens the shop in a database. The caller must close the shop's store.
 func openShop(t *testing.T, database string) *shoptest.Shop {
 	t.Helper()
 	return must(shoptest.OpenAt(t.Context(), database, shop.Options{}))(t)

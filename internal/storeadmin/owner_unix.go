@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// chownLike gives a new file the same owner as the store or, if there is no store, as the store's folder.
-// Otherwise, a restore by root would lock out the service. chownLike does nothing if the process does not run
-// as root.
+// chownLike gives a new file the same owner as the store or, if there is no store, the same owner as the store's
+// folder. Without this, a restore by root would lock out the service. chownLike does nothing if the process does not
+// run as root.
 func chownLike(store, path string) error {
 	if os.Geteuid() != 0 {
 		return nil

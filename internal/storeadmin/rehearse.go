@@ -13,7 +13,7 @@ import (
 
 // Rehearsal describes a backup that was restored into a temporary folder.
 type Rehearsal struct {
-	Schema, Current int // the version of the backup's schema, and the one to which a restore migrates it
+	Schema, Current int // the version of the backup's schema, and the version to which a restore migrates it
 	Tables          []TableCount
 	NewestEvent     *shop.StoredEvent // nil if there is none
 	Findings        int
@@ -26,8 +26,8 @@ type TableCount struct {
 	Rows int64
 }
 
-// Rehearse restores a backup into a temporary folder, runs Check on the result and removes it. It calls report for
-// each finding. It fails if the backup cannot be restored even with --force.
+// Rehearse restores a backup into a temporary folder, runs Check on the restored store and removes it. It calls report
+// for each finding. It fails if the backup could not be restored even with --force.
 func Rehearse(ctx context.Context, file string, report func(finding string)) (done Rehearsal, err error) {
 	started := time.Now()
 	if done.Schema, done.Current, err = schemaOf(ctx, file); err != nil {

@@ -22,24 +22,23 @@ type RestoreOptions struct {
 // Restored tells the operator what a restore has done.
 type Restored struct {
 	Kept string // the path where the previous store is kept, or "" if there was none
-	// GoOn is the id after which new ids continue if the ids that were assigned after the backup are unknown.
-	// It is 0 if they are known.
+	// GoOn is the id after which new ids continue if it is not known which ids were assigned after the backup. It is 0
+	// if this is known.
 	GoOn int64
 	// GoOnEvents is like GoOn, but for the positions of events and the ids of webhook deliveries. The two differ only
-	// if the operator has given the last id, which has no effect on GoOnEvents.
+	// if the operator has given the last id, because that id has no effect on GoOnEvents.
 	GoOnEvents int64
 	// Keys describes the keys that were revoked or rotated after the backup and are now valid again.
 	Keys []string
 }
 
-// Restore replaces a store with a backup. It first runs Check on a copy of the backup and calls report for
-// each finding. It fails if the backup is damaged. Without Force, it also fails if there is any other finding
-// or if a store already exists. The existing store is kept next to the new one. At any time, the path
-// contains either the complete old store or the complete new one. No service may use the store during the
-// restore.
+// Restore replaces a store with a backup. It first runs Check on a copy of the backup and calls report for each
+// finding. It fails if the backup is damaged. Without Force, it also fails if there is any other finding or if a store
+// already exists. An existing store is kept next to the new one. At any time, the path contains either the complete old
+// store or the complete new one. No service may use the store during the restore.
 //
-// Ids that were assigned after the backup are not assigned again. Events that were published after the backup
-// are marked as undone.
+// Ids that were assigned after the backup are not assigned again. Events that were published after the backup are
+// marked as undone.
 func Restore(ctx context.Context, file, database string, options RestoreOptions, report func(finding string)) (done Restored, err error) {
 	if sqlstore.IsURL(database) {
 		return done, errServerBackup
@@ -66,7 +65,7 @@ func Restore(ctx context.Context, file, database string, options RestoreOptions,
 		}
 	}
 	fresh := path + ".restoring"
-	if err := removeDatabase(fresh); err != nil { // may be left over from a restore that was killed
+	if err := removeDatabase(fresh); err != nil { // a restore that was killed may have left this file behind
 		return done, err
 	}
 	defer removeDatabase(fresh) // no effect after the rename

@@ -31,8 +31,9 @@ type highWater struct {
 
 // continueIDs makes the restored store at fresh assign only ids that the previous store at path has not assigned. It
 // also determines which keys become valid again. intact is false if the previous store is missing or damaged. In that
-// case, lastID may be the last id that the previous store assigned. lastID has no effect on the positions of events:
-// nobody can know the last position, and if a position were used again, readers would miss the event that gets it.
+// case, lastID may be the last id that the previous store assigned. lastID has no effect on the positions of events,
+// because nobody can know the last position. If a position were used again, readers would miss the new event at that
+// position.
 func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *int64) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -65,7 +66,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *i
 		}
 		last := max(backup.last[table.name], old.last[table.name], goOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // skip one position, which no event will get
+			last++ // skip one position, so that no event ever gets it
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
 			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err
@@ -86,7 +87,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *i
 	return done, c.Exec(ctx, "COMMIT")
 }
 
-// isInternal reports whether only programs use the ids in a table.
+// isInternal reports whether the ids in a table are used only by programs, not by people.
 func isInternal(table string) bool { return table == "events" || table == "webhook_deliveries" }
 
 // lastSeen returns the largest id that people may have seen.
@@ -117,9 +118,9 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event. Otherwise,
-// same is the newest event in a backup, and the result contains an event only if the store contains same, too. If it
-// does, the backup was made from this store.
+// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event. If same is not
+// nil, it is the newest event in a backup, and the result contains this event only if the store contains it, too. If
+// the store does, the backup was made from this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	s, err := openSnapshot(ctx, path)
 	if err != nil {

@@ -27,7 +27,7 @@ func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept
 		if release, err = lockExclusively(ctx, path); err != nil {
 			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
-	} else if err := moveSidecars(path, kept); err != nil { // a WAL may remain without its database
+	} else if err := moveSidecars(path, kept); err != nil { // a WAL may have been left behind without its database
 		return "", err
 	}
 	defer release()

@@ -102,12 +102,12 @@ func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	p.add(1)
 	p.restore(later)
 	p.expectUndone(fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7))
-	restore() // this backup is older than everything that the earlier restores have undone
+	restore() // this backup is older than all events that the earlier restores have undone
 	p.expectUndone(fmt.Sprintf("%d-%d", event, event+8))
 }
 
-// If the ids that were assigned after the backup are unknown, new ids are greater than any id that can have
-// been assigned. This is also true after a second restore.
+// If it is not known which ids were assigned after the backup, new ids are greater than any id that can have been
+// assigned. This is also true after a second restore.
 func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -118,7 +118,7 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		"removed again": func() {},
 		"another store": func() {
 			noError(t, os.Rename(soundShop(t, "file"), p.path))
-			execFile(t, p.path, "UPDATE events SET at = at + 1") // so that it does not have the events of the backup
+			execFile(t, p.path, "UPDATE events SET at = at + 1") // so that its events differ from those in the backup
 		},
 		"an empty one": func() { open(t, p.path, sqlstore.Options{}).Close() },
 		"rubbish":      func() { noError(t, os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600)) },
@@ -141,8 +141,8 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	expectSound(t, p.path)
 }
 
-// If the operator gives the last id, new ids continue after it, so they stay short. Positions of events continue
-// above every position that can have been assigned.
+// If the operator gives the last id, new ids continue after it, so they stay short. Positions of events continue after
+// the highest position that can have been assigned.
 func TestRestoreContinuesAfterTheGivenID(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
