@@ -29,7 +29,7 @@ var (
 // recoveryTime is how long the service may take to recover from an attack.
 const recoveryTime = 10 * time.Second
 
-// afterTime is for how long the shop's requests are measured once recoveryTime has passed.
+// afterTime is how long the shop's requests are measured after recoveryTime has passed.
 const afterTime = 3 * time.Second
 
 func TestMain(m *testing.M) {
@@ -51,8 +51,8 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []row
-	// The stores belong to a subtest. PostgreSQL's log is printed if the test that owns a store fails, and an
-	// attack that exceeds a limit must not cause that.
+	// The stores belong to a subtest, because PostgreSQL's log is printed if the test that owns a store fails. An
+	// attack that exceeds a limit fails only the outer test.
 	t.Run("run", func(t *testing.T) { rows = runAttacks(t, wanted) })
 	fmt.Print(table(rows))
 	for _, r := range rows {
@@ -86,7 +86,7 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	defer stopWatching()
 	stop := c.start()
 	defer stop()
-	time.Sleep(time.Second) // fills the caches and opens the connections, which is not measured
+	time.Sleep(time.Second) // meanwhile, the shop fills the caches and opens its connections
 
 	r := row{attack: a.name, engine: e, protocol: a.protocol()}
 	quiet := time.Now()
@@ -115,7 +115,7 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	if a.exceeds != nil {
 		r.exceeded = a.exceeds(r)
 	}
-	p.Output.Trim() // the log of an attack is long
+	p.Output.Trim() // discard the log, which is long after an attack
 	t.Log(r.summary())
 	return r
 }
@@ -124,7 +124,8 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 func start(t *testing.T, a attack, store *store) *programtest.Program {
 	f := &programtest.Folder{T: t, Dir: store.dir, Variables: slices.Clone(store.variables)}
 	if a.traced {
-		f.Variables = append(f.Variables, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+programtest.TakenAddr(t)) // it never answers
+		// No collector answers at this address.
+		f.Variables = append(f.Variables, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+programtest.TakenAddr(t))
 	}
 	var p *programtest.Program
 	if a.http2 {
@@ -133,7 +134,7 @@ func start(t *testing.T, a attack, store *store) *programtest.Program {
 		p = f.Serve(a.serve...)
 	}
 	p.Client.CheckRedirect = noRedirect
-	p.DatabaseMayFail = true // the table shows the requests that failed
+	p.DatabaseMayFail = true // the table shows the failed requests, so the test must not fail because of them
 	return p
 }
 

@@ -32,7 +32,7 @@ type target struct {
 	Address  string
 	TLS      bool
 	Key      string // an API key with all permissions
-	Cookie   string // a session of the staff pages, which belongs to the key
+	Cookie   string // a session of the staff pages that was opened with the key
 	Duration time.Duration
 	Animals  int
 }
@@ -110,7 +110,7 @@ func runAttacker(text string) {
 	<-a.ctx.Done()
 	select {
 	case <-ended:
-	case <-time.After(time.Second): // requests that are stuck end with the process
+	case <-time.After(time.Second): // requests that are still stuck end when the process exits
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,7 +122,7 @@ func runAttacker(text string) {
 // attacker attacks a service. It counts what it sends and what comes back.
 type attacker struct {
 	target
-	ctx    context.Context // ends with the attack
+	ctx    context.Context // canceled when the attack ends
 	client *http.Client    // for complete requests
 	mu     sync.Mutex
 	result
@@ -286,7 +286,7 @@ func (a *attacker) stayBusy(conn net.Conn, text string) {
 	reader := bufio.NewReader(conn)
 	for a.ctx.Err() == nil {
 		a.sent()
-		io.WriteString(conn, text) // an error means that there is no response either
+		io.WriteString(conn, text) // if this fails, reading the response fails, too
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			a.failed()

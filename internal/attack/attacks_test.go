@@ -21,13 +21,14 @@ type attack struct {
 	store       storeKind
 	bothEngines bool            // on PostgreSQL as well as on SQLite
 	http2       bool            // over TLS and HTTP/2
-	traced      bool            // with tracing, whose collector does not answer
+	traced      bool            // with tracing to a collector that does not answer
 	serve       []string        // flags of the service
 	send        func(*attacker) // attacks until the attacker's context ends
-	// probe is a request that the shop sends besides its usual ones, because the attack is aimed at it.
+	// probe is a request that the shop sends in addition to its usual ones, because the attack targets such
+	// requests.
 	probe step
-	// exceeds checks a limit that applies only to this attack. It returns how the attack exceeded the limit, or
-	// "". It is nil if there is no such limit.
+	// exceeds checks a limit that applies only to this attack. It describes how the attack exceeded the limit, or
+	// returns "" if it did not. It is nil if there is no such limit.
 	exceeds func(row) string
 }
 
@@ -47,7 +48,7 @@ func (a attack) protocol() string {
 
 const (
 	reference   = "/docs"          // the largest page that needs no key
-	streamPause = time.Millisecond // the pause before a stream that the service has ended is replaced
+	streamPause = time.Millisecond // the pause before a new stream replaces one that the service has ended
 )
 
 // attacks returns all attacks. The number in a name is the kind of the attack. Kinds A1 to A11 were found in a
@@ -243,8 +244,8 @@ func aboveRateLimit(a *attacker) {
 	})
 }
 
-// exceedsRateLimit accepts a burst of twice the limit, and the requests of one second for the start of the
-// attack, in addition to the requests that the limit allows.
+// exceedsRateLimit compares the number of accepted requests with the rate limit. It tolerates a burst of twice the
+// limit, and one more second of requests for the start of the attack.
 func exceedsRateLimit(r row) string {
 	accepted, allowed := r.result.Statuses[http.StatusOK], int(rateLimit*(r.result.Took.Seconds()+3))
 	if accepted <= allowed {
@@ -321,8 +322,7 @@ func assistants(a *attacker) {
 	})
 }
 
-// waitingAssistants lets 1,000 assistants search with one key, which is as many as the service allows
-// connections.
+// waitingAssistants lets 1,000 assistants search with one key. The service does not allow more connections than that.
 func waitingAssistants(a *attacker) {
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_animals","arguments":{"text":"zzq"}}}`
 	a.repeat(1000, 0, func() {
@@ -354,7 +354,8 @@ func longFileNames(a *attacker) {
 	})
 }
 
-// longAddresses requests sign-in pages that lead on to a long address, and does not read them.
+// longAddresses requests sign-in pages that redirect to a long address after the sign-in, and does not read the
+// responses.
 func longAddresses(a *attacker) {
 	text := head("GET", "/staff/sign-in?next=/staff/pets?name="+strings.Repeat("'", 15_000))
 	a.repeat(950, 950, func() { a.withoutReading(text) })

@@ -44,7 +44,7 @@ type step func(c *shopClient, ctx context.Context, till int) (status int, err er
 
 // sample is the result of one request.
 type sample struct {
-	due    time.Time // when the request had to be sent
+	due    time.Time // when the request was due to be sent
 	took   time.Duration
 	status int // 0 if there was no response
 	err    error
@@ -97,7 +97,7 @@ func (c *shopClient) start() (stop func()) {
 	}
 }
 
-// send sends the request with the number n, which was due at the given time, and records the result.
+// send sends request number n, which was due at the given time, and records the result.
 func (c *shopClient) send(n int, due time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), shopTimeout)
 	defer cancel()
@@ -171,8 +171,8 @@ func listPets(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.get(ctx, c.http, "/v1/pets?status=available&limit=20&cursor="+someCursor(), c.key(till))
 }
 
-// someCursor returns a random cursor. A cursor is a number in base 32, so every text of this form is a valid
-// position in a list. Four digits select one of the first 300,000 positions or so.
+// someCursor returns a random cursor. A cursor is a number in base 32, so every text of this form is a valid position
+// in a list. With four random digits, the positions lie within about the first 300,000.
 func someCursor() string { return fmt.Sprintf("8%012d", rand.IntN(10_000)) }
 
 func createPet(c *shopClient, ctx context.Context, till int) (int, error) {
@@ -193,7 +193,8 @@ func dashboard(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.get(ctx, c.http, "/", c.cookie(till))
 }
 
-// The following steps are probes for attacks that use up all places of one kind.
+// The following steps are probes for attacks that use up a limited resource, such as all exports that may run at the
+// same time.
 
 func openExport(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.open(ctx, "/v1/exports/pets.csv", c.key(till))

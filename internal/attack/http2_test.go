@@ -138,7 +138,7 @@ func (c *http2Conn) write(frame func(*http2.Framer) error) {
 	}
 }
 
-// If over is true, ended frees a slot for another stream. It does not block if no slot is taken, because it is called
+// ended frees a slot for another stream if over is true. It does not block if no slot is taken, because it is called
 // twice for a stream that ends both with a response and with a reset.
 func (c *http2Conn) ended(over bool) {
 	if over {

@@ -33,7 +33,7 @@ type storeKind int
 const (
 	large      storeKind = iota // as many animals as the flag says
 	small                       // 10,000 animals
-	categories                  // 400,000 of a million animals, each in a category of its own
+	categories                  // two fifths of the animals of large, each in a category of its own
 	names                       // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name
 )
 
@@ -41,7 +41,7 @@ const (
 // second, the lowest rate limit of an attack.
 const tills = 16
 
-// store is a filled store, which several attacks use one after the other.
+// store is a filled store. Several attacks use it, one after the other.
 type store struct {
 	dir         string
 	variables   []string
@@ -108,7 +108,7 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 		}
 		database = s.server.NewDatabase(s.t)
 		err = copyStore(s.t.Context(), from, database)
-		pgtest.Connect(s.t, database).Do("VACUUM ANALYZE") // otherwise, autovacuum would do this during an attack
+		pgtest.Connect(s.t, database).Do("VACUUM ANALYZE") // now, so that autovacuum does not do it during an attack
 	}
 	if err != nil {
 		s.t.Fatal(err)

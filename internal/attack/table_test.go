@@ -38,13 +38,13 @@ type row struct {
 func (r row) memoryHolds() bool { return r.peak < maxMemory }
 func (r row) answersHold() bool { return r.during.errors == 0 }
 
-// latencyHolds reports whether the shop's p99 rose at most by the factor maxSlowdown. It returns false if requests
-// failed even without the attack, because there is then nothing to compare with.
+// latencyHolds reports whether the shop's p99 rose by at most a factor of maxSlowdown. It returns false if requests
+// failed even without the attack, because then there is nothing to compare with.
 func (r row) latencyHolds() bool {
 	return r.quiet.errors == 0 && r.during.p99 <= maxSlowdown*r.quiet.p99
 }
 
-// notRecovered describes in which respects the service has not recovered from the attack. It returns nothing if the
+// notRecovered lists the respects in which the service has not recovered from the attack. It returns nothing if the
 // service has recovered.
 func (r row) notRecovered() (differences []string) {
 	if r.later.err != nil {

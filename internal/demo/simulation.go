@@ -13,8 +13,8 @@ const (
 	day = 24 * time.Hour
 	// opening is the number of animals that arrive on the first day.
 	opening = 64
-	// openHours is how long the shop is open each day. It closes each day at the time of day at which the
-	// store is filled, so that the demo is the same at any time of day.
+	// openHours is how long the shop is open each day. It closes at the time of day at which the store is filled, so
+	// that the demo does not depend on that time.
 	openHours = 9 * time.Hour
 )
 
@@ -26,7 +26,7 @@ type simulation struct {
 	random   *rand.Rand
 	steps    []step // the pending steps, earliest first
 	arrived  int
-	reserved []int64          // the ids of animals that stay; the orders that are open at the end are for them
+	reserved []int64          // the ids of animals that stay; the orders still open at the end are for them
 	names    map[int][]string // the names not yet used in each category
 	anna     employee
 	ben      employee
