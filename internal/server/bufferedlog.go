@@ -63,7 +63,7 @@ func (l *BufferedLog) Close() {
 type lineBuffer struct {
 	mu      sync.Mutex
 	lines   []byte
-	writing sync.Mutex // held while lines are written to out; more lines can be collected at the same time
+	writing sync.Mutex // held while lines are written to out; other lines can still be collected meanwhile
 	out     io.Writer
 	spare   []byte
 }

@@ -82,7 +82,8 @@ func (c *http1Conn) refuse(refusal *http.Response) error {
 		return err
 	}
 	c.SetReadDeadline(time.Now().Add(unreadTimeout))
-	io.CopyN(io.Discard, c.halfCloser, maxHeaderBytes+maxReceiveBuffer) // until the client closes its half
+	// Read until the client closes its half of the connection.
+	io.CopyN(io.Discard, c.halfCloser, maxHeaderBytes+maxReceiveBuffer)
 	return nil
 }
 

@@ -25,8 +25,8 @@ type limitListener struct {
 	mu        sync.Mutex // guards open, byNetwork and refusing
 	open      map[*limitedConn]struct{}
 	byNetwork map[netip.Prefix]int // the number of open connections from each network
-	refusing  bool                 // whether a new connection was refused and none has ended since
-	wanted    atomic.Bool          // whether a new connection found no place and none has ended since
+	refusing  bool                 // whether a new connection was refused and no connection has ended since
+	wanted    atomic.Bool          // whether a new connection found no place and no connection has ended since
 	ended     chan struct{}        // has an element if a connection has ended
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -66,15 +66,14 @@ const (
 	// dropSample is the maximum number of connections that are considered for dropping. The number is limited
 	// so that a flood of connections does not cost the server more than the sender.
 	dropSample = 64
-	// dropMinAge is how long a client must have paused before its connection may be dropped, whether between
-	// requests, while sending a body or while reading a response. Until the connection has completed its first
-	// request, newcomerMinAge applies instead. It is short, so that new connections do not wait long while
-	// clients that do nothing open as many connections as they can. If no client has paused for long enough, a
-	// new connection must wait.
+	// dropMinAge is how long a client must have paused before its connection may be dropped, whether between requests,
+	// while sending a body or while reading a response. Until the connection has completed its first request, the
+	// shorter newcomerMinAge applies instead. Thus clients that open as many connections as they can but send nothing
+	// do not delay new connections for long. If no client has paused for long enough, a new connection must wait.
 	dropMinAge     = 500 * time.Millisecond
 	newcomerMinAge = 100 * time.Millisecond
-	// sparingWait is how long a new connection waits for the place of a connection from a network that has
-	// many, before it may replace a connection from a network that has few.
+	// sparingWait is how long a new connection may replace only a connection from a network that has many connections.
+	// After that, it may also replace a connection from a network that has few.
 	sparingWait = 100 * time.Millisecond
 	// refuseWait is how long a new connection waits for an active connection to end before it is refused.
 	refuseWait = 500 * time.Millisecond
@@ -147,8 +146,8 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection, which has been waiting for the given time, and drops another one if necessary. If
-// it returns nil, retry reports whether there may be a place soon.
+// tryAdmit adds a connection and drops another one if necessary. waited is how long the new connection has been
+// waiting. If tryAdmit returns nil, retry reports whether there may be a place soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,9 +197,9 @@ func (l *limitListener) remove(c *limitedConn) {
 	}
 }
 
-// closesAfterResponse reports whether a connection must be closed after the response that is about to begin. It
-// must be if the server is stopping, or if a new connection is waiting for a place and this connection is
-// crowded. The client loses nothing, because it gets its response and knows that it must connect again.
+// closesAfterResponse reports whether a connection must be closed after the response that is about to begin. This is
+// the case if the server is stopping, or if a new connection is waiting for a place and this one is crowded (see
+// isCrowded). The client loses nothing, because it gets its response and knows that it must connect again.
 func (l *limitListener) closesAfterResponse(c *limitedConn) bool {
 	if l.draining.Load() {
 		return true
@@ -213,7 +212,8 @@ func (l *limitListener) closesAfterResponse(c *limitedConn) bool {
 	if !l.isCrowded(c) {
 		return false
 	}
-	if c.rotated.CompareAndSwap(false, true) { // over HTTP/2, several responses may announce it
+	// Count the connection once, although over HTTP/2 several responses may announce that it will be closed.
+	if c.rotated.CompareAndSwap(false, true) {
 		l.dropped.WithLabelValues(reasonRotated).Inc()
 	}
 	return true
@@ -271,8 +271,8 @@ func (c *limitedConn) isWaiting() bool { return c.state.Load() == connWaiting ||
 // isStalled reports whether all requests of an active connection are waiting for the client.
 func (c *limitedConn) isStalled() bool { return c.state.Load() == connActive && c.requests.allWait() }
 
-// waitingSince returns the time at which the client last made progress or, for a connection that is still
-// waiting for its first request, the time at which it was opened.
+// waitingSince returns the time at which the client last made progress. For a connection that is still waiting for its
+// first request, it returns the time at which the connection was opened.
 func (c *limitedConn) waitingSince() time.Time {
 	if c.state.Load() == connWaiting && !c.served.Load() {
 		return c.accepted

@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// busyClient sends requests on one connection until its context ends. It opens another connection only if the
-// server closes its own.
+// busyClient sends requests on one connection until its context ends. It opens another connection only after the server
+// has closed the current one.
 func busyClient(ctx context.Context, transport *http.Transport, url string) {
 	client := &http.Client{Transport: transport}
 	defer transport.CloseIdleConnections()
@@ -31,7 +31,7 @@ func busyClient(ctx context.Context, transport *http.Transport, url string) {
 	}
 }
 
-// Clients that always have a request in progress, or have just sent one, do not keep other clients out.
+// A new client is served even if all connections belong to clients that send requests without a pause.
 func TestBusyConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
@@ -65,7 +65,7 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 						t.Fatal(err)
 					}
 					if err != nil {
-						return false // the server may drop this connection, if its first request takes long to arrive
+						return false // the server may drop this connection if its first request takes long to arrive
 					}
 					response.Body.Close()
 					if response.Proto != protocol {
@@ -171,7 +171,7 @@ func TestCrowdedNetworksLoseTheirConnectionsFirst(t *testing.T) {
 	add("192.0.2.2:1000", 8)
 	wantClosed(many, true)
 	wantClosed(few, true)
-	// All addresses of an IPv6 network with 64 bits count as one host.
+	// All IPv6 addresses that share their first 64 bits count as one host.
 	add("[2001:db8::1]:1000", 20)
 	host := add("[2001:db8::ffff:1]:1000", 20)
 	wantClosed(host, true)

@@ -78,7 +78,7 @@ func (l *tlsListener) acceptAll() {
 	}
 }
 
-// offer passes a result to Accept. It reports false if the listener is closed.
+// offer passes a result to Accept. It returns false if the listener is closed.
 func (l *tlsListener) offer(result acceptResult) bool {
 	select {
 	case l.accepted <- result:
@@ -116,7 +116,7 @@ func (l *tlsListener) handshake(c *limitedConn) {
 func (l *tlsListener) refuse(c *limitedConn, err error) {
 	l.errorLog.Printf("http: TLS handshake error from %s: %v", c.RemoteAddr(), err)
 	mismatch, ok := errors.AsType[tls.RecordHeaderError](err)
-	if ok && mismatch.RecordHeader[0] >= 'A' && mismatch.RecordHeader[0] <= 'Z' { // the first letter of a method
+	if ok && mismatch.RecordHeader[0] >= 'A' && mismatch.RecordHeader[0] <= 'Z' { // perhaps an HTTP method
 		plain := &http1Conn{halfCloser: c, limited: c, malformed: l.malformed}
 		plain.refuse(&http.Response{
 			StatusCode: http.StatusBadRequest, Status: "400 Bad Request: the client sent an HTTP request to an HTTPS server",

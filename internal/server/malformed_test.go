@@ -41,8 +41,7 @@ func (s *service) wantRefusal(what string, a programtest.Response, err error, st
 	programtest.Await(s.T, what+" to be logged", func() bool { return strings.Contains(s.Output.String(), "id="+id) })
 }
 
-// overTLS serves a shop over TLS. It also returns a TLS configuration for clients, which trusts the shop's
-// certificate.
+// overTLS serves a shop over TLS. It also returns a TLS configuration with which clients trust the shop's certificate.
 func overTLS(t *testing.T) (*service, *tls.Config) {
 	t.Helper()
 	folder, authority := programtest.NewFolder(t), programtest.NewAuthority(t)
@@ -132,7 +131,7 @@ func TestMalformedRequestAfterOthers(t *testing.T) {
 		if _, err := io.WriteString(connection, piece); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond) // so that most pieces arrive alone; the result does not depend on it
+		time.Sleep(time.Millisecond) // makes most pieces arrive separately; the result is the same if they do not
 	}
 	a, err := receive(responses)
 	s.wantRefusal("a request in pieces", a, err, 404, shop.NotFound, "cannot be decoded")
@@ -173,7 +172,7 @@ func TestMalformedRequestsOverHTTP2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.URL.Opaque = path // sent as it is
+		r.URL.Opaque = path // sent unchanged
 		r.Header.Set("Authorization", "Bearer "+programtest.AdminKey)
 		for _, header := range headers {
 			name, value, _ := strings.Cut(header, ": ")

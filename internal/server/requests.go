@@ -19,8 +19,8 @@ const (
 	// with few requests, and to refuse others with a proper response. Beyond the reserve, the connection is
 	// closed.
 	extraReserve = 200
-	// fewRequests is the maximum number of requests that a connection may have in progress to be served from
-	// the reserve, so that clients with many requests do not keep out clients with few.
+	// fewRequests is how many requests a connection may have in progress and still be served from the reserve. Thus
+	// clients with many requests do not keep out clients with few.
 	fewRequests = 10
 	// extraMinAge is how long a client with several requests must have paused before its connection may be
 	// closed. Connections are closed for this reason only if more than three quarters of maxExtraRequests are
@@ -77,15 +77,16 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		}
 		t := &trackedRequest{ResponseWriter: w, body: r.Body, limited: c, conn: &c.requests}
 		if r.ContentLength != 0 {
-			c.requests.madeProgress()      // the wait for the body begins now
-			r = r.WithContext(r.Context()) // net/http needs the original body to end the connection properly
+			c.requests.madeProgress() // the wait for the body begins now
+			// Change a copy of r, because net/http needs the original body to end the connection properly.
+			r = r.WithContext(r.Context())
 			r.Body = trackedBody{t}
 		}
 		handler.ServeHTTP(t, r)
 		t.begin()
 		if t.wrote && r.ProtoMajor == 2 {
-			// Over HTTP/2, net/http would otherwise wait for a client that does not read after this handler has
-			// returned, where the request is no longer counted.
+			// Over HTTP/2, the response to a client that does not read would otherwise be sent after this handler has
+			// returned. The request would then no longer be counted.
 			t.FlushError()
 		}
 	})
@@ -114,7 +115,7 @@ type trackedRequest struct {
 	read    int // the number of bytes of the body read since the client last made progress
 }
 
-// begin completes the header: it tells the client if this is the last response on its connection. Over HTTP/2,
+// begin completes the header: it tells the client whether this is the last response on the connection. Over HTTP/2,
 // net/http sends a GOAWAY frame instead, and the other requests on the connection continue.
 func (t *trackedRequest) begin() {
 	if t.begun {
@@ -138,7 +139,7 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 	t.wrote = true
 	for {
 		step := p[written:min(len(p), written+progressStep)]
-		t.conn.madeProgress() // the wait begins now
+		t.conn.madeProgress() // the wait for the client begins now
 		t.conn.waiting.Add(1)
 		n, err := t.ResponseWriter.Write(step)
 		t.conn.waiting.Add(-1)

@@ -66,7 +66,7 @@ func (s *Server) madeRoom() bool {
 // closed to make room for others. A connection whose request is still being handled is not closed.
 func TestStalledClientsMakeRoom(t *testing.T) {
 	t.Parallel()
-	large := make([]byte, 16<<20) // more than the buffers of the kernel hold
+	large := make([]byte, 16<<20) // more than the kernel's buffers hold
 	for name, request := range map[string]string{
 		"one response is not read":    "GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
 		"many responses are not read": strings.Repeat("GET /small HTTP/1.1\r\nHost: x\r\n\r\n", 4096),
@@ -83,7 +83,7 @@ func TestStalledClientsMakeRoom(t *testing.T) {
 					w.Write(large[:2048])
 				case "/body":
 					io.ReadAll(r.Body)
-				case "/working": // does not wait for the client, however long it takes
+				case "/working": // runs for a long time, but does not wait for the client
 					io.WriteString(w, "begun")
 					http.NewResponseController(w).Flush()
 					<-r.Context().Done()
@@ -185,7 +185,7 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 							refused.Add(1)
 							return
 						}
-						<-ctx.Done() // reads nothing
+						<-ctx.Done() // the client reads nothing
 					})
 				}
 			}
@@ -262,7 +262,7 @@ func TestProgressNeedsBytes(t *testing.T) {
 	}
 }
 
-// endless is a body without an end.
+// endless is a body that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

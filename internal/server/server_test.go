@@ -198,7 +198,7 @@ func TestRequestEndsWhenClientDisconnects(t *testing.T) {
 			io.WriteString(client, get)
 			for _, next := range []string{post, get, post} {
 				ctx := <-started
-				io.WriteString(client, next) // sent before the response to the previous request
+				io.WriteString(client, next) // sent before the response to the previous request has arrived
 				if ctx.Err() != nil {
 					t.Fatal("the request ended while its client was connected")
 				}
