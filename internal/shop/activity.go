@@ -21,7 +21,8 @@ const activityOrders = 50
 // fewer changes than the limit, or none, even if more pages follow. Changes that were removed because of their age
 // are not included.
 func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
+	// Publish first, so that the page includes every write that completed before this request.
+	if err := s.store.Publish(ctx); err != nil {
 		return Page[Event]{}, err
 	}
 	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {

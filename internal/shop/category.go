@@ -50,8 +50,8 @@ func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Ca
 	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
-// maxCategoriesCompared is the maximum number of categories whose names FindCategories compares, and
-// categoryBatch the number that it reads at once.
+// maxCategoriesCompared is the maximum number of categories whose names FindCategories compares. categoryBatch is the
+// number of categories that it reads at once.
 const maxCategoriesCompared, categoryBatch = 20_000, 500
 
 // FindCategories returns at most limit categories whose names contain every word of the text (see
@@ -226,7 +226,7 @@ type CategoryMutations interface {
 	// EnsureCategories creates a category without a name for each given id that no category has yet. It
 	// returns the ids of the categories that it created. The given ids must be distinct and ascending.
 	EnsureCategories(ids ...int64) (created []int64, err error)
-	// InsertCategories adds categories. No two of them, and no existing category, may have the same id.
+	// InsertCategories adds categories. Their ids must differ from each other and from the ids of existing categories.
 	InsertCategories(...Category) error
 	// UpdateCategory changes the name of a category.
 	UpdateCategory(before, after Category) error
@@ -240,6 +240,7 @@ type CategoryBookkeeping interface {
 	// AssignCategoryIDs returned before.
 	AssignCategoryIDs(n int) ([]int64, error)
 	// LockCategoryIDs makes other transactions wait for this one before they assign ids to categories. A long
-	// transaction should begin with it if it was rolled back before, because shorter ones may be faster again.
+	// transaction that was rolled back should call it first when it runs again, because shorter transactions might
+	// otherwise overtake it again.
 	LockCategoryIDs() error
 }

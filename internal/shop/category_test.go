@@ -28,8 +28,8 @@ func TestSearchForCategoriesIsBounded(t *testing.T) {
 	equal(t, "whether there are more", found.More, true)
 }
 
-// Of many clients on several nodes that only want to create a category, exactly one creates it. The others do
-// not rename it.
+// If many clients on several nodes try to create the same category at once, exactly one succeeds. The others do not
+// rename the category.
 func TestCategoryIsCreatedOnlyOnce(t *testing.T) {
 	onlyCreate := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }}
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {

@@ -66,8 +66,8 @@ func TestResultsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// On PostgreSQL, looks for due deliveries that begin at a later time (see dueLooks) still find every delivery: new
-// ones, redelivered ones, and those to a webhook that was disabled for a while.
+// On PostgreSQL, a query for due deliveries may begin at a later time than the earliest delivery (see dueLooks). It
+// still finds every delivery: new ones, redelivered ones, and those to a webhook that was disabled for a while.
 func TestLateLooksFindEveryDelivery(t *testing.T) {
 	t.Parallel()
 	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}

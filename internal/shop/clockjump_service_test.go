@@ -58,7 +58,7 @@ type jumpingShop struct {
 	events       []shop.Event
 	key          shop.IssuedKey
 	session      string
-	sessionEnded bool // the clock has been past the end of the session at some point
+	sessionEnded bool // whether the clock has ever been past the end of the session
 }
 
 var jumpingOptions = shop.Options{EventRetention: 30 * day}

@@ -26,7 +26,7 @@ type Delivery struct {
 	Attempts      []Attempt      `json:"attempts"`
 	CreatedAt     time.Time      `json:"createdAt"`
 	NextAttemptAt time.Time      `json:"nextAttemptAt,omitzero"`
-	Body          []byte         `json:"-"` // the message, which only DueDeliveries reads from the store
+	Body          []byte         `json:"-"` // the message; only DueDeliveries reads it from the store
 	ClaimedUntil  time.Time      `json:"-"` // until this time, only the node that claimed the delivery may send it
 }
 
@@ -176,7 +176,7 @@ type DeliveryBookkeeping interface {
 	// ResumeDeliveries schedules all parked deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
 	// RemoveDeliveries removes a limited number of the oldest deliveries created before the given time, and the
-	// messages that no other delivery uses. It reports whether there may be more to remove. A creation time after now
-	// was written by a wrong clock. Such a delivery is treated as if it were as old as the next delivery.
+	// messages that no other delivery uses. It reports whether there may be more to remove. A delivery whose creation
+	// time is after now was stored while the clock was wrong. It is treated as if it were as old as the next delivery.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

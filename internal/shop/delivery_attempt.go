@@ -165,7 +165,7 @@ func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Ti
 	case d.EventType == testEvent || n > len(retrySchedule) && !gone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
-	case enabled && !gone: // otherwise the delivery stays parked until the webhook is enabled again
+	case enabled && !gone: // a delivery to a disabled webhook stays parked until the webhook is enabled again
 		d.NextAttemptAt = now.Add(max(jitter(retrySchedule[n-1]), min(retryAfter, maxRetryAfter)))
 	}
 	return OutcomeRetry

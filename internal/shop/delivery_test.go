@@ -52,8 +52,8 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	})
 }
 
-// The Retry-After header can make the wait longer than in the schedule, up to a maximum of one day. It cannot
-// make the wait shorter.
+// The Retry-After header can make the wait longer than the schedule says, up to a maximum of one day. It cannot make
+// the wait shorter.
 func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		for _, c := range []struct{ retryAfter, shortest, longest time.Duration }{
@@ -153,7 +153,7 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	})
 }
 
-// A webhook that is enabled again receives every event that it has missed exactly once. This includes events from
+// A webhook that is enabled again receives exactly once every event that it has missed. This includes events from
 // before it was disabled and events from the time while it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {

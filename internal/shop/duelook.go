@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// dueLooks decides where each query for due deliveries, called a look, begins. Normally a look begins with the
-// earliest scheduled delivery, which is called the beginning. But while a backup on a PostgreSQL server holds a
-// snapshot, the server keeps the index entries of finished deliveries, and a look from the beginning has to read all
-// of them. After such a slow look, the next looks therefore begin at a later time. Normally they do not, because a
-// look that begins at a later time has to query every webhook.
+// dueLooks decides where each query for due deliveries begins. Such a query is called a look. Normally a look begins
+// with the earliest scheduled delivery, which is called the beginning. But while a backup on a PostgreSQL server holds
+// a snapshot, the server keeps the index entries of finished deliveries, and a look from the beginning has to read all
+// of them. After such a slow look, the next looks therefore begin at a later time. A later start has a cost, too: such
+// a look has to query every webhook.
 //
-// A delivery is scheduled for the time of the transaction that writes it, or later. Therefore a look misses nothing
-// if it begins at a time before the start of the oldest open transaction. A look begins dueMargin before the last
-// look, and dueMargin is longer than a transaction normally takes. If a transaction takes longer, its deliveries are
-// found by the next look from the beginning.
+// A delivery is scheduled for the time of the transaction that writes it, or later. Therefore a look misses nothing if
+// it begins at a time before the start of the oldest open transaction. A look begins dueMargin before the last look,
+// and dueMargin is longer than a transaction normally takes. If a transaction takes longer, its deliveries are found by
+// the next look from the beginning.
 type dueLooks struct {
 	mu      sync.Mutex
 	at      time.Time // the time of the last look, by the store's clock
 	next    *DueFrom  // where the next look begins; nil means at the beginning
-	restart time.Time // from this time on, a look begins at the beginning again
+	restart time.Time // the time from which looks begin at the beginning again
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 	slowDueLook = 20 * time.Millisecond
 	// dueMargin is how far before the time of the last look the next look begins.
 	dueMargin = 10 * time.Second
-	// dueRestart is how long after a slow look the next look from the beginning is made.
+	// dueRestart is the time between a slow look and the next look from the beginning.
 	dueRestart = time.Minute
 )
 

@@ -119,7 +119,8 @@ func (s *Service) event(e StoredEvent) Event {
 // with events_expired if events after page.After were removed because of their age, or if events up to page.After
 // were undone by a restore.
 func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
+	// Publish first, so that the page includes every write that completed before this request.
+	if err := s.store.Publish(ctx); err != nil {
 		return Page[Event]{}, err
 	}
 	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
@@ -233,7 +234,7 @@ type EventBookkeeping interface {
 	// do.
 	SummarizeEvents() (more bool, err error)
 	// RemoveEvents removes a limited number of the oldest events from before the given time and reports whether there
-	// may be more to remove. An event time after now was written by a wrong clock. Such an event is treated as if it
-	// were as old as the next event.
+	// may be more to remove. An event whose time is after now was stored while the clock was wrong. It is treated as if
+	// it were as old as the next event.
 	RemoveEvents(before, now time.Time) (more bool, err error)
 }

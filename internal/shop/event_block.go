@@ -2,8 +2,8 @@ package shop
 
 import "context"
 
-// summaryBatches is the maximum number of batches in one run of SummarizeEvents. It bounds how long the last run
-// delays the end of the program.
+// summaryBatches is the maximum number of batches in one run of SummarizeEvents. It limits how long the last run can
+// delay the end of the program.
 const summaryBatches = 100
 
 // SummarizeEvents summarizes new events in small transactions. Events that are not summarized yet are compared with

@@ -50,7 +50,7 @@ func (s *Service) ExportPets(ctx context.Context, emit func([]ExportRow) error) 
 	}
 }
 
-// exportRows reads one page of the animals up to the id last, and the names of their categories.
+// exportRows reads one page of the animals whose ids are at most last, and the names of their categories.
 func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
 	pets, err := tx.PetsUpTo(last, page)
 	if err != nil {

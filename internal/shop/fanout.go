@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// FanOut turns events into deliveries, for all webhooks at once. It remembers in memory how far it has come, so that
+// FanOut turns events into deliveries, for all webhooks at once. It keeps its position in the feed in memory, so that
 // events that no webhook wants require no transaction. Several nodes may fan out at the same time. Each event still
-// becomes only one delivery to a webhook, because the position stored with the webhook decides which events are new.
-// A FanOut must not be used concurrently.
+// becomes only one delivery to a webhook, because the position stored with the webhook decides which events are new. A
+// FanOut must not be used concurrently.
 type FanOut struct {
 	service  *Service
 	position int64                   // the position in the feed of all webhooks that are not behind
@@ -137,9 +137,9 @@ func (f *FanOut) skipExpired(ctx context.Context, position int64, err error) (mo
 	return resume > position, nil
 }
 
-// enqueue creates deliveries to the given webhooks for the events after the position before, up to the position
-// reached. It returns the position up to which it has handled the events. This position is earlier than reached if
-// there are too many deliveries for one transaction. It is equal to before if another node is fanning out.
+// enqueue creates deliveries to the given webhooks for the given events up to the position reached. It returns the
+// position up to which it has handled the events. This position is earlier than reached if there are too many
+// deliveries for one transaction. If another node is fanning out, enqueue creates nothing and returns before.
 func (f *FanOut) enqueue(ctx context.Context, to []*Subscription, events []Event, reached, before int64) (created int, _ int64, err error) {
 	planned, reached := plan(to, events, reached)
 	lagging := slices.ContainsFunc(to, func(s *Subscription) bool { return s.lags(reached) })

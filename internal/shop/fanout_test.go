@@ -92,8 +92,8 @@ func TestUnwantedEventsCostNothing(t *testing.T) {
 	})
 }
 
-// The position of a webhook is stored from time to time even if the webhook wants none of the events. Otherwise a new
-// node, or a change to the webhook, would have to read all events since the last one that the webhook wanted.
+// The position of a webhook is stored from time to time even if the webhook wants none of the events. Without this, a
+// new node, or a change to the webhook, would have to read all events since the last one that the webhook wanted.
 func TestPositionIsStoredWithoutDeliveries(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.setTypes(shop.OrderExpired)

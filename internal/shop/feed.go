@@ -146,7 +146,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		page, err := read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 			horizon = 0
 			page, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
-			// If positions are missing, events may have been removed before this node read them.
+			// A gap between the positions means that events may have been removed before this node read them.
 			if err == nil && len(page.Items) > 0 && page.Items[0].position > last+1 {
 				horizon, err = tx.EventHorizon()
 			}

@@ -50,7 +50,7 @@ func expireDueHold(tx *eventTx, id int64) error {
 	return err
 }
 
-// expireDueHolds is like expireDueHold for several animals.
+// expireDueHolds is like expireDueHold, but for several animals.
 func expireDueHolds(tx *eventTx, ids []int64) error {
 	if len(ids) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A write and its response are stored together. If anything could fail in between, a repeated request would
-// write twice or get no response.
+// A write and its response are stored together. If only one of them were stored, a repeated request would write twice
+// or get no response.
 func TestResponseIsStoredTogetherWithItsWrite(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

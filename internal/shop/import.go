@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// MaxImport is the maximum number of animals in one import. Decoders stop after one row more, which is
+	// MaxImport is the maximum number of animals in one import. Decoders stop reading after one more row, which is
 	// enough to refuse the import.
 	MaxImport = 10_000
 	// MaxImportRow is the maximum number of bytes in one row of an import. It is more than any valid row needs
@@ -46,7 +46,7 @@ type ImportOptions struct {
 // ImportResult contains the number of animals that an import created and changed.
 type ImportResult struct {
 	Created int `json:"created"`
-	Updated int `json:"updated"` // does not count animals that already were as the file describes them
+	Updated int `json:"updated"` // does not count animals that already match the file
 	// IgnoredIDs is the number of rows whose id is ignored. Only a dry run reports it.
 	IgnoredIDs int `json:"ignoredIds,omitzero"`
 }
@@ -140,7 +140,7 @@ func prepareRows(rows []ImportRow, upsert bool) (ignored int, valid bool) {
 				if reason := TextProblem(row.Category); reason != "" {
 					row.Problems.Add("category", reason)
 				}
-				row.categoryKey = CategoryKey(row.Category) // not in the transaction, because other writes wait for it
+				row.categoryKey = CategoryKey(row.Category) // computed outside the transaction, to keep that short
 			}
 		}
 		valid = valid && len(row.Problems) == 0

@@ -22,8 +22,8 @@ type importCategory struct {
 type importCategories struct {
 	known  bool // whether only existing categories are allowed
 	byID   map[int64]*importCategory
-	byName map[string][]*importCategory // the first categories with exactly this name: all, or more than maxNamedIDs
-	byKey  map[string][]*importCategory // the first categories with this CategoryKey
+	byName map[string][]*importCategory // the categories with exactly this name: all, or more than maxNamedIDs
+	byKey  map[string][]*importCategory // the categories with this CategoryKey: all, or more than maxNamedIDs
 	missed []*importCategory            // the categories to create, in the order of the rows
 }
 
@@ -83,9 +83,9 @@ func (c *importCategories) add(category *importCategory) *importCategory {
 	return category
 }
 
-// find returns the category of a row. If there is none, it plans a new category or, if that is not allowed, adds
-// a problem to the row. An exported row has both the id and the name of the category. If the user has changed only
-// one of them, find ignores the other; before is the animal as it was exported.
+// find returns the category of a row. If there is none, it plans a new category or, if that is not allowed, adds a
+// problem to the row. An exported row has both the id and the name of the category. If the user has changed only one of
+// them, find ignores the other. before is the stored animal that the row updates.
 func (c *importCategories) find(row *ImportRow, before Pet) *importCategory {
 	name := row.categoryName()
 	if row.Problems.has("categoryId") || row.Problems.has("category") {
@@ -172,8 +172,8 @@ func (c *importCategories) assigns() bool {
 	return slices.ContainsFunc(c.missed, func(category *importCategory) bool { return category.assign })
 }
 
-// create creates the missing categories. Those with an id come first, so that no other category is assigned it.
-// Because all imports lock categories in ascending order, they cannot deadlock.
+// create creates the missing categories. Those with an id come first, so that their ids are not assigned to other
+// categories. Because all imports lock categories in ascending order, they cannot deadlock.
 func (c *importCategories) create(tx *eventTx) error {
 	var unnamed []int64
 	var named []Category

@@ -26,8 +26,8 @@ type plannedPet struct {
 }
 
 // planImport checks every row against the store. A plan must be applied in the transaction in which it was made,
-// because otherwise an animal could change after its entity tag was compared. The plan contains only the first
-// invalid rows, at most the given number, so that a file with many of them needs no more memory than a valid one.
+// because otherwise an animal could change after its entity tag was compared. The plan contains at most the given
+// number of invalid rows, so that a file with many of them needs no more memory than a valid one.
 func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan importPlan, err error) {
 	if plan.stored, err = storedPets(tx, idsOf(rows)); err != nil {
 		return importPlan{}, err

@@ -62,7 +62,8 @@ create 3 Mia 7   `)
 	wantCode(t, err, shop.PayloadTooLarge)
 }
 
-// An exported row has both the id and the name of its category. It is enough to change one of them.
+// An exported row has both the id and the name of its category. To move an animal to another category, it is enough to
+// change one of them.
 func TestUpsertFollowsTheChangedPartOfTheCategory(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

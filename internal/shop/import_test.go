@@ -15,7 +15,7 @@ import (
 
 var upsert = shop.ImportOptions{Upsert: true}
 
-// exported returns a row that describes an animal as an export does.
+// exported returns the row that an export contains for an animal.
 func exported(line int, pet shop.Pet) shop.ImportRow {
 	return shop.ImportRow{Line: line, ID: &pet.ID, ETag: pet.ETag(), NewPet: pet.Fields()}
 }
@@ -204,8 +204,8 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 		"line 3: category must be the name of an existing category; add the category first, or correct the name; line 4: categoryId must be the id of an existing category.")
 }
 
-// overtakingStore is a store in which another service creates a category whenever a transaction is about to assign ids
-// to categories that it has not locked.
+// overtakingStore is a store in which another service creates a category whenever a transaction is about to assign
+// category ids without having called LockCategoryIDs.
 type overtakingStore struct {
 	shop.Store
 	other *shop.Service
@@ -235,8 +235,8 @@ func (tx *overtakenTx) AssignCategoryIDs(n int) ([]int64, error) {
 	return tx.WriteTx.AssignCategoryIDs(n)
 }
 
-// An import that creates categories takes much longer than the creation of one category. It succeeds although other
-// clients create categories all the time.
+// An import that creates categories takes much longer than the creation of one category. It succeeds even if other
+// clients keep creating categories.
 func TestImportIsOvertakenOnlyOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{Postgres: true})
@@ -246,7 +246,7 @@ func TestImportIsOvertakenOnlyOnce(t *testing.T) {
 	rows := []shop.ImportRow{{Line: 2, NewPet: shop.NewPet{Name: "Mia"}, Category: "Birds", ByName: true}}
 	equal(t, "the import", must(service.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 	birds := must(s.CategoriesNamed(t.Context(), "Birds"))(t)
-	equal(t, "the new category", fmt.Sprint(birds), "[{3 Birds}]") // Cats has overtaken it once
+	equal(t, "the new category", fmt.Sprint(birds), "[{3 Birds}]") // Cats came first and got id 2
 }
 
 // An upsert sees an animal as every other operation does: a hold that is due has ended.

@@ -61,8 +61,8 @@ func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, erro
 	return shop.IndexResult{More: tx.store.steps.Add(-1) > 0, OthersWait: tx.store.othersWait}, nil
 }
 
-// While other writes are waiting, IndexSearch pauses after each transaction three times as long as the
-// transaction took.
+// If other writes are waiting, IndexSearch pauses after each transaction for three times as long as the transaction
+// took.
 func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
@@ -75,8 +75,8 @@ func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	})
 }
 
-// When the program ends, IndexSearch neither pauses nor goes on with the rest: the run in progress ends at once, and the last
-// run has one transaction.
+// When the program ends, the current run of IndexSearch ends without another pause or transaction. The last run has
+// only one transaction.
 func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
@@ -85,7 +85,7 @@ func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(2015 * time.Millisecond) // the first run starts after two seconds, and pauses after 10 ms
+		time.Sleep(2015 * time.Millisecond) // the first run starts after two seconds and begins to pause 10 ms later
 		cancel()
 		jobs.Wait()
 		equal(t, "the number of transactions", 1000-store.steps.Load(), 2)

@@ -82,7 +82,7 @@ func TestSearchesAndLongListsAreHeavy(t *testing.T) {
 }
 
 // One key gets at most half of the places. Keys with waiting reads take turns, so a key that sends many reads delays
-// only its own.
+// only its own reads.
 func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 	onLane(t, func(h *laneHarness) {
 		for range 5 {

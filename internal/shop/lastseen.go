@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lastSeenPrecision is how much later than the stored time a session must be used for the new time to be recorded.
+// lastSeenPrecision is how much later than the stored time a use of a session must be to be recorded.
 const lastSeenPrecision = 30 * time.Second
 
 // lastSeen records in memory when sessions were used on this node, until a background job saves these times. Thus

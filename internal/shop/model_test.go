@@ -67,8 +67,8 @@ func (m *model) someOrder(t *rapid.T) int64 {
 	return someID(t, m.lastOrder, func(id int64) bool { return isOpen(m.orders[id]) })
 }
 
-// someID draws one of the ids used so far or the next id, which does not exist yet. It draws the ids for which prefer
-// returns true more often, because most operations on the others are refused.
+// someID draws one of the ids used so far or the next id, which does not exist yet. If prefer returns true for an id,
+// someID is more likely to draw it, because most operations on the other ids are refused.
 func someID(t *rapid.T, last int64, prefer func(id int64) bool) int64 {
 	ids := []int64{last + 1}
 	for id := int64(1); id <= last; id++ {

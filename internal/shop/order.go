@@ -171,8 +171,8 @@ type OrderReader interface {
 	// DueOrders returns a limited number of the placed orders whose hold expires at or before the given time. The
 	// order whose hold expires first comes first.
 	DueOrders(at time.Time) ([]Order, error)
-	// Holds returns at most limit placed orders whose hold expires at the time from or later, and before the
-	// time to. The order whose hold expires first comes first.
+	// Holds returns at most limit placed orders whose hold expires not earlier than from, but earlier than to. The
+	// order whose hold expires first comes first.
 	Holds(from, to time.Time, limit int) ([]Order, error)
 }
 

@@ -86,8 +86,8 @@ func isUnchangedSince(tx ReadTx, pet Pet, delivered Order) (bool, error) {
 	if newest[0].Type != PetUpdated || last.Previous.Status != Pending || last.Current.Status != Sold {
 		return false, nil
 	}
-	// If only the newest event about the animal is left, the events about all earlier deliveries have expired. So
-	// this event comes from the delivery of the given order if an event about the order is left.
+	// If only one event about the animal is left, the events about all earlier deliveries have expired. This event
+	// then comes from the delivery of the given order, provided that an event about the order is left.
 	if len(newest) == 1 {
 		delivery, err := tx.NewestEvents(delivered.subject(), 1)
 		return len(delivery) == 1, err

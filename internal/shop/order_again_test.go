@@ -127,7 +127,7 @@ func TestOrderIsNotPlacedAgainAfterEventsHaveExpired(t *testing.T) {
 	})
 }
 
-// If several clients place an order again while others order its animal, exactly one of them succeeds.
+// If several clients place an order again while others order its animal, exactly one client succeeds.
 func TestAnimalIsReservedOnceWhileAnOrderIsPlacedAgain(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		for _, status := range []shop.OrderStatus{shop.Cancelled, shop.Delivered, shop.Approved} {

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Of many clients on several nodes that order the same animal at the same time, exactly one gets it.
+// If many clients on several nodes order the same animal at the same time, exactly one of them gets it.
 func TestAnimalIsSoldOnlyOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)

@@ -259,8 +259,9 @@ type PetReader interface {
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
 	// LargestCategories returns the exact number of animals in the n categories that have the most animals, largest
-	// first. It adds the changes of events that FoldCounts has not added yet to the stored counts, so the event about
-	// every change to an animal must have been stored. It fails with ErrRecounting if such events were removed.
+	// first. It starts from the stored counts and adds the changes of the events that FoldCounts has not added yet. The
+	// event about every change to an animal must therefore have been stored. It fails with ErrRecounting if such events
+	// were removed.
 	LargestCategories(n int) ([]CategoryCount, error)
 	// CountCategories returns the exact number of animals in the categories with the given ids, in no
 	// particular order. It leaves out categories without animals. It fails with ErrRecounting like

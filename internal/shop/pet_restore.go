@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// RestorePet brings a removed animal back under its id, as it was when it was removed. If its category has been
+// RestorePet brings a removed animal back under its old id, as it was when it was removed. If its category has been
 // deleted since, RestorePet creates the category again or, if Options.KnownCategories is set, fails with
-// unknown_category. It fails with not_found if the animal never existed or the events about it have expired, and
-// with pet_exists if the animal was not removed.
+// unknown_category. It fails with not_found if the animal never existed or the events about it have expired, and with
+// pet_exists if the animal was not removed.
 func (s *Service) RestorePet(ctx context.Context, id int64) (Pet, error) {
 	return write(ctx, s, func(tx *eventTx) (Pet, error) {
 		_, exists, err := tx.Pet(id)

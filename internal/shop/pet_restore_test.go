@@ -11,11 +11,12 @@ import (
 )
 
 // A removed animal can be restored on any node as soon as DeletePet has returned, even before the event about the
-// removal is published. Of several restores at the same time, exactly one succeeds and records an event.
+// removal is published. If several clients restore it at the same time, exactly one succeeds, and one event is
+// recorded.
 func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
-		for round := range 3 { // each round restores the state from the newest of several removals
+		for round := range 3 { // each round must restore the state from the newest removal
 			pet = must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: new(fmt.Sprint("Rex ", round))}, nil))(t)
 			check(t, s.DeletePet(t.Context(), pet.ID, nil))
 			var restored atomic.Int64

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Places limits how many calls run at the same time. Each of them takes a place, and one API key can take only
-// some of the places. Keys with waiting calls take turns, one place at a time, so a key with many calls delays
-// only its own.
+// Places limits how many calls run at the same time. Each of them takes a place, and one API key can take only some of
+// the places. Keys with waiting calls take turns, one place at a time, so a key with many calls delays only its own
+// calls.
 type Places struct {
 	places        int
 	perKey        int // the maximum number of places for one key
 	maxWaiting    int // the maximum number of calls that may wait for a place, or 0 if there is no limit
-	maxKeyWaiting int // the same for one key
+	maxKeyWaiting int // the same limit for the calls of one key
 	mu            sync.Mutex
 	running       int
 	runningBy     map[string]int
 	waiting       int
-	waitingBy     map[string][]chan struct{} // by key, a channel for each waiting call, which is closed when the call gets a place
+	waitingBy     map[string][]chan struct{} // by key: a channel per waiting call, closed when the call gets a place
 	turns         []string                   // the keys in waitingBy, in the order of their turns
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Role is a set of scopes that fits a kind of user. A key stores only its scopes, not its role.
+// Role is a set of scopes for one kind of user. A key stores only its scopes, not its role.
 type Role string
 
 const (

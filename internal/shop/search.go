@@ -25,7 +25,7 @@ func FoldSearch(s string) string {
 		}
 		return r
 	}, norm.NFD.String(s))
-	// cases.Fold replaces some letters, such as ß, by several letters. Fold then maps the letters that differ only in
+	// cases.Fold replaces some letters, such as ß, with several letters. Fold then maps the letters that differ only in
 	// case to one of them. Composing the text again joins the Hangul syllables that NFD has split, so that a search
 	// does not find parts of a syllable.
 	return norm.NFC.String(strings.Map(withoutStroke, Fold(cases.Fold().String(plain))))
@@ -48,7 +48,7 @@ func isDiacritic(r rune) bool {
 }
 
 // withoutStroke removes the stroke from letters such as Ø, which Unicode does not decompose into a letter and a mark.
-// It also replaces U+0345, the mark to which Fold maps the letter iota, by that letter.
+// It also replaces U+0345, the mark to which Fold maps the letter iota, with that letter.
 func withoutStroke(r rune) rune {
 	switch r {
 	case '\u0345':
@@ -121,7 +121,7 @@ type SearchReader interface {
 type SearchBookkeeping interface {
 	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It also indexes a
 	// limited number of names of categories that an earlier version wrote. A batch may take several transactions. The
-	// first one gets nil, and each of the others gets the unfinished rest that the one before it has returned. Only one
+	// first one gets nil, and each of the others gets the unfinished rest that the previous one returned. Only one
 	// batch of a store may be in progress on a node.
 	IndexSearch(unfinished IndexBatch) (IndexResult, error)
 }
@@ -164,7 +164,8 @@ type indexing struct {
 }
 
 const (
-	// indexSteps is the maximum number of transactions in one run of IndexSearch, which reports its progress at the end.
+	// indexSteps is the maximum number of transactions in one run of IndexSearch. A run reports its progress at its
+	// end.
 	indexSteps = 20
 	// indexPause is how long IndexSearch pauses after a transaction if other writes are waiting, as a multiple
 	// of the transaction's duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
@@ -173,9 +174,10 @@ const (
 	indexReportInterval = 5 * time.Second
 )
 
-// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Searches compare
-// texts that are not in the index yet one by one. It also indexes names of categories that an earlier version wrote.
-// When ctx ends, IndexSearch completes its current transaction and begins no other one, so that the program ends soon.
+// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until a text is in
+// the index, searches have to compare it separately. IndexSearch also indexes names of categories that an earlier
+// version wrote. When ctx ends, it completes its current transaction and starts no other, so that the program ends
+// soon.
 func (s *Service) IndexSearch(ctx context.Context) error {
 	i, work := &s.indexing, context.WithoutCancel(ctx)
 	i.running.Lock()

@@ -49,7 +49,7 @@ type SessionList struct {
 // NewSession describes a session to be opened.
 type NewSession struct {
 	Device   string
-	Keep     bool   // lasts for LongSessionLifetime instead of SessionLifetime
+	Keep     bool   // whether the session lasts for LongSessionLifetime instead of SessionLifetime
 	Replaces string // the token of the same browser's previous session, which the new session ends; may be ""
 }
 
@@ -207,7 +207,7 @@ type SessionReader interface {
 type SessionBookkeeping interface {
 	// InsertSession stores a session. It ignores KeyID and KeyName, which follow from the secret.
 	InsertSession(Session) error
-	// TrimSessions removes the oldest sessions of a secret, so that it has at most keep of them.
+	// TrimSessions removes the oldest sessions of a secret until at most keep of them are left.
 	TrimSessions(secret SecretHash, keep int) error
 	// SetSessionLastSeen stores when a session was used, unless a later use is already stored. It does nothing
 	// if the session has been removed.

@@ -10,7 +10,7 @@ import (
 // SignInLinkLifetime is how long a sign-in link can be used.
 const SignInLinkLifetime = 10 * time.Minute
 
-// signInPrefix begins the token of every sign-in link, so that Redact recognises tokens.
+// signInPrefix is the prefix of the token of every sign-in link. It lets Redact recognise tokens.
 const signInPrefix = "asl_"
 
 // SignInLink allows someone who does not know the secret of a key to open one session for that key. Like a session, a
@@ -101,8 +101,8 @@ func (s *Service) SignInLinkKey(ctx context.Context, token string) (string, erro
 	})
 }
 
-// SignInWithLink uses up a sign-in link and opens a session for its key. Of several calls with the same link,
-// on any nodes, only one succeeds. SignInWithLink fails with invalid_api_key if the link has expired or was
+// SignInWithLink uses up a sign-in link and opens a session for its key. If several calls use the same link, even on
+// different nodes, only one of them succeeds. SignInWithLink fails with invalid_api_key if the link has expired or was
 // used.
 func (s *Service) SignInWithLink(ctx context.Context, token string, n NewSession) (SignedIn, error) {
 	if !isSignInToken(token) {

@@ -107,8 +107,8 @@ func TestSignInLinkExpires(t *testing.T) {
 	})
 }
 
-// Someone who signed in with a secret that is being replaced cannot use a link to stay signed in for longer than that
-// secret is valid.
+// A link that is created in a session does not last longer than the secret of that session, even if a rotation is
+// already replacing the secret.
 func TestOwnSignInLinkEndsWithTheSecretOfTheSession(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		ctx := t.Context()

@@ -64,7 +64,7 @@ type statsCache struct {
 
 func newStatsCache() *statsCache {
 	cache := &statsCache{days: newShared[[]DayStats](), wake: make(chan struct{}, 1)}
-	cache.wake <- struct{}{} // so that the first count begins when the node starts, and not with the first page
+	cache.wake <- struct{}{} // start the first count with the node instead of with the first page
 	return cache
 }
 

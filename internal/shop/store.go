@@ -108,8 +108,7 @@ type SettingsReader interface {
 	Environment() (Environment, error)
 	// Demo reports whether SetDemo has ever been called for this store.
 	Demo() (bool, error)
-	// Now returns the current time of the store's clock. All nodes share this clock, and holds expire by
-	// it.
+	// Now returns the current time of the store's clock. All nodes share this clock, and holds expire according to it.
 	Now() (time.Time, error)
 }
 
@@ -119,11 +118,11 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does a limited amount of the store's internal maintenance and reports whether there may be more to do.
-	// cutoff returns the time before which internal rows are older than the given age.
+	// Maintain does a limited amount of the store's internal maintenance and reports whether there may be more to do. A
+	// row is older than a given age if it was written before the time that cutoff returns for that age.
 	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
-	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several
-	// seconds, so that the rows that a frozen node has locked do not stay locked.
+	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several seconds,
+	// so that a frozen node does not keep rows locked.
 	EndWhenIdle() error
 	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
 	// them back into the allowed range.

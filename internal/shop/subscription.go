@@ -3,15 +3,15 @@ package shop
 import "slices"
 
 const (
-	// maxFanOut is the maximum number of deliveries that one transaction creates, because other writes may have to
-	// wait for it. Only a transaction for a single event may create more.
+	// maxFanOut is the maximum number of deliveries that one transaction creates, because other writes may have to wait
+	// for that transaction. Only a transaction for a single event may create more.
 	maxFanOut = 2000
 	// maxStoredLag is the number of events by which the stored position of a webhook may lag behind if the webhook
 	// wants none of these events. Storing the position with every event would cost a write for each webhook.
 	maxStoredLag = 1000
 )
 
-// Subscription says which events an enabled webhook wants and how far it has come in the feed.
+// Subscription contains the event types that an enabled webhook wants, and its position in the feed.
 type Subscription struct {
 	WebhookID int64
 	Types     []EventType // empty means all public event types
@@ -59,9 +59,9 @@ type plannedEvent struct {
 	webhooks []int64
 }
 
-// plan returns the events that must become deliveries, each with the webhooks that want the event and have not
-// reached its position. It also returns the position up to which the plan is complete. This position is before
-// reached if there are more deliveries than one transaction should create.
+// plan returns the events that must become deliveries, each with the webhooks that want the event and have not reached
+// its position. It also returns the position up to which the plan is complete. This position is earlier than reached if
+// there are more deliveries than one transaction should create.
 func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEvent, int64) {
 	var planned []plannedEvent
 	deliveries := 0

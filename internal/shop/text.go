@@ -93,7 +93,7 @@ const foldBlock = 256
 // foldBlocks returns a table with the results of foldRune, in blocks of foldBlock runes. A block is nil if its runes
 // have no case. The runes after the last block have no case either, because all runes with case are in the first two
 // planes of Unicode. The table exists because a write folds its texts while all other writes are waiting, and searching
-// the tables of package unicode for every rune took a fifth of the time of an import.
+// the tables of package unicode for every rune took up a fifth of the time of an import.
 var foldBlocks = sync.OnceValue(func() (blocks []*[foldBlock]rune) {
 	for r := range rune(0x20000) {
 		if foldRune(r) == r {

@@ -19,11 +19,11 @@ type CatalogState struct {
 	NextHold time.Time // when the next hold expires; zero if there are no holds
 }
 
-// isDue reports whether the snapshot contains a hold that has ended without having been expired.
+// isDue reports whether the snapshot contains a hold whose time is over but whose order has not been expired yet.
 func (s CatalogState) isDue() bool { return isPast(s.NextHold, s.Time) }
 
-// Validity says for how long data that was read from the catalogue remains correct: as long as the catalogue has the
-// same version and the time is in the given range. Data with the zero value is never correct.
+// Validity says how long data that was read from the catalogue remains correct: as long as the catalogue has the same
+// version and the time is in the given range. Data with the zero Validity is never correct.
 type Validity struct {
 	version     CatalogVersion
 	from, until time.Time
@@ -46,8 +46,8 @@ func (s CatalogState) validity() Validity {
 	return Validity{s.Version, s.Time, until}
 }
 
-// contains reports whether data with this validity is correct if the catalogue has the given version at the given
-// time. A time before the start of the range is outside it, because it shows that the clock was set back.
+// contains reports whether data with this validity is correct if the catalogue has the given version at the given time.
+// It returns false if the time is before the range, because the clock must then have been set back.
 func (v Validity) contains(version CatalogVersion, now time.Time) bool {
 	return v.version == version && !now.Before(v.from) && now.Before(v.until)
 }

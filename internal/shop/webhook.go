@@ -214,9 +214,10 @@ func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Preconditio
 // them adds a signature to the header of every message.
 const maxWebhookSecrets = 10
 
-// RotateWebhook gives a webhook a new secret. During the overlap, messages are also signed with the old
-// secrets. RotateWebhook fails with not_found if the webhook does not exist, or with validation_failed if the
-// overlap is out of range, or if there is one and the webhook has maxWebhookSecrets already.
+// RotateWebhook gives a webhook a new secret. During the overlap, messages are also signed with the old secrets.
+// RotateWebhook fails with not_found if the webhook does not exist, and with validation_failed if the overlap is out of
+// range. It also fails with validation_failed if the overlap is not 0 and the webhook already has maxWebhookSecrets
+// secrets.
 func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)

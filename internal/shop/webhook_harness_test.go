@@ -111,7 +111,7 @@ func (h *webhookHarness) deliveries() []shop.Delivery {
 	return must(h.ListDeliveries(h.t.Context(), list))(h.t).Items
 }
 
-// accepted is the result of an attempt that the receiver accepted.
+// accepted returns the result of an attempt whose message the receiver accepted.
 func accepted(claim shop.Claim) shop.AttemptResult {
 	return shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 200}}
 }

@@ -15,8 +15,8 @@ const maxURL = 2000
 // and a query.
 var webhookURL = regexp.MustCompile(`^https?://(([!$&'()*+,.0-9;=A-Z_a-z~-]|%[89A-F][0-9A-F])+|\[[%.0-9:A-Za-z-]+\])(:0*[1-9][0-9]{0,4})?(/([!$&-;=@A-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?(\?[!$-;=?-~]*)?$`)
 
-// webhookURLProblem returns "" if text is an absolute HTTP or HTTPS URL that can be sent unchanged in a request line,
-// and otherwise what is wrong with it.
+// webhookURLProblem explains why text is not an absolute HTTP or HTTPS URL that can be sent unchanged in a request
+// line. It returns "" if text is such a URL.
 func webhookURLProblem(text string) string {
 	u, err := url.Parse(text)
 	if err == nil && len(text) <= maxURL && webhookURL.MatchString(text) && u.String() == text && hasValidPort(u) {

@@ -39,7 +39,7 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	if !work.ToApprove.More || !work.ToHandOver.More || work.EndingToday.More {
 		t.Errorf("got %+v", work)
 	}
-	s.Clock.Forward(shop.DefaultOrderHold) // the holds of the orders 1 and 7 are over
+	s.Clock.Forward(shop.DefaultOrderHold) // the holds of orders 1 and 7 are over
 	work = must(s.WorkList(t.Context(), 10))(t)
 	equal(t, "after the holds have ended", orderIDs(work.ToApprove.Items)+orderIDs(work.EndingToday.Items), "[][]")
 }

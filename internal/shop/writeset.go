@@ -7,7 +7,7 @@ import "context"
 type WriteSet struct {
 	Categories []int64 // the categories of the animals that the write adds
 	Pets       []int64 // the animals for which the write places orders
-	Orders     []int64 // the orders that the write changes, with their animals
+	Orders     []int64 // the orders that the write changes; it may change their animals, too
 	// Idempotency is the request whose record the write reads and stores, or nil.
 	Idempotency *IdempotentRequest
 }

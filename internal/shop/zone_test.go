@@ -3,7 +3,7 @@ package shop_test
 import (
 	"testing"
 	"time"
-	_ "time/tzdata" // so that the zones are known on every machine
+	_ "time/tzdata" // makes the time zones known on every machine
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
