@@ -64,7 +64,8 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 	return nil
 }
 
-// IndexSearch adds all animals to the search index. Otherwise the service would do so while a benchmark measures it.
+// IndexSearch adds all animals to the search index. Without this, the service would index them while a benchmark is
+// measuring it.
 func IndexSearch(ctx context.Context, store shop.Store) error {
 	for batch := (shop.IndexResult{More: true}); batch.More; {
 		var next shop.IndexResult

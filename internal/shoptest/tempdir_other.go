@@ -4,5 +4,5 @@ package shoptest
 
 import "testing"
 
-// TempDir returns a directory for databases, which is removed when the test ends.
+// TempDir returns a directory for databases. The directory is removed when the test ends.
 func TempDir(t testing.TB) string { return t.TempDir() }

@@ -13,9 +13,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AccessLog writes one line per request: at level error if the request failed because of a fault in this
-// service, otherwise at level info or debug. Of the requests without a valid API key that succeed or are
-// refused, it logs only a sample.
+// AccessLog writes one line per request: at level error if the request failed because of a fault in this service,
+// otherwise at level info or debug. It logs only a sample of the requests without a valid API key, but always logs
+// faults.
 type AccessLog struct {
 	Log *slog.Logger
 	// Lines receives the lines for successful requests, one per Write, in the format of slog.TextHandler.

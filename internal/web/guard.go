@@ -67,8 +67,8 @@ func (o Outcome) isFault(stopping bool) bool {
 	return o.Status >= 500 && !(stopping && isRefusal(o.Err))
 }
 
-// isRefusal reports whether err means that this service deliberately refused the request as unavailable. If
-// another error caused it, such as a failure of the store, it is not a refusal.
+// isRefusal reports whether err means that this service deliberately refused the request as unavailable. An error that
+// has a cause, such as a failure of the store, is not a refusal.
 func isRefusal(err error) bool {
 	e := shop.AsError(err)
 	return e.Code == shop.Unavailable && e.Unwrap() == nil

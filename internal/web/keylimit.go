@@ -36,8 +36,8 @@ func (l *KeyLimit) AcquireN(principal shop.Principal, n int) (release func(), er
 	return sync.OnceFunc(func() { l.remove(principal, n) }), nil
 }
 
-// Add is like Acquire, but it allocates nothing, for callers that run often. The caller must call Remove once,
-// at the end of the operation.
+// Add is like Acquire, but it allocates nothing. It is meant for callers that run often. The caller must call Remove
+// once, at the end of the operation.
 func (l *KeyLimit) Add(principal shop.Principal) error { return l.add(principal, 1) }
 
 // Remove stops counting an operation that Add has counted.

@@ -72,7 +72,7 @@ func (t *KeyTurns) othersWait(turn *keyTurn) bool {
 	return turn.users > 1
 }
 
-// enter waits until the channel has room and adds an element. It reports false if the context ends first.
+// enter waits until the channel has room and adds an element. It returns false if the context ends first.
 func enter(ctx context.Context, running chan<- struct{}) bool {
 	select {
 	case running <- struct{}{}:

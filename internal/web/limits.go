@@ -5,16 +5,16 @@ import "animalstore/internal/shop"
 // The limits that the API and the staff pages share. The table of the memory budget in docs/operating.md adds
 // up the memory that they allow.
 const (
-	// MaxImports is the maximum number of imports that a node accepts at the same time, and MaxKeyImports the
-	// maximum for one API key. Each imported file is held in memory.
+	// MaxImports is the maximum number of imports that a node accepts at the same time. MaxKeyImports is the maximum
+	// for one API key. Each imported file is held in memory.
 	MaxImports    = 3
 	MaxKeyImports = 2
-	// MaxExports is the maximum number of exports and printed lists that a node serves at the same time, and
-	// MaxKeyExports the maximum for one API key. Each export reads the whole catalogue.
+	// MaxExports is the maximum number of exports and printed lists that a node serves at the same time. MaxKeyExports
+	// is the maximum for one API key. Each export reads the whole catalogue.
 	MaxExports    = 8
 	MaxKeyExports = 4
-	// MaxBodyMemory is the maximum size in bytes of all request bodies that are being received and all
-	// responses that have not been read yet, and MaxKeyBodyMemory the maximum for one API key.
+	// MaxBodyMemory is the maximum size in bytes of all request bodies that are being received and all responses that
+	// have not been read yet. MaxKeyBodyMemory is the maximum for one API key.
 	MaxBodyMemory    = 16 << 20
 	MaxKeyBodyMemory = 4 << 20
 	// smallBody is the size in bytes up to which a body does not count towards the limits for bodies.

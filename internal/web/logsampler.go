@@ -17,7 +17,7 @@ const (
 // otherwise fill the disk. It logs how many requests it has left out. The zero value is ready to use.
 type logSampler struct {
 	mu      sync.Mutex
-	windows map[int]*sampleWindow // by status; there are few different statuses
+	windows map[int]*sampleWindow // by status; there are so few statuses that the map stays small
 }
 
 // sampleWindow counts the requests with one status since start.

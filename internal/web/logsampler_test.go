@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Of the requests without a key, only a limited number per status are logged, and the log says how many were
-// left out. Requests with a key and faults are always logged.
+// Of the requests without a key, only a limited number per status are logged, and the log says how many were left out.
+// Requests with a key are always logged, and so are faults.
 func TestRequestsOfStrangersAreSampled(t *testing.T) {
 	t.Parallel()
 	service := shoptest.Open(t, shoptest.Options{})

@@ -37,7 +37,7 @@ func (f *StaticFile) Select(h http.Header, r *http.Request) (body []byte, tag st
 		return f.content, f.tag
 	}
 	h.Set("Content-Encoding", "gzip")
-	return f.gzipped(), strings.TrimSuffix(f.tag, `"`) + `-gzip"` // a strong tag identifies the bytes that are sent
+	return f.gzipped(), strings.TrimSuffix(f.tag, `"`) + `-gzip"` // compressed bytes need a tag of their own
 }
 
 // acceptsGzip reports whether the values of an Accept-Encoding header allow gzip (RFC 9110, section 12.5.3).

@@ -24,7 +24,7 @@ func (d *Dispatcher) startDue(ctx context.Context, attempts *sync.WaitGroup) (st
 	if free.Total == 0 {
 		return 0, nil
 	}
-	claimedAt := time.Now() // earlier than the claims themselves, which the database grants after this moment
+	claimedAt := time.Now() // before the database grants the claims, so that no claim seems younger than it is
 	claims, err := d.service.ClaimDeliveries(ctx, free)
 	for _, claim := range claims {
 		d.slots.take(claim)

@@ -120,7 +120,7 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 		got[r.URL.Path]++
 		bodies[string(body)]++
 		mu.Unlock()
-		if len(r.URL.Path) == 2 || r.URL.Path == "/10" { // the first ten webhooks get no response
+		if len(r.URL.Path) == 2 || r.URL.Path == "/10" { // requests to the first ten webhooks get no response
 			<-release
 		}
 	})
@@ -148,8 +148,8 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 	}
 }
 
-// Failing webhooks get at most half of the concurrent attempts, so that other webhooks do not have to wait for their
-// timeouts.
+// Failing webhooks get at most half of the concurrent attempts, so that other webhooks do not have to wait until the
+// failing ones time out.
 func TestFailingWebhooksLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	o, db := newServerFixture(t)

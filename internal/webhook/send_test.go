@@ -254,9 +254,9 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 	}
 }
 
-// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part
-// received so far counts. If the receiver has switched protocols, the body would be the open connection,
-// which never ends, so it is not read.
+// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part received so
+// far counts. If the receiver switches protocols, the body is the open connection, which never ends. The body is
+// therefore not read.
 func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
 	hang := func(_ http.ResponseWriter, r *http.Request) {

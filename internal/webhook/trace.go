@@ -12,7 +12,7 @@ import (
 )
 
 // startSpan starts the span of an attempt. The span belongs to the trace of the request that caused the event, or
-// begins a new trace if that request was not traced. While tracing is off, startSpan returns no span.
+// begins a new trace if that request was not traced. While tracing is off, the returned span is nil.
 func (d *Dispatcher) startSpan(ctx context.Context, claim shop.Claim) (context.Context, trace.Span) {
 	if d.tracer == nil {
 		return ctx, nil
