@@ -123,7 +123,7 @@ func runAttacker(text string) {
 type attacker struct {
 	target
 	ctx    context.Context // canceled when the attack ends
-	client *http.Client    // for complete requests
+	client *http.Client    // sends complete requests
 	mu     sync.Mutex
 	result
 }

@@ -19,10 +19,10 @@ import (
 type attack struct {
 	name        string
 	store       storeKind
-	bothEngines bool            // on PostgreSQL as well as on SQLite
-	http2       bool            // over TLS and HTTP/2
+	bothEngines bool            // runs on PostgreSQL as well as on SQLite
+	http2       bool            // uses TLS and HTTP/2
 	traced      bool            // with tracing to a collector that does not answer
-	serve       []string        // flags of the service
+	serve       []string        // flags for the service
 	send        func(*attacker) // attacks until the attacker's context ends
 	// probe is a request that the shop sends in addition to its usual ones, because the attack targets such
 	// requests.
@@ -174,15 +174,15 @@ func searches(a *attacker, clients int) {
 func (a *attacker) search() string {
 	given, breed := givenNames[rand.IntN(4)], breeds[4+rand.IntN(4)]
 	switch rand.IntN(5) {
-	case 0: // a word that no name has
+	case 0: // a word that occurs in no name
 		return "/v1/pets?q=" + fmt.Sprintf("%c%cqx%c", 'a'+rand.IntN(26), 'a'+rand.IntN(26), 'a'+rand.IntN(26))
-	case 1: // one animal
+	case 1: // a number that occurs in few names
 		return fmt.Sprintf("/v1/pets?q=%d", 1+rand.IntN(a.Animals))
 	case 2: // a common word and a filter that no animal passes
 		return "/v1/pets?status=sold&q=" + url.QueryEscape(given)
 	case 3: // two common words that never occur in the same name
 		return "/v1/pets?q=" + url.QueryEscape(given+" "+breed)
-	default: // one letter
+	default: // a single letter and a filter that no animal passes
 		return "/v1/pets?status=sold&q=e"
 	}
 }

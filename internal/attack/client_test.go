@@ -31,7 +31,7 @@ type shopClient struct {
 	url     string
 	store   *store
 	cookies []string     // the sessions of the tills
-	http    *http.Client // keeps its connections
+	http    *http.Client // reuses its connections
 	fresh   *http.Client // opens a connection for each request
 	steps   []step
 

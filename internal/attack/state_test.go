@@ -17,7 +17,7 @@ import (
 
 // state holds the resources that the service uses while no attack is running.
 type state struct {
-	resident    int64 // bytes
+	resident    int64 // in bytes
 	connections int
 	goroutines  int
 	err         error // the reason why the state could not be read, or nil

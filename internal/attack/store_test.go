@@ -31,7 +31,7 @@ const (
 type storeKind int
 
 const (
-	large      storeKind = iota // as many animals as the flag says
+	large      storeKind = iota // as many animals as the -animals flag says
 	small                       // 10,000 animals
 	categories                  // two fifths of the animals of large, each in a category of its own
 	names                       // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name

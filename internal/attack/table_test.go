@@ -11,7 +11,7 @@ import (
 
 // The limits that no attack may exceed.
 const (
-	maxMemory        = 300_000_000 // bytes
+	maxMemory        = 300_000_000 // in bytes
 	maxSlowdown      = 5           // the shop's p99 during the attack, as a multiple of its p99 without the attack
 	maxSlowdownLater = 3           // the shop's p50 after the recovery, as a multiple of its p50 without the attack
 	// How many more connections and goroutines there may be after the recovery than before the attack. The shop's own

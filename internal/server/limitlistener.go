@@ -94,7 +94,7 @@ func newLimitListener(max int) *limitListener {
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRotated, reasonRefused} {
-		l.dropped.WithLabelValues(reason) // exported from the start, so that the first dropped connection counts as an increase
+		l.dropped.WithLabelValues(reason) // exported as 0 from the start, so that the first drop counts as an increase
 	}
 	return l
 }
@@ -170,7 +170,7 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (a
 // one host can have many IPv6 addresses.
 func networkOf(client net.Addr) netip.Prefix {
 	address := client.(*net.TCPAddr).AddrPort().Addr().Unmap()
-	network, _ := address.Prefix(min(address.BitLen(), 64)) // fails only for more bits than the address has
+	network, _ := address.Prefix(min(address.BitLen(), 64)) // fails only if the address has fewer bits
 	return network
 }
 
@@ -183,7 +183,7 @@ func (l *limitListener) isCrowded(c *limitedConn) bool {
 // remove stops counting a connection towards the limit. The caller must hold the lock.
 func (l *limitListener) remove(c *limitedConn) {
 	if _, isOpen := l.open[c]; !isOpen {
-		return // the connection was dropped before
+		return // already removed when the connection was dropped
 	}
 	delete(l.open, c)
 	if l.byNetwork[c.network]--; l.byNetwork[c.network] == 0 {

@@ -138,7 +138,7 @@ type DeliveryReader interface {
 type DueWebhook struct {
 	ID      int64
 	Failing bool      // every recent attempt to send to the webhook has failed
-	First   time.Time // the time for which the earliest delivery is scheduled, even if it is in the future or claimed
+	First   time.Time // when the earliest delivery is scheduled; it may be claimed, and the time may be in the future
 	Since   time.Time // when the earliest unclaimed delivery became due; zero if no unclaimed delivery is due
 }
 

@@ -13,8 +13,8 @@ type EventFilter struct {
 	Actor    string
 	Since    time.Time // selects events at this time or later
 	Until    time.Time // selects events before this time
-	Public   bool      // leave out the types that are not public
-	Newest   bool      // return the newest events first instead of the oldest
+	Public   bool      // leaves out the types that are not public
+	Newest   bool      // returns the newest events first instead of the oldest
 }
 
 // Matches reports whether the filter selects an event.

@@ -17,7 +17,7 @@ const (
 // IdempotentRequest makes a write happen only once, however often the request is repeated with the same
 // idempotency key.
 type IdempotentRequest struct {
-	Principal int64 // different principals can use the same idempotency key independently
+	Principal int64 // the id of the API key; different API keys can use the same idempotency key
 	Key       string
 	// Fingerprint identifies the contents of the request. Requests with different contents must not use
 	// the same idempotency key.

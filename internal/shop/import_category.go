@@ -14,7 +14,7 @@ type importCategory struct {
 	Category
 	key    string // the CategoryKey of the name
 	exists bool   // whether the store contains the category
-	assign bool   // whether the category is new and gets an assigned id
+	assign bool   // whether the category is new and must be assigned an id
 }
 
 // importCategories contains the categories that the rows of an import refer to. If a category does not exist,

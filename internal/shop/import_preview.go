@@ -13,7 +13,7 @@ type ImportAction string
 const (
 	ImportCreate  ImportAction = "create"
 	ImportUpdate  ImportAction = "update"
-	ImportKeep    ImportAction = "keep"    // the animal is as the row describes it
+	ImportKeep    ImportAction = "keep"    // the animal already is as the row describes it
 	ImportProblem ImportAction = "problem" // the row is invalid, and nothing can be imported
 )
 

@@ -67,7 +67,7 @@ create 3 Mia 7   `)
 func TestUpsertFollowsTheChangedPartOfTheCategory(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	for _, name := range []string{"Dogs", "Cats"} { // with the ids 1 and 2
+	for _, name := range []string{"Dogs", "Cats"} { // the categories get the ids 1 and 2
 		must(s.CreateCategory(t.Context(), name))(t)
 	}
 	edit := func(pet shop.Pet, name string, id int64) shop.ImportRow {

@@ -71,7 +71,7 @@ func TestUpsertChangesAndCreates(t *testing.T) {
 func TestUpsertRefusesRows(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	for _, name := range []string{"Dogs", "Cats", "cats", "Cats"} { // with the ids 1 to 4
+	for _, name := range []string{"Dogs", "Cats", "cats", "Cats"} { // the categories get the ids 1 to 4
 		must(s.CreateCategory(t.Context(), name))(t)
 	}
 	free, held, sold := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Mia", 1, shop.Available), s.AddPet(t, "Tom", 7, shop.Sold)
@@ -118,7 +118,7 @@ func TestUpsertRefusesRows(t *testing.T) {
 	if events := eventsAfter(t, s, last); len(events) > 0 {
 		t.Errorf("the imports wrote %v", events)
 	}
-	renamed := exported(2, held) // an order prevents only changes of the status
+	renamed := exported(2, held) // an order prevents a change of the status, but not of the name
 	renamed.Name, renamed.Category, renamed.ByName = "Mia the second", "cats", true
 	equal(t, "the import", must(s.ImportPets(t.Context(), []shop.ImportRow{renamed}, upsert))(t), shop.ImportResult{Updated: 1})
 	equal(t, "the animal", must(s.Pet(t.Context(), held.ID))(t), shop.Pet{ID: held.ID, Name: "Mia the second", CategoryID: 3, Status: shop.Pending})
@@ -152,7 +152,7 @@ func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 	preview := must(s.PreviewImport(t.Context(), rows("x", 300), false, 7))(t)
 	equal(t, "the invalid rows", preview.Invalid, 300)
 	equal(t, "the rows in the preview", len(preview.Problems), 7)
-	must(s.CreateCategory(t.Context(), "X"))(t) // its id is higher than those of the others
+	must(s.CreateCategory(t.Context(), "X"))(t) // its id is higher than those of the other categories
 	equal(t, "the import", must(s.ImportPets(t.Context(), rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 }
 

@@ -88,7 +88,7 @@ type OrderList struct {
 	Status   OrderStatus
 	PetID    *int64
 	Query    string    // selects orders whose reference contains every word of this text; see ContainsWords
-	HoldFrom time.Time // selects orders whose hold ends at this time or later; a search ignores it
+	HoldFrom time.Time // selects orders whose hold ends at this time or later; ignored in a search
 	PageRequest
 	OldestFirst bool
 }

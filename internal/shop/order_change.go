@@ -36,7 +36,7 @@ func (c OrderChange) Problems() Problems {
 func (c OrderChange) apply(before Order, now time.Time) (Order, error) {
 	order := before
 	if c.HoldExpiresAt != nil {
-		order.HoldExpiresAt = c.HoldExpiresAt.UTC().Truncate(time.Microsecond) // the precision of the store
+		order.HoldExpiresAt = c.HoldExpiresAt.UTC().Truncate(time.Microsecond) // the store keeps microseconds
 	}
 	if hold := order.HoldExpiresAt; hold != before.HoldExpiresAt {
 		if err := checkHoldEnd(hold, now); err != nil {

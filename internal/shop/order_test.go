@@ -34,7 +34,7 @@ func TestAnimalIsSoldOnlyOnce(t *testing.T) {
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	allowed := map[shop.OrderStatus]map[shop.OrderStatus]shop.Status{ // from, to, and the animal's status afterwards
+	allowed := map[shop.OrderStatus]map[shop.OrderStatus]shop.Status{ // old status, new status, the animal's status
 		shop.Placed:    {shop.Placed: shop.Pending, shop.Approved: shop.Pending, shop.Cancelled: shop.Available},
 		shop.Approved:  {shop.Approved: shop.Pending, shop.Delivered: shop.Sold, shop.Cancelled: shop.Available},
 		shop.Delivered: {shop.Delivered: shop.Sold},

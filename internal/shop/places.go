@@ -49,7 +49,7 @@ func (p *Places) Acquire(ctx context.Context, key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.waitingBy[key], place)
-	if i < 0 { // the call got its place at the same moment
+	if i < 0 { // the call got its place just before it gave up
 		return nil
 	}
 	p.remove(key, i)

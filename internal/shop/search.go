@@ -182,7 +182,7 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	i, work := &s.indexing, context.WithoutCancel(ctx)
 	i.running.Lock()
 	defer i.running.Unlock()
-	more, err := read(work, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing
+	more, err := read(work, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing to do
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type Session struct {
 	KeyName    string
 	Device     string    // the browser and its system in plain words, or "" if unknown
 	CreatedAt  time.Time // zero if the session was created by version 1.0
-	LastSeenAt time.Time // exact to a minute; zero if the session was created by version 1.0
+	LastSeenAt time.Time // accurate to within a minute; zero if the session was created by version 1.0
 	EndsAt     time.Time
 }
 

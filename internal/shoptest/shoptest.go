@@ -21,7 +21,7 @@ const AdminKey = "configured-key-of-the-tests"
 type Options struct {
 	shop.Options
 	Postgres bool   // use PostgreSQL instead of SQLite
-	Database string // the path or the URL of the database; "" means a new database
+	Database string // the path (SQLite) or the URL (PostgreSQL) of the database; "" means a new database
 }
 
 // Shop is a service on a real store.
@@ -29,7 +29,7 @@ type Shop struct {
 	*shop.Service
 	Store    *Store
 	Clock    *Clock
-	Database string // the path or the URL of the store's database
+	Database string // the path (SQLite) or the URL (PostgreSQL) of the store's database
 }
 
 // Open opens a shop with a database of its own. The shop is closed when the test ends.

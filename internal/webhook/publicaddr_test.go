@@ -40,7 +40,7 @@ func TestRequirePublic(t *testing.T) {
 
 // dnsServer is a DNS server that answers with configured addresses and counts the lookups.
 type dnsServer struct {
-	answers map[string][]string // the addresses for each name; each lookup returns the next one, and the last one repeats
+	answers map[string][]string // the addresses for each name; each lookup returns the next one and repeats the last
 	lookups atomic.Int32
 }
 

@@ -121,7 +121,8 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	}
 	// While tracing is off, this adds no header.
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header))
-	return s.transport.RoundTrip(request) // unlike http.Client, RoundTrip does not parse the Location header of a redirect
+	// Call RoundTrip, because http.Client would parse the Location header of a redirect.
+	return s.transport.RoundTrip(request)
 }
 
 // bodyExcerpt returns the beginning of a response body as valid UTF-8. If reading fails, it returns what was
