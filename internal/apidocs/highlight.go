@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tokens matches, for each language, the parts of code that get a colour: strings, comments and the most important
-// keywords.
+// tokens matches, for each language, the parts of code that are shown in colour: strings, comments and the most
+// important keywords.
 var (
 	quoted = "\"(?:\\\\.|[^\"\\\\\\n])*\"|'(?:\\\\.|[^'\\\\\\n])*'|`[^`]*`"
 	tokens = map[string]*regexp.Regexp{
@@ -20,8 +20,8 @@ var (
 	aliases = map[string]string{"sh": "curl", "console": "curl", "ts": "typescript", "java": "go"}
 )
 
-// highlight returns code as HTML with colours. It marks the base URL and the key, which are replaced later. Code
-// in an unknown language stays plain.
+// highlight returns code as HTML with syntax colours. It marks the base URL and the key, which are replaced later. Code
+// in an unknown language is returned without colours.
 func highlight(code, language string) template.HTML {
 	if alias := aliases[language]; alias != "" {
 		language = alias

@@ -19,8 +19,8 @@ import (
 	"animalstore/docs"
 )
 
-// localURL is the address of the API in the Markdown files of the guides, which people also read in the repository.
-// The rendered pages show the address of the service instead.
+// localURL is the address of the API in the Markdown files of the guides. People also read these files in the
+// repository. The rendered pages show the address of the service instead.
 const localURL = "http://127.0.0.1:8080/v1"
 
 var converter = goldmark.New(
@@ -39,7 +39,7 @@ func render(source []byte, n ast.Node) (template.HTML, error) {
 	if err := converter.Renderer().Render(&b, source, n); err != nil {
 		return "", err
 	}
-	// A wide table scrolls separately from the page, also with the keyboard.
+	// A wide table scrolls inside its own box, not with the page. The tabindex lets keyboard users scroll it, too.
 	wrapped := strings.NewReplacer("<table>", `<div class="scroll" tabindex="0"><table>`, "</table>", "</table></div>", "<th>", `<th scope="col">`)
 	return template.HTML(wrapped.Replace(strings.TrimSpace(b.String()))), nil
 }
@@ -49,7 +49,7 @@ func inline(html template.HTML) template.HTML {
 	return template.HTML(strings.NewReplacer("<p>", "", "</p>", " ").Replace(string(html)))
 }
 
-// codeRenderer renders blocks of code with colours.
+// codeRenderer renders code blocks with syntax colours.
 type codeRenderer struct{}
 
 func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -63,15 +63,16 @@ func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// guide is a page rendered from a Markdown file in the folder docs.
+// guide is a page rendered from a Markdown file in the docs folder.
 type guide struct {
 	Name, Title, Summary string
 	Content              template.HTML
 	Words                string
 }
 
-// newGuide renders a guide. Its first heading is its title, and the first paragraph its summary. Links to other
-// guides lead to their pages. Other relative links lead to files of the repository, so only their text is kept.
+// newGuide renders a guide. The heading at level 1 becomes its title, and the first paragraph becomes its summary.
+// Links to other guides become links to their pages. Other relative links lead to files that the service does not
+// serve, so only their text is kept.
 func newGuide(file string, source []byte) (*guide, error) {
 	g := &guide{Name: guideName(file), Words: words(string(source))}
 	source = bytes.ReplaceAll(source, []byte(localURL), []byte(baseURL))

@@ -56,7 +56,7 @@ func (d document) at(n *yaml.Node, names ...string) *yaml.Node {
 	return n
 }
 
-// text is like at, but returns the value of a scalar. It returns "" if there is none.
+// text is like at, but returns the value of the scalar that it finds, or "" if there is none.
 func (d document) text(n *yaml.Node, names ...string) string {
 	if n = d.at(n, names...); n != nil && n.Kind == yaml.ScalarNode {
 		return n.Value
@@ -86,7 +86,7 @@ func compactJSON(n *yaml.Node) (string, error) {
 	return b.String(), err
 }
 
-// exampleText formats an example for readers. JSON is indented over several lines, and a text stays as it is.
+// exampleText formats an example for readers. Objects and lists become indented JSON. A single value stays unchanged.
 func exampleText(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value, nil

@@ -16,7 +16,7 @@ type group struct {
 	Operations  []*operation
 }
 
-// operation is what the reference shows about one operation, or about a message that the service sends.
+// operation holds what the reference shows about one operation, or about a message that the service sends.
 type operation struct {
 	ID, Method, Path, Summary string
 	Description               template.HTML
@@ -24,7 +24,7 @@ type operation struct {
 	Public                    bool   // needs no key
 	Deprecated                bool
 	Message                   bool // sent by the service, not by the reader
-	Testable                  bool // has a test panel that can be used
+	Testable                  bool // has a test panel that is not disabled
 	Parameters                []parameter
 	Body                      *body
 	Responses                 []response
@@ -75,11 +75,11 @@ type header struct {
 	Description template.HTML
 }
 
-// commonHeaders are described once, because every response may have them.
+// commonHeaders are the headers that any response may have. The reference describes them only once.
 var commonHeaders = []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control", "RateLimit", "RateLimit-Policy",
 	"Strict-Transport-Security", "Vary", "X-Content-Type-Options", "X-Request-Id"}
 
-// titles are the headings of tags whose name alone says too little.
+// titles maps tags to headings, for tags whose names alone say too little.
 var titles = map[string]string{"pets": "Animals", "store": "Orders and inventory", "messages": "Messages to webhooks", "document": "This document"}
 
 // groups returns the operations of the document by tag, in the order of the tags, and then the messages.
@@ -254,7 +254,8 @@ func (d document) allText(n *yaml.Node) string {
 	var b strings.Builder
 	var walk func(*yaml.Node, int)
 	walk = func(n *yaml.Node, depth int) {
-		// Only the resources inside events are nested more deeply, and searches find them by their own operations.
+		// Only the resources inside events are nested deeper than 12 levels. Searches find these resources through
+		// their own operations.
 		if n == nil || depth > 12 {
 			return
 		}

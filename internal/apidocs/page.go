@@ -1,5 +1,5 @@
 // Package apidocs renders the pages for developers: the reference, from the OpenAPI document, and the guides, from
-// Markdown files in the folder docs.
+// Markdown files in the docs folder.
 package apidocs
 
 import (
@@ -158,8 +158,8 @@ type Values struct {
 // Page is a rendered page with placeholders for everything that depends on the service.
 type Page struct{ content string }
 
-// Fill returns the page for a service. Without a public URL, the page shows the default address of a service until
-// its script replaces it with the address from which the page was loaded.
+// Fill returns the page for a service. Without a public URL, the page first shows the default address of the API. The
+// page's script then replaces this address with the one from which the page was loaded.
 func (p *Page) Fill(v Values) []byte {
 	base, environment, server := v.PublicURL, "", ""
 	if base == "" {

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Every operation in the document has a section with samples in four languages, an entry in the contents of every
-// page, and a test panel. Only one panel is disabled, and says so.
+// Every operation in the document has a section with samples in four languages, an entry in the contents of every page,
+// and a test panel. Only the panel of listOrders is disabled, and the section says so.
 func TestEveryOperationIsInTheReference(t *testing.T) {
 	t.Parallel()
 	site := shoptest.Must(Load())(t)
@@ -82,7 +82,7 @@ func TestContentsMarkTheCurrentGuide(t *testing.T) {
 	}
 }
 
-// Every relative link leads to a page or a file, and every fragment to an element.
+// Every relative link leads to a page or a file, and every fragment refers to an element.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	site := shoptest.Must(Load())(t)
@@ -133,8 +133,8 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// A paragraph ends before the next one begins. Otherwise a browser would end the outer paragraph where the inner one
-// begins, and show an extra empty paragraph later.
+// No paragraph contains another one. A browser would end the outer paragraph where the inner one begins, and show an
+// extra empty paragraph later.
 func TestParagraphsAreNotNested(t *testing.T) {
 	t.Parallel()
 	tags := regexp.MustCompile(`<p(?: [^>]*)?>|</p>`)

@@ -33,8 +33,8 @@ type sample struct {
 	HTML                  template.HTML
 }
 
-// request is the request that the samples of an operation send: the first example of the body, the required
-// parameters, and the limit and status of a list.
+// request is the request that the samples of an operation send. It contains the first example of the body, the required
+// parameters and, if the operation has them, the limit and status parameters.
 type request struct {
 	method, url, contentType string
 	public                   bool

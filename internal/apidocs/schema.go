@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// schema is what the reference shows about a schema: its type, and the properties of an object.
+// schema holds what the reference shows about a schema: its type, and the properties of an object.
 type schema struct {
 	Name        string
 	Description template.HTML

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// These headers and this body are part of many requests.
+// Headers and a body that many requests use.
 const (
 	once  = ` -H Idempotency-Key: "one"`
 	twice = ` -H Idempotency-Key: "two"`

@@ -46,8 +46,8 @@ func readDashboard(t *testing.T) (d dashboard) {
 	return d
 }
 
-// TestCertificateIsRedWhenItsAlertFires checks that the query of the dashboard whose result is red is the expression of
-// the alert, and that the other query selects all other certificates.
+// TestCertificateIsRedWhenItsAlertFires checks the two queries of the dashboard panel for certificates. The query that
+// is shown in red must be the expression of the alert. The other query must select all other certificates.
 func TestCertificateIsRedWhenItsAlertFires(t *testing.T) {
 	t.Parallel()
 	rules, panels := readAlerts(t), readDashboard(t).Panels
@@ -67,7 +67,7 @@ func TestCertificateIsRedWhenItsAlertFires(t *testing.T) {
 func TestDashboardUsesExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	d := readDashboard(t)
-	const classicModel = 39 // Grafana 11 and newer import this version without changes
+	const classicModel = 39 // the schema version, which Grafana 11 and newer import without changes
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < classicModel || len(d.Templating.List) != 2 {
 		t.Errorf("got %q, %q, schema %d and %v, want a uid, a title, schema %d or newer, and two variables",
 			d.UID, d.Title, d.SchemaVersion, d.Templating.List, classicModel)

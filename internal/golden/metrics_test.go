@@ -108,8 +108,8 @@ func existingMetrics(t *testing.T) map[string][]map[string]string {
 	return existing
 }
 
-// checkExpression checks that every metric, label and label value in a PromQL expression exists, and that the
-// selected metrics have all labels in used. name says where the expression is.
+// checkExpression checks that every metric, label and label value in a PromQL expression exists, and that the selected
+// metrics have all labels in used. name identifies the expression in error messages.
 func checkExpression(t *testing.T, name, expression string, existing map[string][]map[string]string, used []string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(expression, -1)

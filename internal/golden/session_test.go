@@ -77,7 +77,7 @@ func (s *session) numberPlaceholder(raw, kind string) {
 	}
 }
 
-// play starts a new section in the transcript and sends requests like send.
+// play starts a new section in the transcript and then sends the requests in the same way as send.
 func (s *session) play(title string, requests ...string) recordedResponse {
 	s.Helper()
 	fmt.Fprintf(&s.transcript, "### %s\n\n", title)
@@ -184,12 +184,12 @@ func (s *session) writeRequest(r *http.Request, body string) {
 func (s *session) writeResponse(a recordedResponse) {
 	s.addPlaceholders(a.body)
 	body, header, target := s.normalize(a.body), a.header.Clone(), a.request.URL.RequestURI()
-	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and all others are prose.
+	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and the other documents are prose.
 	if a.request.Method == http.MethodGet && a.status == http.StatusOK &&
 		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) {
 		body = "{a document}\n"
 	}
-	if body != a.body { // the body varies, so its length and its ETag vary, too
+	if body != a.body { // the body varies between runs, so its length and its ETag vary, too
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
 			s.varying[target] = true
