@@ -87,7 +87,7 @@ func TestScopesLimitWhatAKeyMayDo(t *testing.T) {
 	}
 }
 
-// The router rejects a route without a scope. On one path, either all operations are public or none.
+// The router rejects a route without a scope. The operations on one path are either all public or all protected.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
 	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
@@ -153,8 +153,8 @@ func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 func TestPagesMayUseEveryDocumentedHeader(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	// Browsers always expose Cache-Control and decode the content themselves. The others are meant only for
-	// browsers, caches and proxies.
+	// Browsers always expose Cache-Control, and they decode the content themselves. The other headers are meant only
+	// for browsers, caches and proxies.
 	read = append(read, "Cache-Control", "Content-Encoding", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
 		"Strict-Transport-Security", "Vary", "X-Accel-Buffering", "X-Content-Type-Options")
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {

@@ -64,15 +64,15 @@ type API struct {
 	router             *router
 	metrics            *metrics
 	accessLog          *web.AccessLog
-	pageCache          *responseCache // responses to GET /pets
-	petCache           *responseCache // responses to GET /pets/{petId}
+	pageCache          *responseCache // cached responses to GET /pets
+	petCache           *responseCache // cached responses to GET /pets/{petId}
 	basePath           string         // the path component of the base URL
 	commonHeaders      http.Header    // sent with every response
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
-	inFlight           *web.KeyLimit  // counts each request with a key while it is in progress
+	inFlight           *web.KeyLimit  // counts the requests with a key that are in progress
 	streams            *web.KeyLimit
-	eventPages         *web.KeyLimit // counts the pages of events that are waiting for their turn or being read
-	toolCalls          *web.KeyLimit // counts assistants' messages that are waiting for their turn or being processed
+	eventPages         *web.KeyLimit // counts requests for event pages while they wait or are being served
+	toolCalls          *web.KeyLimit // counts assistants' messages while they wait or are being processed
 	toolTurns          *web.KeyTurns
 	toolWait           time.Duration // how long a tool call may wait for its turn; tests change it
 	mcp                *mcp.Handler
@@ -147,9 +147,8 @@ func New(c Config) (*API, error) {
 	return a, nil
 }
 
-// Stopping announces that the node is about to shut down. From then on, /readyz fails, so that load
-// balancers send requests to other nodes. Event streams end, so that their clients reconnect to another
-// node.
+// Stopping announces that the node is about to shut down. From then on, /readyz fails, so that load balancers send
+// requests to other nodes. All event streams end, so that their clients reconnect to other nodes.
 func (a *API) Stopping() { a.stop() }
 
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }

@@ -47,8 +47,8 @@ func (a *API) authorize(x *exchange) error {
 	return nil
 }
 
-// challengeFor returns the WWW-Authenticate header for a response with this error code, or "" if the
-// response needs none. scope is the one that the key lacks.
+// challengeFor returns the WWW-Authenticate header for a response with this error code, or "" if the response needs
+// none. scope is the scope that the key lacks.
 func challengeFor(code shop.Code, scope shop.Scope) string {
 	const realm = `Bearer realm="animalstore"`
 	switch code {

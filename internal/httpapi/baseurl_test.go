@@ -10,8 +10,9 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Behind a proxy that terminates TLS, every absolute URL starts with https. A client that follows a link must not
-// send its key in the clear. The headers from the last proxy decide, and they can only turn http into https.
+// Behind a proxy that terminates TLS, every absolute URL starts with https, so that a client that follows a link does
+// not send its key in the clear. Only the value that the last proxy added to a header counts, and it can only turn http
+// into https.
 func TestForwardedProtocolOnlyUpgradesLinks(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(2)

@@ -27,8 +27,8 @@ type bodyRule struct {
 	timeout      time.Duration
 }
 
-// readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule, or if too
-// much memory is used by bodies. The caller must call release when the body is no longer used.
+// readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule, or if bodies
+// already use too much memory. The caller must call release when the body is no longer used.
 func (x *exchange) readBody() (release func(), err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
@@ -43,7 +43,7 @@ func (x *exchange) readBody() (release func(), err error) {
 		size = rule.maxBytes
 	}
 	if rule.maxBytes == maxImportBytes {
-		size = 0 // limiting the number of imports also limits their memory
+		size = 0 // the number of imports is limited, which also limits their memory
 	}
 	held, err := x.limits.HoldBody(x.principal, size)
 	if err != nil {
@@ -83,7 +83,7 @@ func (rule *bodyRule) accepts(h http.Header) bool {
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return !rule.typeRequired
-	case len(types) == 1 && slices.Contains(rule.mediaTypes, types[0]): // the usual case, without parameters
+	case len(types) == 1 && slices.Contains(rule.mediaTypes, types[0]): // usually, there are no parameters
 		return true
 	case len(types) == 1:
 		mediaType, parameters, err := mime.ParseMediaType(types[0])

@@ -11,16 +11,16 @@ import (
 // responseCache caches encoded responses to catalogue reads, because most clients read the same few pages.
 // It never serves an outdated response. It relies on these invariants:
 //
-//   - An entry has the shop.Validity of the data from which it was built. Before it is used, the service confirms
-//     that it is valid at some time after the request arrived.
-//   - A request that waits for a load which was already in progress uses the response only if the service then
-//     confirms that it is valid. The response of a load that began after the request arrived is always recent
-//     enough. A client that knows about a change therefore never gets a response from before the change.
+//   - An entry has the shop.Validity of the data from which it was built. Before a request uses an entry, the
+//     service confirms that the entry was still valid after the request arrived.
+//   - If a request waits for a load that began before the request arrived, it uses the response only if the service
+//     then confirms that the response is valid. The response of a load that began later is always recent enough.
+//     A client that knows about a change therefore never gets a response from before the change.
 //   - A response contains nothing that differs between clients. In particular, links are built for each
 //     request.
-//   - The total size of all entries is limited to maxCacheBytes, and the size of the entries that requests
-//     with one API key have loaded to maxKeyCacheBytes. Every byte that a client can choose is counted. A
-//     client that sends many different queries therefore displaces only its own entries.
+//   - The total size of all entries is at most maxCacheBytes. The entries that were loaded with one API key take at
+//     most maxKeyCacheBytes. Every byte that a client can choose is counted. A client that sends many different
+//     queries therefore displaces only its own entries.
 //
 // If the service cannot tell whether an entry is valid, the database is read.
 type responseCache struct {
@@ -50,14 +50,14 @@ type entry struct {
 // flight is a load in progress. The result may be read only after done is closed.
 type flight struct {
 	entry
-	number int64 // the value of begun when the load began
+	number int64 // the number of this load: the value of begun after the load was counted
 	err    error
 	done   chan struct{}
 }
 
 const (
-	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular
-	// pages are quickly loaded again. maxKeyCacheBytes is the maximum size of the entries of one API key.
+	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular pages are
+	// quickly loaded again. maxKeyCacheBytes is the maximum total size of the entries that one API key has loaded.
 	maxCacheBytes    = 4 << 20
 	maxKeyCacheBytes = 3 << 19
 	// entryOverhead is an estimate of the memory that an entry needs in addition to its strings and body:
@@ -170,7 +170,7 @@ func (c *responseCache) remove(request string) {
 	delete(c.entries, request)
 }
 
-// bytes returns the approximate number of bytes that an entry and the request under which it is stored occupy.
+// bytes returns the approximate memory that an entry takes up, including the request under which it is stored.
 func (e *entry) bytes(request string) int {
 	return entryOverhead + len(request) + len(e.tag) + cap(e.body) + len(e.first) + len(e.next)
 }

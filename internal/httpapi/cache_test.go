@@ -19,7 +19,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// Once a change is confirmed, every response includes it, even if many clients read at the same time.
+// Once the service has confirmed a change, every response includes it, even if many clients read at the same time.
 func TestCachedResponsesAreNeverStale(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		s.skipValidation = true
@@ -55,7 +55,8 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	})
 }
 
-// If a change commits during a load, the response is sent to the request that started the load, but not to later ones.
+// If a change commits during a load, the response is sent only to the request that started the load. Later requests do
+// not get it.
 func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
@@ -71,8 +72,8 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	}
 }
 
-// If a load began before a request arrived, and the catalogue has changed since then, the request does not use the
-// response of that load.
+// If the catalogue has changed since a load began, a request that arrives after the change does not use the response of
+// that load.
 func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

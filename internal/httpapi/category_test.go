@@ -35,7 +35,8 @@ func TestCategoryLifecycle(t *testing.T) {
 	s.do("GET", "/v1/categories/1", "", "If-None-Match: "+tag).want(t, 304, "")
 }
 
-// If only known categories are allowed, the message names categoryId together with all other invalid members.
+// If only known categories are allowed, the error message for an unknown category names categoryId and all other
+// invalid members.
 func TestUnknownCategoryIsNamed(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

@@ -87,8 +87,8 @@ func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
 	}
 }
 
-// Every response has the nosniff header, and Strict-Transport-Security if the service itself serves the standard
-// HTTPS port.
+// Every response has the nosniff header. It also has Strict-Transport-Security if the service itself serves the
+// standard HTTPS port.
 func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Clients that do not read their responses do not block others, with and without an API key.
+// A client that does not read its responses does not block other clients, whether or not it has an API key.
 func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
 	const limit = 3
 	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
@@ -136,7 +136,7 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "")
 }
 
-// A key can have only its share of the requests in progress, whatever these requests are waiting for. Requests
+// The number of requests that a key can have in progress is limited, whatever these requests are waiting for. Requests
 // of other keys are served.
 func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
@@ -144,7 +144,7 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	const pet = `{"name":"Rex","categoryId":1}`
 	entered, release := s.Store.HoldWrites()
 	accepted := s.postAll(t, 1, entered, "/v1/pets", pet, greedy, "Idempotency-Key: a")
-	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // instead of waiting
+	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // refused at once
 	s.do("GET", "/v1/pets", "", greedy).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
 	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", greedy).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/openapi.json", "", greedy).want(t, 200, "")
@@ -155,7 +155,7 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	s.do("GET", "/v1/pets", "", greedy).want(t, 200, "")
 }
 
-// A request that a tool sends does not count in addition to the assistant's message.
+// An assistant's message and the request that its tool sends count as one request in progress.
 func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
 	got := s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*").want(t, 200, "")
@@ -181,7 +181,7 @@ func TestWaitingRequestsAreLimitedPerKey(t *testing.T) {
 	} {
 		var releases []func()
 		for range maxKeyWaiting {
-			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // as waiting requests do
+			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // counts as a waiting request
 		}
 		c.send(bearing(greedy)).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
 		c.send(bearing(adminKey)).want(t, 200, "")
@@ -230,8 +230,8 @@ func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// A key that does not read its responses, or does not send the rest of its bodies, can use up only a part of the
-// memory for bodies. Other keys and small responses are served.
+// A key that does not read its responses, or does not send the rest of its request bodies, can use only a part of the
+// memory for bodies. Requests of other keys and small responses are still served.
 func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(100)

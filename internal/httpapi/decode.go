@@ -26,8 +26,8 @@ type member struct {
 	value jsontext.Value
 }
 
-// parseObject decodes a body that must be exactly one JSON object without duplicate names. Otherwise it
-// fails with invalid_json.
+// parseObject decodes a body, which must be exactly one JSON object without duplicate names. It fails with invalid_json
+// if the body is anything else.
 func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
@@ -55,7 +55,7 @@ var errNotObject = errors.New("not an object")
 func (o *object) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 	if decoder.PeekKind() != '{' {
 		if err := decoder.SkipValue(); err != nil {
-			return err // a syntax error, which says more than errNotObject
+			return err // a syntax error, which is more precise than errNotObject
 		}
 		return errNotObject
 	}

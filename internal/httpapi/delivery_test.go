@@ -26,7 +26,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	}
 }
 
-// A delivery lists all of its attempts, and a webhook shows since when its deliveries have been failing.
+// A delivery lists all of its attempts. A webhook shows the time since which its deliveries have been failing.
 func TestDeliveryListsItsAttempts(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // causes event 1
@@ -54,7 +54,8 @@ func TestDeliveryListsItsAttempts(t *testing.T) {
 	}
 }
 
-// A test or a redelivery is accepted at once, even if the webhook is disabled.
+// A webhook can be tested, and a delivery can be sent again, even if the webhook is disabled. Both requests are
+// accepted at once.
 func TestDisabledWebhookCanBeTestedAndRedelivered(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")

@@ -30,7 +30,7 @@ func TestDeprecatedGetPetStillWorks(t *testing.T) {
 	}
 }
 
-// Every response from the deprecated operation announces its removal. No other response does.
+// Every response from the deprecated operation announces the operation's removal. No other response does.
 func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

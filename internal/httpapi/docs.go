@@ -37,8 +37,8 @@ func newDocs(c Config) (*docs, error) {
 	return d, nil
 }
 
-// docsContentPolicy returns a Content-Security-Policy for the documentation pages. The pages may load
-// files only from this server, and send requests only to this server and the given servers.
+// docsContentPolicy returns a Content-Security-Policy for the documentation pages. It lets the pages load files only
+// from this server, and send requests only to this server and to the given servers.
 func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
 	for _, server := range servers {

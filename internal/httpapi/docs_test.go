@@ -81,7 +81,7 @@ func (c slowClient) Write([]byte) (int, error) {
 }
 
 // Clients without a key cost little memory, even if they do not read their responses. Each client sends a different
-// Host header, so that the cache of documents does not help.
+// Host header, so that no document comes from the cache.
 func TestSlowClientsWithoutAKeyNeedLittleMemory(t *testing.T) {
 	const clients, perClient = 300, 64 << 10
 	s := newShop(t)

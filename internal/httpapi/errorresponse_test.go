@@ -91,14 +91,14 @@ func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 		s.Store.FailWith(nil)
 		s.do("GET", "/v1/categories", "").want(t, 200, "[]")
 	}
-	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} { // these need no store
+	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} { // these do not use the store
 		s.api.router.exact[path].routes["GET"].handle = func(*API, *exchange) error { panic("on purpose") }
 		s.do("GET", path, "").wantError(t, 500, shop.Internal)
 	}
 }
 
-// If a response cannot be completed, the connection is dropped, so that the client does not mistake the response for
-// a complete one.
+// If a response cannot be completed, the connection is dropped. The client therefore cannot mistake the response for a
+// complete one.
 func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	s := parallelShop(t)
 	s.api.router.exact["/livez"].routes["GET"].handle = func(_ *API, x *exchange) error {
@@ -185,7 +185,7 @@ func (s *testShop) begin(t *testing.T, request string) *http.Response {
 	return response
 }
 
-// dial opens a connection to the service, which is closed when the test ends.
+// dial opens a connection to the service. The connection is closed when the test ends.
 func (s *testShop) dial(t *testing.T) *net.TCPConn {
 	t.Helper()
 	connection := shoptest.Must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))(t)

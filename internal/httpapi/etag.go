@@ -9,8 +9,8 @@ import (
 // resourceTag returns the entity tag for a single resource.
 func resourceTag[T any](resource T) string { return shop.EntityTag(encode(resource)) }
 
-// preconditions returns the precondition that If-Match and If-None-Match express for a resource that must
-// exist, or nil if the request has neither header.
+// preconditions returns the precondition that the If-Match and If-None-Match headers express, or nil if the request has
+// neither header. It is meant for requests whose resource must exist.
 func preconditions[T any](x *exchange) shop.Precondition[T] {
 	match, noneMatch := ifMatch[T](x), ifNoneMatch[T](x)
 	switch {
@@ -31,7 +31,7 @@ func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
 }
 
-// ifNoneMatch is like ifMatch for the If-None-Match header of a request that changes a resource.
+// ifNoneMatch is like ifMatch, but for the If-None-Match header of a request that changes a resource.
 func ifNoneMatch[T any](x *exchange) shop.Precondition[T] {
 	fields := x.r.Header.Values("If-None-Match")
 	if len(fields) == 0 {

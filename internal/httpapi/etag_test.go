@@ -43,7 +43,8 @@ func TestIfMatchIsNeverIgnored(t *testing.T) {
 	}
 }
 
-// A PUT can be restricted to creating or to renaming. A refusal says which of the two was not possible.
+// The If-None-Match header can restrict a PUT to creating a category, and If-Match can restrict it to renaming one. A
+// refusal says which of the two was not possible.
 func TestPutOnlyCreatesOrOnlyRenames(t *testing.T) {
 	s := parallelShop(t)
 	const path, dogs = "/v1/categories/7", `{"name":"Dogs"}`
@@ -59,7 +60,7 @@ func TestPutOnlyCreatesOrOnlyRenames(t *testing.T) {
 	refused(missing, `If-Match: "x"`)
 	refused(missing, "If-Match: *", "If-None-Match: *")
 	tag := s.do("PUT", path, dogs, "If-None-Match: *").want(t, 201, "").Header.Get("ETag")
-	refused(excluded, "If-None-Match: *") // even if nothing would change
+	refused(excluded, "If-None-Match: *") // refused even if nothing would change
 	refused(excluded, "If-None-Match: "+tag)
 	refused(excluded, `If-None-Match: "x", W/`+tag)
 	refused(excluded, "If-Match: *", "If-None-Match: *")
@@ -70,7 +71,7 @@ func TestPutOnlyCreatesOrOnlyRenames(t *testing.T) {
 	s.do("PUT", "/v1/categories/8", dogs, `If-None-Match: "x"`).want(t, 201, "")
 }
 
-// A request for a resource that does not exist gets a 404, whatever its condition.
+// A request for a resource that does not exist gets a 404, whatever condition its headers contain.
 func TestConditionOnAMissingResourceIsNotFound(t *testing.T) {
 	s := parallelShop(t)
 	for _, condition := range []string{"If-Match: *", `If-Match: "x"`, "If-None-Match: *", `If-None-Match: "x"`} {
@@ -85,7 +86,7 @@ func TestConditionOnAMissingResourceIsNotFound(t *testing.T) {
 	}
 }
 
-// Every response with one resource has its entity tag, which If-Match accepts.
+// Every response that contains a single resource has the resource's entity tag, which If-Match accepts.
 func TestResponsesHaveTheTagThatIfMatchAccepts(t *testing.T) {
 	s := parallelShop(t)
 	for _, c := range []struct{ method, path, body, resource, change string }{

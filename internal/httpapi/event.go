@@ -24,7 +24,8 @@ func (a *API) listEvents(x *exchange) error {
 		return err
 	}
 	x.w.Header().Add("Vary", "Accept")
-	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID")) // checked for pages, too, which do not use it
+	// Only streams use the header, but it is checked for pages, too.
+	lastEvent, err := lastEventID(x.r.Header.Values("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
@@ -89,9 +90,9 @@ func restrictEvents(x *exchange, filter *shop.EventFilter) error {
 // maxEventWait is how long a request for a page of events waits for its turn.
 const maxEventWait = 10 * time.Second
 
-// eventPage waits for the key's turn, as streams do, and reads one page of events. A key that reads many pages
-// at the same time therefore does not slow down other keys. If the wait takes longer than maxEventWait,
-// eventPage fails with rate_limited.
+// eventPage waits for the key's turn, as streams do, and then reads one page of events. This prevents a key that reads
+// many pages at the same time from slowing down other keys. If the wait takes longer than maxEventWait, eventPage fails
+// with rate_limited.
 func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageRequest) (page shop.Page[shop.Event], err error) {
 	release, err := a.eventPages.Acquire(x.principal)
 	if err != nil {

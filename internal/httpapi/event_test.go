@@ -51,8 +51,8 @@ func TestEventsAreListedAndFiltered(t *testing.T) {
 	}
 }
 
-// Only keys with the scope admin see the events of keys and webhooks, because the URL of a webhook may contain a
-// token. Other keys see all other events.
+// Only keys with the admin scope see the events of keys and webhooks, because the URL of a webhook may contain a token.
+// Keys without that scope see all other events.
 func TestEventsOfKeysAndWebhooksNeedTheScopeAdmin(t *testing.T) {
 	s := newStreamShop(t)
 	reader, admin := bearing(s.key(shop.EventsRead)), bearing(s.key(shop.Admin)) // cause events 1 and 2
@@ -86,7 +86,7 @@ func TestEventsOfKeysAndWebhooksNeedTheScopeAdmin(t *testing.T) {
 
 func TestEventsAreFilteredByTimeAndActor(t *testing.T) {
 	s := parallelShop(t)
-	key := bearing(s.key(shop.Admin)) // causes event 1, by the system
+	key := bearing(s.key(shop.Admin)) // causes event 1, whose actor is the system
 	for i := range 6 {                // causes events 2 to 7, a minute apart
 		s.Clock.Forward(time.Minute)
 		s.do("PUT", fmt.Sprint("/v1/categories/", i), `{"name":"x"}`, []string{bearing(adminKey), key}[i%2]).want(t, 201, "")
@@ -141,7 +141,7 @@ type change struct {
 	events        []string
 }
 
-// vague matches members with values that differ in every test run.
+// vague matches members whose values differ between test runs.
 var vague = regexp.MustCompile(`,"(createdAt|updatedAt|holdExpiresAt|expiresAt|lastUsedAt|hint)":"[^"]*"`)
 
 // wantEvents sends the request for a change and checks the events that the request causes.
@@ -178,7 +178,7 @@ func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	return events
 }
 
-// The resources in the events of changes, in each of their states.
+// The resources that appear in the events of changes, in each of their states.
 const (
 	rexAvailable = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
 	rexPending   = `{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`
@@ -210,7 +210,7 @@ var changes = []change{
 	{"PATCH /v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
 	{"POST /v1/pets/2/restore", ``, []string{`pet.restored pets/2 ACTOR, ` + leoMoved + `, null`}},
-	{"POST /v1/pets/2/restore?again", ``, nil}, // the animal exists
+	{"POST /v1/pets/2/restore?again", ``, nil}, // the animal was already restored
 	{"DELETE /v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, ` + leoMoved}},
 	{"POST /v1/categories", `{"name":"Dogs"}`, []string{`category.created categories/1 ACTOR, {"id":1,"name":"Dogs"}, null`}},
 	{"PUT /v1/categories/1", `{"name":"Cats"}`, []string{

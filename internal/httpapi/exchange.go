@@ -23,9 +23,9 @@ type exchange struct {
 	scope      shop.Scope // the scope that the key lacks, if the request fails with insufficient_scope
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
-	inFlight   *web.KeyLimit           // the limit that counts the exchange, or nil
-	shared     bool                    // true if all responses share one copy of the body
-	streamed   bool                    // true for streams and exports, for which the duration is not measured
+	inFlight   *web.KeyLimit           // the limit towards which the exchange counts; nil if it does not count
+	shared     bool                    // true if all clients are sent the same copy of the body
+	streamed   bool                    // true for streams and exports, whose duration is not measured
 }
 
 // isCall reports whether the request is to the API or from an assistant. Other requests are logged at level debug
@@ -34,10 +34,10 @@ func (x *exchange) isCall() bool {
 	return hasPathPrefix(x.r.URL.Path, "/v1") || x.r.URL.Path == mcpPath
 }
 
-// isLimited reports whether the request counts towards the requests in progress of its key. Requests without a
-// key do not count, because they need only data in memory. Requests of tools do not count, because the
-// assistant's message already does. Profiles and metrics do not count, because operators need them most when
-// there are many requests.
+// isLimited reports whether the request counts towards the number of requests that its key has in progress. Requests
+// without a key do not count, because they need only data in memory. Requests that tools send do not count, because the
+// assistant's message already counts. Requests for profiles and metrics do not count, because operators need them most
+// when there are many requests.
 func (x *exchange) isLimited() bool { return x.isCall() && x.principal.Actor() != "" && !isInner(x.r) }
 
 // release stops counting the exchange towards the requests in progress.
@@ -65,8 +65,8 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// shortBody is the maximum size of a body for which send leaves it to net/http to set Content-Length, which net/http
-// promises for "a few KB". Without this header, the map of headers for GET /pets/{petId} has at most eight entries.
+// shortBody is the maximum size of a body for which send does not set Content-Length. For a body of "a few KB",
+// net/http promises to set the header itself. The map of headers for GET /pets/{petId} then has at most eight entries.
 // This makes the request a tenth faster, because a larger map costs far more.
 const shortBody = 1 << 10
 
@@ -109,8 +109,8 @@ func (x *exchange) sendJSON(status int, body []byte) {
 	x.send(status, contentTypeJSON, withNewline(body))
 }
 
-// sendStored sends the response to a request that may have an Idempotency-Key. The response is either new
-// or stored by an earlier request.
+// sendStored sends the response to a request that may have an Idempotency-Key. The response is either new or was stored
+// by an earlier request.
 func (x *exchange) sendStored(r shop.StoredResponse) {
 	if r.Location != "" {
 		x.w.Header().Set("Location", r.Location)
@@ -123,8 +123,8 @@ func (x *exchange) sendStored(r shop.StoredResponse) {
 
 func (x *exchange) sendNoContent() { x.w.WriteHeader(http.StatusNoContent) }
 
-// sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
-// status 304 if the client already has the current version.
+// sendWithETag sends a response that clients may cache and revalidate with its entity tag. If the client already has
+// the current version, it sends status 304 without a body.
 func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body ...[]byte) {
 	h := x.w.Header()
 	h["Cache-Control"] = cacheControl

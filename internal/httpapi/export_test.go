@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// exportPaths maps the paths of the exports to the header for an import of the same format.
+// exportPaths maps the path of each export to the header that an import of the same format needs.
 var exportPaths = map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": ""}
 
 // An exported file can be imported into another shop. The animals are the same except for their ids.
@@ -56,11 +56,11 @@ func (s *testShop) fill(n int) {
 	shoptest.Must(s.ImportPets(s.t.Context(), rows, shop.ImportOptions{}))(s.t)
 }
 
-// If animals are added and removed during an export, the export contains every animal that was not removed exactly once,
-// and none that was added after it began.
+// If animals are added and removed during an export, every animal that was not removed is in the export exactly once.
+// Animals that were added after the export began are not in it.
 func TestExportDuringChanges(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
-		const animals = 2500 // an export reads a thousand at once
+		const animals = 2500 // an export reads a thousand animals at a time
 		s.fill(animals)
 		lines := bufio.NewScanner(s.begin(t, "GET /v1/exports/pets.ndjson HTTP/1.1\r\nHost: x\r\n"+keyLine+"\r\n").Body)
 		seen := map[int64]bool{}
@@ -92,8 +92,8 @@ func (s *testShop) failLater(reads int64) {
 	})
 }
 
-// If an export fails before it has sent anything, the client gets an error response. If it fails later, the response
-// is cut off.
+// If an export fails before anything was sent, the client gets an error response. If it fails later, the response is
+// cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(3000)
@@ -127,7 +127,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
 	client.wantStatus(t, "200")
 	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
-	time.Sleep(keyCheckInterval) // so that the export checks the key again
+	time.Sleep(keyCheckInterval) // wait until the export must check the key again
 	text, _ := io.ReadAll(client)
 	<-client.ended
 	if n := strings.Count(string(text), `"id":`); n != 1000 {

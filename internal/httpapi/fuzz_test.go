@@ -41,8 +41,8 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// accepted reports whether an input was accepted. If not, it checks that the error has one of the codes. The default
-// codes are those for an invalid body.
+// accepted reports whether an input was accepted. If it was not, accepted checks that the error has one of the codes.
+// The default codes are those for an invalid body.
 func accepted[T string | []byte](t *testing.T, input T, err error, codes ...shop.Code) bool {
 	t.Helper()
 	if err == nil {
@@ -145,8 +145,8 @@ func FuzzImport(f *testing.F) {
 }
 
 // FuzzHeader checks the parsing of three headers. An accepted Idempotency-Key is short, consists of printable ASCII
-// characters, and means the same in quotes. If-Match matches only the tag or "*". A valid Last-Event-ID has 1 to 18
-// digits.
+// characters, and has the same meaning with and without quotes. If-Match matches only the tag or "*". A valid
+// Last-Event-ID has 1 to 18 digits.
 func FuzzHeader(f *testing.F) {
 	tag := shop.EntityTag([]byte("an animal"))
 	fuzzText(f, func(t *testing.T, text string) {
@@ -190,7 +190,8 @@ func FuzzAuthorization(f *testing.F) {
 	}, "", "Bearer", "Bearer ", "Bearer k", "bearer  k", "BEARER k k", "Basic k", "Bearer\tk", " Bearer k", "k")
 }
 
-// FuzzMediaTypes checks that only a client that asks for a stream gets one and only uncompressed JSON is accepted.
+// FuzzMediaTypes checks that a client gets a stream only if it asks for one, and that only uncompressed JSON is
+// accepted.
 func FuzzMediaTypes(f *testing.F) {
 	for _, text := range []string{"", "application/json; charset=utf-8", "text/event-stream;q=NaN, */*", "a/b;c=\"d"} {
 		f.Add(text, "")

@@ -29,7 +29,7 @@ type testShop struct {
 	log            *programtest.Transcript
 	client         *http.Client
 	checks         *apitest.Validator
-	skipValidation bool // if true, responses are not validated, because the test sends too many requests
+	skipValidation bool // if true, responses are not validated, because the test sends too many of them
 }
 
 // newShop opens a shop on SQLite. Use onBothEngines if the responses could depend on the engine.
@@ -174,7 +174,7 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 	return got, nil
 }
 
-// logLine returns the line that the access log has for a request.
+// logLine returns the access log's line for a request.
 func (s *testShop) logLine(t *testing.T, got testResponse) string {
 	t.Helper()
 	for line := range strings.Lines(s.log.String()) {
@@ -250,8 +250,8 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return s.Key(s.t, scopes...).Secret
 }
 
-// wantPages reads all pages of a list and checks the ids that they show. Repeating the request for a page with its
-// entity tag must result in a 304.
+// wantPages reads all pages of a list and checks the ids of their items. Each page is requested again with its entity
+// tag, which must result in a 304.
 func (s *testShop) wantPages(t *testing.T, path, want string, headers ...string) {
 	t.Helper()
 	var seen []string

@@ -19,8 +19,8 @@ func (a *API) livez(x *exchange) error {
 	return nil
 }
 
-// readyz reports whether the node can serve requests. The node must not be shutting down, and the store
-// must be readable and writable. Otherwise the error says what is wrong.
+// readyz reports whether the node can serve requests. It fails if the node is shutting down, or if the store cannot be
+// read or written. The error says what is wrong.
 func (a *API) readyz(x *exchange) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")

@@ -25,12 +25,12 @@ func (x *exchange) readIdempotencyKey() error {
 	return nil
 }
 
-// replayInsteadOf is called when a request has failed. If an earlier POST with the same Idempotency-Key succeeded,
-// it sends the stored response instead of the error, because a retry gets the response to the first request even
-// if the request has become invalid since. Otherwise, it returns the error, or another one if the key belongs to a
-// different request. A handler that succeeds has looked for the stored response itself, in the transaction of its
-// write. If the store is unavailable, it is not asked again, because the client would wait twice as long for its
-// error.
+// replayInsteadOf is called when a request has failed. A retry must get the response to the first request even if the
+// request has become invalid since. If an earlier POST with the same Idempotency-Key succeeded, replayInsteadOf
+// therefore sends the stored response instead of the error. If the key was used for a different request, it returns an
+// error that says so. In all other cases, it returns failure. It does not read a store that is already known to be
+// unavailable, because the client would wait twice as long for its error. A request that succeeds does not need this
+// function, because its handler looks for the stored response in the same transaction as its write.
 func (a *API) replayInsteadOf(failure error, x *exchange) error {
 	if x.idempotent == nil || x.w.Started() || shop.AsError(failure).Code == shop.Unavailable {
 		return failure
@@ -58,8 +58,8 @@ func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), resp
 	return runAndStore(x, do, respond, respond)
 }
 
-// runIdempotentSecret is like runIdempotent for a response that contains a secret. Secrets are not stored,
-// so a retry gets the response without the secret.
+// runIdempotentSecret is like runIdempotent, but for a response that contains a secret. Secrets are not stored, so the
+// response to a retry does not contain the secret.
 func runIdempotentSecret[T any](
 	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
 ) error {

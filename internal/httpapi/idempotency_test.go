@@ -13,7 +13,8 @@ import (
 // secretMember matches a JSON member with a secret that is shown only once.
 var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 
-// A POST with an Idempotency-Key is executed only once. A retry gets the same response without secrets.
+// A POST with an Idempotency-Key is executed only once. A retry gets the first response again, but secrets are removed
+// from it.
 func TestEveryPostIsIdempotent(t *testing.T) {
 	s := parallelShop(t)
 	s.stockEverything()
@@ -37,7 +38,8 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			s.do(r.method, r.path, r.body+" ", key).wantError(t, 422, shop.IdempotencyKeyReused)
 		}
 		s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
-		for _, path := range []string{r.path + "?x=1", "/v1/categories", "/v1/pets"} { // the key is bound to its path
+		// The idempotency key can be used only with the same path and query.
+		for _, path := range []string{r.path + "?x=1", "/v1/categories", "/v1/pets"} {
 			if path != r.path {
 				s.do("POST", path, r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
 			}
@@ -45,7 +47,8 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 	}
 }
 
-// An idempotency key is valid only for the API key that used it, even after that API key is rotated.
+// Each API key has its own idempotency keys, so two API keys can use the same one. An API key keeps its idempotency
+// keys when it is rotated.
 func TestIdempotencyKeyBelongsToOneAPIKey(t *testing.T) {
 	s := parallelShop(t)
 	one, other := s.key(shop.PetsWrite), s.key(shop.PetsWrite)

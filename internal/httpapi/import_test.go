@@ -15,7 +15,7 @@ const asCSV = "Content-Type: text/csv"
 // csvOf returns a CSV file with a header and the given lines.
 func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
 
-// wantPets checks which animals are in the store, oldest first. Each has the format "name categoryId status".
+// wantPets checks which animals are in the store, oldest first. Each animal is written as "name categoryId status".
 func (s *testShop) wantPets(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -98,8 +98,8 @@ func TestImportMembersAreRead(t *testing.T) {
 	}
 }
 
-// Importing an export from before a sale changes neither the sold animal nor any other animal. The error names the line
-// of the sold animal.
+// Importing a file that was exported before a sale changes neither the sold animal nor any other animal. The error
+// names the line of the sold animal.
 func TestOldExportCannotUndoASale(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		rex := s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
@@ -156,7 +156,7 @@ func TestExportCanBeEditedAndImported(t *testing.T) {
 			got.wantHeaders(t, "Idempotency-Replayed: "+replayed)
 		}
 		s.wantPets(t, "Rex 1 available", "Mimi 2", "Tom 3 pending")
-		for _, pet := range []string{"mimi", "tom"} { // the cache and the search index know of the change
+		for _, pet := range []string{"mimi", "tom"} { // the cache and the search index reflect the change
 			if got := s.do("GET", "/v1/pets?q="+pet, "").pets(t); len(got) != 1 {
 				t.Errorf("a search for %s finds %v", pet, got)
 			}

@@ -8,7 +8,7 @@ const (
 	// the connections that the program allows by default.
 	defaultInFlight    = 1024
 	defaultKeyInFlight = 333
-	// maxWaiting is the maximum number of requests of one kind that are waiting for their turn or have it, and
+	// maxWaiting is the maximum number of requests of one kind that are waiting for their turn or being processed, and
 	// maxKeyWaiting is the maximum for one API key.
 	maxWaiting    = 256
 	maxKeyWaiting = 64

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// inProcess sends the requests of assistants' tools to the API itself, so that the key, the scope, the rate limit
-// and every other limit are checked, and the request is counted and logged, as if the client had sent it.
+// inProcess is the transport for the requests that assistants' tools send. It calls the API directly. The API checks,
+// limits, counts and logs these requests as if the client had sent them.
 type inProcess struct{ api *API }
 
 type outerRequestKey struct{}
@@ -40,7 +40,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 				w.end(nil)
 				return
 			}
-			w.end(io.ErrUnexpectedEOF) // the API panics to cut off a response, after it has logged why
+			w.end(io.ErrUnexpectedEOF) // the API has logged an error and panicked, to cut off the response
 		}()
 		t.api.ServeHTTP(w, inner)
 	}()
@@ -74,7 +74,8 @@ func (b *pipeBody) Close() error {
 	return nil
 }
 
-// pipeWriter is the http.ResponseWriter of an in-process request. It passes the body on as it is written.
+// pipeWriter is the http.ResponseWriter of an in-process request. The reader gets each part of the body as soon as it
+// is written.
 type pipeWriter struct {
 	header  http.Header
 	sent    http.Header // a copy of header at the time of WriteHeader

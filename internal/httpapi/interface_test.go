@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// This file tests the interface that clients were promised, section by section, using only HTTP. Everything that the
-// service offers beyond this interface is tested elsewhere.
+// This file tests the interface that clients were promised, using only HTTP. The section numbers are those of the
+// specification of that interface. Everything else that the service offers is tested elsewhere.
 
 // fieldsOf returns the sorted names of an object's members, each followed by "string" or "integer".
 func fieldsOf(t *testing.T, object json.RawMessage) string {
@@ -82,7 +82,7 @@ func TestInterfaceFields(t *testing.T) {
 	}
 }
 
-// Section 3: the status may be set on creation and is used as a filter. Section 4.1: list animals.
+// Section 3: the status may be set on creation and can be used as a filter. Section 4.1: list animals.
 func TestInterfaceList(t *testing.T) {
 	s := parallelShop(t)
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]").wantHeaders(t, "Content-Type: application/json")
@@ -170,8 +170,8 @@ func TestInterfaceAuthentication(t *testing.T) {
 	s.do("GET", "/v1/pets", "", "Authorization: bearer "+adminKey).want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// Section 4.4: there is an endpoint for orders, whose test panel is disabled. Section 9: the version is in the path
-// and in the description, which marks the deprecated operation.
+// Section 4.4: there is an endpoint for orders. Section 9: the version is in the path and in the OpenAPI document, and
+// the document marks the deprecated operation.
 func TestInterfaceDescription(t *testing.T) {
 	s := parallelShop(t)
 	s.do("GET", "/v1/store/orders", "").want(t, 200, "[]")

@@ -36,7 +36,7 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 		}
 		defer searches.Wait()
 		defer release()
-		// Start at least as many searches as the store has connections, for two keys. Without a limit, all of them
+		// With two keys, start at least as many searches as the store has connections. Without a limit, all of them
 		// would begin.
 		limits := s.Store.ReadLimits()
 		search(shop.WithPrincipal(t.Context(), principal), 60)

@@ -54,8 +54,8 @@ func TestListIsABareArrayNewestFirst(t *testing.T) {
 		`[{"id":2,"name":"Bella","categoryId":2,"status":"sold"},{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// The work for one search is limited, so a page may be empty although another page follows. A client that follows the
-// links still finds every match.
+// The work for one search is limited, so a page may be empty even though another page follows. A client that follows
+// the links still finds every match.
 func TestSearchContinuesAfterAnEmptyPage(t *testing.T) {
 	s := parallelShop(t)
 	s.AddPet(t, "🐶", 1, "")
@@ -170,7 +170,7 @@ func TestListsArePaginated(t *testing.T) {
 		s.key(shop.PetsRead)
 		s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	}
-	for hook := range 3 { // so that these webhooks receive no more events
+	for hook := range 3 { // disabled webhooks receive no more events
 		s.do("PATCH", fmt.Sprintf("/v1/webhooks/%d", hook+1), `{"enabled":false}`).want(t, 200, "")
 	}
 	for range 3 {
@@ -209,8 +209,8 @@ func TestListsArePaginated(t *testing.T) {
 	}
 }
 
-// A client reads all pages while others add animals. It sees every animal that existed from the start exactly
-// once and no animal twice. This holds for any page size and filter.
+// If animals are added while a client reads all pages of a list, the client sees exactly the animals that existed when
+// it started, each of them once. This holds for any page size and filter.
 func TestPaginationDuringInserts(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		for i := range 30 {

@@ -73,11 +73,11 @@ func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
 	return done, err
 }
 
-// isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a
-// page of this service. Without this check, a page of any site could reach a service that only the visitor's
-// machine can reach, by pointing the site's name to the address of that service (DNS rebinding). An origin that
-// equals the Host header is therefore trusted only if it has an IP address or localhost instead of a name,
-// because a site cannot point these elsewhere.
+// isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a page of
+// this service. Without this check, any site could use a service that only the visitor's machine can reach: the site
+// would point its own name to the address of that service (DNS rebinding). An origin that equals the Host header is
+// therefore trusted only if its host is localhost or an IP address, because a site cannot point these to another
+// address.
 func (a *API) isTrustedOrigin(x *exchange) bool {
 	origin := x.r.Header.Get("Origin")
 	if _, allowed := a.allowedOrigin(x); allowed || origin == "" {
@@ -117,7 +117,7 @@ func (a *API) checkMessage(x *exchange) error {
 	}
 	call, err := parseObject(params)
 	if err != nil {
-		return nil // the protocol server reports this error more clearly
+		return nil // the protocol server explains this error better
 	}
 	member, _ := call.member("name")
 	name, _ := asString(member)

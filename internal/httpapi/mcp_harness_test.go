@@ -101,7 +101,7 @@ func (a assistant) wantError(name, arguments string, code shop.Code) {
 
 func textOf(result *sdk.CallToolResult) string { return result.Content[0].(*sdk.TextContent).Text }
 
-// version returns the version in a tool's result. It ends the test unless the text of the result contains this
+// version returns the version in a tool's result. It fails the test if the text of the result does not contain this
 // version, too.
 func version(t *testing.T, result *sdk.CallToolResult) string {
 	t.Helper()

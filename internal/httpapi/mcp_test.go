@@ -19,7 +19,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// An assistant can do the daily work of the shop, from a new animal to its sale.
+// An assistant can do the daily work of the shop, from adding an animal to selling it.
 func TestAssistantUsesTheStore(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		a := s.assistant(t, s.key(shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead), "")
@@ -64,7 +64,7 @@ order 1 for animal 1: delivered since [^\n]*
 	})
 }
 
-// A repeated write changes nothing, even if something else was changed in between.
+// A repeated write has no effect, even if something else was changed in between.
 func TestRepeatedToolCallDoesNothingTwice(t *testing.T) {
 	s := parallelShop(t)
 	a := s.assistant(t, s.key(shop.PetsWrite, shop.OrdersWrite), "")
@@ -131,7 +131,7 @@ func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 			t.Errorf("%s also sees %v", scope, tools)
 		}
 	}
-	// get_animal needs only the scope pets:read. It shows orders and events only if the key may read them.
+	// get_animal needs only the pets:read scope. It shows orders and events only if the key may read them.
 	a := s.assistant(t, s.key(shop.PetsRead), "")
 	a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 1, pending, version [^\n]*`)
 }
@@ -265,7 +265,8 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	}
 }
 
-// The messages of a key take turns, so that one key does not keep out others, and all keys together are limited.
+// A node processes only one message of a key at a time, so that a key does not delay the messages of other keys. The
+// number of messages of all keys together is limited, too. A message that waits too long for its turn is refused.
 func TestToolCallsTakeTurnsByKey(t *testing.T) {
 	t.Parallel()
 	patient, hasty := newShop(t), newShop(t)
@@ -289,7 +290,7 @@ func TestToolCallsTakeTurnsByKey(t *testing.T) {
 	call(hasty, hasty.key(shop.PetsRead)).wantError(t, 429, shop.RateLimited)
 }
 
-// All versions of the protocol that the SDK knows work, without sessions.
+// Every version of the protocol that the SDK supports works without sessions.
 func TestEveryProtocolVersionWorks(t *testing.T) {
 	s := parallelShop(t)
 	for _, protocol := range sdk.SupportedProtocolVersions() {

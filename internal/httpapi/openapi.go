@@ -14,9 +14,9 @@ import (
 type documents struct {
 	*api.Document
 	mu sync.Mutex
-	// cached contains the documents that were sent first, by name and URL. Their number is limited, because
-	// a client can send any Host. Documents for other URLs are sent in parts and uncompressed, so that a
-	// request never needs memory for a whole document.
+	// cached contains the documents for the first URLs that were requested, by media type and URL. Their number is
+	// limited, because a client can send any Host. Documents for other URLs are sent in parts and uncompressed, so that
+	// a request never needs memory for a whole document.
 	cached map[documentKey]*web.StaticFile
 }
 

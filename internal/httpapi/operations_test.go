@@ -60,8 +60,8 @@ func (s *testShop) stockEverything() {
 	s.do("POST", "/v1/webhooks/1/test", "").want(s.t, 202, "")
 }
 
-// In every operation, a store failure results in a 500 or 503 without details and changes nothing. Once the
-// store works again, so does the operation.
+// If the store fails, every operation responds with a 500 or 503 without details and changes nothing. Once the store
+// works again, so does the operation.
 func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	s := parallelShop(t)
 	s.stockEverything()
@@ -188,7 +188,7 @@ func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 		for _, id := range []string{"99", "-1", "abc", "1.0", "9223372036854775808", "%00", "1%2F"} {
 			path := strings.NewReplacer("/1", "/"+id, "/2", "/"+id, "/7", "/"+id).Replace(strings.TrimPrefix(r.path, "/v1"))
 			_, valid := parseInt64(id)
-			// putCategory creates a category that does not exist.
+			// putCategory is skipped for a valid id, because it creates the category if there is none.
 			if "/v1"+path == r.path || valid && r.operation == "putCategory" {
 				continue
 			}

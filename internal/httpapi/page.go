@@ -53,8 +53,8 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 	x.w.Header()["Link"] = []string{links}
 }
 
-// pageTag returns the entity tag for a page. The tag depends on whether more pages follow, and on where a
-// search has stopped, because the Link header depends on that, too.
+// pageTag returns the entity tag for a page. The tag depends on whether more pages follow and on where a search has
+// stopped, because the Link header depends on both.
 func pageTag(body []byte, more bool, stopped *int64) string {
 	body = strconv.AppendBool(slices.Clip(body), more)
 	if stopped != nil {

@@ -152,7 +152,7 @@ func TestDeletePet(t *testing.T) {
 	s.do("POST", "/v1/pets", `{"name":"Leo","categoryId":1}`).want(t, 201, `{"id":3,"name":"Leo","categoryId":1}`)
 }
 
-// A removed animal comes back under its id and with its ETag. A retry gets the same response.
+// Restoring a removed animal brings it back with the same id and ETag. A retry gets the same response.
 func TestRestorePet(t *testing.T) {
 	s := parallelShop(t)
 	const rex = `{"id":1,"name":"Rex 🐶","categoryId":1,"status":"sold"}`
@@ -172,7 +172,7 @@ func TestRestorePet(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":2,"name":"Mia","categoryId":1},`+rex+`]`)
 	s.do("GET", "/v1/pets/1", "").want(t, 200, rex)
 	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":1,"unspecified":1}`)
-	s.add(`{"name":"Leo","categoryId":1}`) // gets a new id
+	s.add(`{"name":"Leo","categoryId":1}`) // this animal gets a new id
 	s.do("GET", "/v1/pets/3", "").want(t, 200, `{"id":3,"name":"Leo","categoryId":1}`)
 
 	for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/3", "/v1/categories/1"} {
@@ -209,7 +209,7 @@ func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 
 	first, second := map[string]any{}, map[string]any{}
 	for _, name := range settable {
-		first[name], second[name] = "first", "second" // for members that are texts
+		first[name], second[name] = "first", "second" // the values for string members
 	}
 	first["categoryId"], second["categoryId"] = 7.0, 8.0
 	first["status"], second["status"] = "available", "pending"

@@ -11,9 +11,9 @@ import (
 	"animalstore/internal/web"
 )
 
-// Every operation that requires an API key is rate-limited per key. Requests to unknown paths count, too. The
-// burst is twice the rate. The number of available requests, which the response headers show, increases at the
-// rate until it reaches the burst.
+// Every operation that requires an API key is rate-limited per key. Requests to unknown paths count, too. A burst can
+// be twice as large as the rate. The response headers show the number of available requests, which increases at the
+// rate until it reaches the size of a burst.
 func TestEveryKeyIsRateLimited(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(1) })
 	start := time.Now()

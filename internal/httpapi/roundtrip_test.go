@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// On PostgreSQL, a page or an animal that is not cached takes one round trip, however long the connection was
-// idle. A key whose credential is not cached takes one more.
+// On PostgreSQL, reading a page or an animal that is not cached takes one round trip, even after the connection was
+// idle. If the API key is not cached, the request takes one more round trip.
 func TestReadsTakeOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, shoptest.NewPostgresDatabase(t))
@@ -28,7 +28,7 @@ func TestReadsTakeOneRoundTrip(t *testing.T) {
 		"/v1/pets", "/v1/pets?status=pending&categoryId=1", "/v1/pets?status=sold", "/v1/pets?id=1&id=2", "/v1/pets/1",
 		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/categories", "/v1/categories/1",
 	} {
-		get(path, shoptest.AdminKey) // prepares the statement, once per connection
+		get(path, shoptest.AdminKey) // prepares the statement on the connection
 		if n := get(path, shoptest.AdminKey); n != 1 {
 			t.Errorf("GET %s took %d round trips, want 1", path, n)
 		}

@@ -45,10 +45,10 @@ type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 // the store.
 type stream struct {
 	*exchange
-	ctx          context.Context // ends with the request and when the node begins to stop
+	ctx          context.Context // ends when the request ends or the node starts to shut down
 	position     int64           // events up to this position have been sent or are excluded by the filter
 	announced    int64           // the last event id that was sent to the client
-	lastWrite    time.Time       // time of the last write, which decides when a heartbeat is due
+	lastWrite    time.Time       // time of the last write; decides when a heartbeat is due
 	lastCheck    time.Time       // time of the last API key check
 	mu           sync.Mutex      // guards the fields below and the write deadline
 	writeTimeout time.Duration
@@ -132,8 +132,8 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	}
 }
 
-// sendEvents sends the next events. It reports whether the stream's position has changed, so that there may be
-// more events, and whether the stream can continue. If the store cannot be read, the stream stays open and tries
+// sendEvents sends the next events. moved reports whether the stream's position has changed, in which case there may be
+// more events. ok reports whether the stream can continue. If the store cannot be read, the stream stays open and tries
 // again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (moved, ok bool) {
 	text, reached, last, err := a.nextEvents(s, filter)
@@ -159,9 +159,9 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (moved, ok bool) {
 // errStreamEnds means that the key has become invalid or the node has begun to stop.
 var errStreamEnds = errors.New("the stream ends")
 
-// nextEvents returns the text of the next events, the position that the stream then reaches, and the id of the
-// last event. If the events are no longer in memory, the stream first waits for its turn to read the store.
-// A client that does not read costs only this text, because nothing else is kept while the text is sent.
+// nextEvents returns the text of the next events, the position that the stream then reaches, and the id of the last
+// event. If the events are no longer in memory, the stream first waits for its turn to read the store. A client that
+// does not read its stream costs only the memory for this text, because nothing else is kept while the text is sent.
 func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reached, last int64, err error) {
 	events, reached, ok := a.Service.RecentEvents(filter, s.position)
 	if !ok {

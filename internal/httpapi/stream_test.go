@@ -42,8 +42,8 @@ func TestStreamSendsPastAndNewEvents(t *testing.T) {
 	}
 }
 
-// Clients write while a reader loses its connection at random. The reader still sees every event exactly once
-// and in order. Old events are read from the store and new events from memory.
+// Clients write while a reader loses its connection at random. The reader still sees every event exactly once and in
+// order. It gets old events from the store and new events from memory.
 func TestReconnectingReadersMissNothing(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		s.runJobs()
@@ -101,8 +101,8 @@ func TestSlowStreamReaderIsDisconnected(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// A page after an expired position is refused. A stream that resumes there sends a reset and continues with the
-// remaining events.
+// A request for the page after an expired position is refused. A stream that resumes there sends a reset and continues
+// with the remaining events.
 func TestExpiredPositionIsReported(t *testing.T) {
 	s := newStreamShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
@@ -231,8 +231,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// An API key cannot open more streams than its limit allows, so streams are left for other keys. The node has
-// a limit, too. Streams do not count as requests in flight, and refused streams do not count at all.
+// The number of streams that an API key can open is limited, so that other keys can open streams, too. The node has a
+// limit for all keys together. Streams do not count as requests in progress, and refused streams do not count at all.
 func TestStreamsPerKeyAreLimited(t *testing.T) {
 	s := newStreamShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams, c.MaxInFlight = 3, 2, 1 })
 	greedy, modest := bearing(s.key(shop.EventsRead)), bearing(s.key(shop.EventsRead))
@@ -245,7 +245,7 @@ func TestStreamsPerKeyAreLimited(t *testing.T) {
 			t.Errorf("%v %s", got.Header, got.body)
 		}
 	}
-	s.do("GET", "/v1/events", "", greedy).want(t, 200, "") // pages of events are not limited
+	s.do("GET", "/v1/events", "", greedy).want(t, 200, "") // this limit does not apply to pages of events
 	s.followFrom("2", "", modest)
 	s.do("GET", "/v1/events", "", acceptStream).wantError(t, 503, shop.Unavailable)
 	first.close()
@@ -292,8 +292,8 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// With the parameter since, a stream begins with the events at that time or later, unless the client resumes after an
-// event. A stream has no end, so the parameter until is refused.
+// With the since parameter, a stream begins with the events at that time or later, unless the client resumes after an
+// event. A stream has no end, so the until parameter is refused.
 func TestStreamBeginsAtATime(t *testing.T) {
 	s := newStreamShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

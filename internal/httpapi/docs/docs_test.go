@@ -50,7 +50,8 @@ func serveDocs(t *testing.T) *httptest.Server {
 // shell runs a script in a folder with additional environment variables and returns its output.
 func shell(t *testing.T, dir, script string, variables ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // only prevents a broken script from blocking the tests
+	// The timeout only prevents a broken script from blocking the tests.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, "bash", "-euc", script)
 	command.Dir, command.Env = dir, append(append(os.Environ(), "no_proxy=*"), variables...)
@@ -126,7 +127,7 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	document := fetch(t, server.URL+"/v1/openapi.yaml") // use the document that the service serves
 	shoptest.OK(t, os.WriteFile(filepath.Join(root, "api", "openapi.yaml"), []byte(document), 0o600))
 	example := filepath.Join(root, "examples", "typescript")
-	// Remove the files that are left if a developer has run the example.
+	// Remove the files that remain if a developer has run the example.
 	build := "rm -rf node_modules dist src/animalstore.d.ts; npm ci --no-audit --no-fund; npm run generate; npm run build"
 	if output, err := shell(t, example, build); err != nil {
 		t.Fatalf("npm: %v\n%s", err, output)

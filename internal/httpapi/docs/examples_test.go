@@ -21,9 +21,9 @@ import (
 // java adds the example in Java, which needs a JDK and Maven.
 var java = flag.Bool("java", false, "also run the example in Java")
 
-// The examples in Python and Java do the same things. They work even if the network fails: they repeat a POST whose
-// response was lost, which takes effect only once, and resume a stream that broke. They verify the webhooks that the
-// service sends, with either secret during a rotation, and refuse forged and old messages.
+// The examples in Python and Java do the same things. They work even if the network fails. They repeat a POST whose
+// response was lost, and the POST takes effect only once. They resume a stream that broke. They verify the webhooks
+// that the service sends, with either secret during a rotation, and refuse forged and old messages.
 func TestExamplesWorkDespiteFailures(t *testing.T) {
 	t.Parallel()
 	t.Run("python", func(t *testing.T) { runExample(t, "python", "python3 -W error main.py") })
@@ -79,8 +79,8 @@ func countPets(t *testing.T, s *shoptest.Shop, name string) (n int) {
 	return n
 }
 
-// unreliableNetwork loses the response to the first POST /v1/pets, refuses the second, and breaks the first stream of
-// events after one event.
+// unreliableNetwork loses the response to the first POST /v1/pets request and refuses the second such request. It
+// breaks the first stream of events after one event.
 type unreliableNetwork struct {
 	api    http.Handler
 	server *httptest.Server
@@ -89,7 +89,7 @@ type unreliableNetwork struct {
 	mu         sync.Mutex
 	createKeys []string // the Idempotency-Key of each POST /v1/pets
 	resumed    []string // the Last-Event-ID of each stream
-	lastID     string   // the id of the event that was sent before the first stream broke
+	lastID     string   // the id of the event that the first stream sent before it broke
 }
 
 // serveUnreliably serves the demo shop, which delivers its webhooks, behind an unreliable network.

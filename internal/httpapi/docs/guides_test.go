@@ -33,7 +33,8 @@ func TestGuideExamplesRun(t *testing.T) {
 	server := serveDocs(t)
 	count := 0
 	for _, name := range docs.Guides {
-		if !strings.HasPrefix(name, "guides/") { // the commands of other files need more than curl, and have tests of their own
+		// The commands in other files need more than curl and have their own tests.
+		if !strings.HasPrefix(name, "guides/") {
 			continue
 		}
 		for _, block := range codeBlocks(t, name, "sh") {
@@ -50,9 +51,9 @@ func TestGuideExamplesRun(t *testing.T) {
 	}
 }
 
-// The code in the webhooks guide accepts messages that are signed with either secret, and refuses forged and old
-// ones, in every language that can run here. The Java code is the same as in the Java example, which make examples
-// runs.
+// In every language that can run here, the code in the webhooks guide accepts messages that are signed with either
+// secret, and refuses forged and old messages. The Java code is the same as in the Java example. The command `make
+// examples` runs that example.
 func TestGuideVerifiesWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,8 @@ import (
 // screenshots is a flag for developers who change the look of the pages.
 var screenshots = flag.String("screenshots", "", "save screenshots of the pages in this `folder`")
 
-// openReference opens the reference of a shop with the demo data. The test fails if an error appears on the console.
+// openReference opens the reference of a shop with the demo data. The test fails if the browser logs an error on its
+// console.
 func openReference(t *testing.T, fragment string) (tab *browsertest.Page, url string) {
 	t.Helper()
 	url = serveDocs(t).URL
@@ -44,9 +45,9 @@ const try = `async id => {
 	return answer.innerText;
 }`
 
-// In the reference, a developer enters a key once and then sends requests from the test panels and copies samples that
-// contain the key and the address. The key stays in this tab, and is never part of the address. Only GET /store/orders
-// has a disabled panel.
+// In the reference, a developer enters a key once. The test panels then send requests with this key, and the samples
+// contain the key and the URL of the service. The key stays in this tab and never appears in the page's URL. Only GET
+// /store/orders has a disabled panel.
 func TestReferenceSendsRequests(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -107,8 +108,8 @@ func TestReferenceShowsExactNumbers(t *testing.T) {
 	}
 }
 
-// The search finds operations by path, field, error code or word. A link leads to one operation, which is highlighted
-// in the table of contents.
+// The search finds operations by path, field, error code or word. A link to an operation scrolls to that operation and
+// highlights it in the table of contents.
 func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "#redeliver")
@@ -135,7 +136,7 @@ func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	find("")
 	tab.Run(chromedp.KeyEvent("/"), chromedp.Evaluate(`document.querySelector("#search").value = ""`, nil),
 		chromedp.SendKeys("#search", "rotate a key"+kb.Enter, chromedp.ByQuery), chromedp.Poll(`location.hash === "#rotateKey"`, nil))
-	// The table of contents next to a guide leads to the reference.
+	// On a guide's page, the search in the table of contents leads to operations in the reference.
 	tab.Run(chromedp.Navigate(url+"/docs/guides/pages"), chromedp.SendKeys("#search", "list categories"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitVisible("#listCategories", chromedp.ByQuery))
 	if got := browsertest.Eval[string](tab, "location.href"); got != url+"/docs#listCategories" {
@@ -143,7 +144,7 @@ func TestReferenceIsSearchedAndLinked(t *testing.T) {
 	}
 }
 
-// A reader can choose a language for all samples, and a theme. Both choices survive a reload.
+// A reader can choose a theme, and one language for all samples. Both choices survive a reload.
 func TestReferenceKeepsLanguageAndTheme(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -185,7 +186,7 @@ func TestSamplesAreCopied(t *testing.T) {
 	}
 }
 
-// Without scripts, everything can be read: the contents, every operation, and the samples in all languages.
+// Without scripts, everything can still be read: the contents, every operation, and the samples in all languages.
 func TestReferenceIsReadableWithoutScripts(t *testing.T) {
 	t.Parallel()
 	url := serveDocs(t).URL
@@ -200,7 +201,8 @@ func TestReferenceIsReadableWithoutScripts(t *testing.T) {
 	}
 }
 
-// The reference loads only files from its own server, less than 500 KB in total. The first operation is in view.
+// The reference loads only files from its own server, less than 500 KB in total. Its first sample is visible without
+// scrolling.
 func TestReferenceIsSmall(t *testing.T) {
 	t.Parallel()
 	tab, url := openReference(t, "")
@@ -232,7 +234,7 @@ func TestDocsAreAccessible(t *testing.T) {
 			for _, width := range []int64{1440, 1024, 390} {
 				tab.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(url+path), chromedp.WaitReady("#search", chromedp.ByQuery))
 				wantNarrow(t, tab, path)
-				// Remove most operations, whose markup is the same, because axe would take minutes for all of them.
+				// Remove most operations. Their markup is the same, and axe would take minutes to check all of them.
 				tab.Run(chromedp.Evaluate(`
 					for (const operation of document.querySelectorAll(".operation:not(#placeOrder, #listOrders, #receiveEvent)")) operation.remove();
 					for (const schema of [...document.querySelectorAll(".schema-box")].slice(8)) schema.remove();

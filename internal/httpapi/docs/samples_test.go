@@ -37,7 +37,7 @@ func TestSamplesRun(t *testing.T) {
 	})
 }
 
-// The samples in Go pass go vet, and one with a body works.
+// All samples in Go pass go vet. The sample for createPet, which sends a body, also runs successfully.
 func TestGoSamplesCompile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,8 +55,8 @@ func TestGoSamplesCompile(t *testing.T) {
 	}
 }
 
-// writeSamples starts a service with an empty store and writes the samples in a language into a folder. The samples
-// use this service. writeSamples returns the URL of its API.
+// writeSamples starts a service with an empty store, writes the samples in one language into a folder, and returns the
+// URL of the service's API. The samples send their requests to this service.
 func writeSamples(t *testing.T, language, extension, dir string) (url string) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
