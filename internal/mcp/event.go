@@ -26,7 +26,7 @@ type recentActivityInput struct {
 	Limit   limit     `json:"limit,omitempty" jsonschema:"how many changes at most; 20 unless given"`
 }
 
-// activity describes an event for a model.
+// activity is the description of an event for a model.
 type activity struct {
 	Time    time.Time        `json:"time"`
 	Type    client.EventType `json:"type"`
@@ -87,8 +87,8 @@ func newestFirst(events []client.Event) []activity {
 	return list
 }
 
-// describeChange describes a change in one line. It lists all members of a created or deleted resource, and only the
-// members that differ of a changed one.
+// describeChange describes a change in one line. For a created or deleted resource, it lists all members. For a changed
+// resource, it lists only the members that differ.
 func describeChange(d client.EventData) string {
 	before, now := members(d.Previous), members(d.Current)
 	if d.Current == nil {

@@ -44,8 +44,8 @@ type caller struct {
 	scopes []client.Scope
 }
 
-// Serve serves one request of a client that has this API key with these scopes. It fails if the key cannot be
-// sent in a header.
+// Serve handles one request from a client. key is the API key of the client, and scopes are the scopes of that key.
+// Serve fails if the key cannot be sent in a header.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scopes []client.Scope) error {
 	// The base URL is never resolved, because transport calls the API directly. The client does not retry, because an
 	// assistant decides for itself whether to try again.
@@ -57,8 +57,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scop
 	return nil
 }
 
-// serverFor returns the server for the scopes of a request. It keeps the servers, because there are only a few sets
-// of scopes.
+// serverFor returns the server for the scopes of a request. It reuses servers, because there are only a few different
+// sets of scopes.
 func (h *Handler) serverFor(r *http.Request) *sdk.Server {
 	scopes := slices.Sorted(slices.Values(r.Context().Value(callerKey{}).(caller).scopes))
 	name := fmt.Sprint(scopes)

@@ -96,7 +96,7 @@ type placeOrderInput struct {
 	IdempotencyKey idempotencyKey `json:"idempotencyKey" jsonschema:"a new random text, such as a UUID, for each order; the same text again only to repeat a call whose result you did not get"`
 }
 
-// changedOrder is an order after a write.
+// changedOrder is the result of a tool that writes an order.
 type changedOrder struct {
 	Order   client.Order `json:"order"`
 	Version version      `json:"version"`

@@ -136,7 +136,7 @@ type addAnimalInput struct {
 	IdempotencyKey idempotencyKey   `json:"idempotencyKey" jsonschema:"a new random text, such as a UUID, for each animal to add; the same text again only to repeat a call whose result you did not get"`
 }
 
-// changedAnimal is an animal after a write.
+// changedAnimal is the result of a tool that writes an animal.
 type changedAnimal struct {
 	Animal  client.Pet `json:"animal"`
 	Version version    `json:"version"`

@@ -34,9 +34,9 @@ type petFilter int64
 // idempotencyKey identifies a write, so that repeating the write changes nothing.
 type idempotencyKey string
 
-// version identifies a state of an animal or order. A change names the version that it is based on. It therefore
-// cannot overwrite a later change, and repeating it changes nothing. A version is an ETag without its quotes, because
-// models tend to lose the quotes.
+// version identifies a state of an animal or order. A change names the version on which it is based. The change
+// therefore cannot overwrite a later change, and repeating it has no effect. A version is an ETag without its quotes,
+// because models tend to lose the quotes.
 type version string
 
 func versionOf(etag string) version { return version(strings.Trim(etag, `"`)) }
@@ -46,10 +46,10 @@ func (v version) condition() client.Condition { return client.IfMatch(`"` + stri
 
 func (v version) text() string { return ", version " + string(v) }
 
-// orderStep is a status that an assistant can give to an order.
+// orderStep is a status that an assistant can set on an order.
 type orderStep string
 
-// typeSchemas has the schemas of types whose values are restricted.
+// typeSchemas contains the schemas of types whose values are restricted.
 var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[client.PetStatus](): enum(client.PetAvailable, client.PetPending, client.PetSold),
 	reflect.TypeFor[client.OrderStatus](): enum(

@@ -1,5 +1,5 @@
-// Package mcp lets assistants use the store through the Model Context Protocol. Its tools call the API with the
-// public client, so that the rules, limits and records of the API hold for every call.
+// Package mcp lets assistants use the store through the Model Context Protocol. Its tools call the API with the public
+// client, so that the API checks, limits and records every call.
 package mcp
 
 import (
@@ -31,8 +31,8 @@ type Server struct {
 	report  func(error)
 }
 
-// New returns a server that sends the given version of the program to clients and calls report if a tool panics. It
-// fails if the schema of a tool cannot be built.
+// New returns a server. version is the version of the program, which the server sends to clients. report is called if a
+// tool panics. New fails if the schema of a tool cannot be built.
 func New(version string, report func(error)) (*Server, error) {
 	tools, err := newTools()
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) ForScopes(scopes []client.Scope, connect Connect) *sdk.Server {
 		Instructions: instructions,
 		// The list of tools never changes, and the server sends no log messages to clients.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		// Tools depend on the key.
+		// The list of tools depends on the key.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	for _, t := range s.tools {

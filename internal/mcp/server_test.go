@@ -28,8 +28,8 @@ func connect(t *testing.T, report func(error), scopes ...client.Scope) *sdk.Clie
 	return own
 }
 
-// If a tool panics, here because there is no client, its call fails, but the program does not end. The report
-// tells the operator where it happened.
+// If a tool panics, its call fails, but the program keeps running. The report tells the operator where the panic
+// happened. Here the tool panics because there is no API client.
 func TestPanicOfAToolIsAnError(t *testing.T) {
 	reports := make(chan error, 2)
 	session := connect(t, func(err error) { reports <- err }, client.ScopePetsRead)

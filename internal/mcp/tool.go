@@ -29,8 +29,8 @@ type tool struct {
 	call       func(context.Context, session, json.RawMessage) *sdk.CallToolResult
 }
 
-// answer is the result of a tool. It is sent as JSON, and as a short text for clients that show no JSON to their
-// model.
+// answer is the result of a tool. It is sent as JSON, and also as a short text for clients that do not show the JSON to
+// their model.
 type answer interface{ text() string }
 
 // toolSet collects tools and the errors in their definitions.
@@ -70,7 +70,7 @@ func add[In any, Out answer](
 			Name: name, Title: title, Description: description, InputSchema: input, OutputSchema: output,
 			Annotations: &sdk.ToolAnnotations{
 				ReadOnlyHint: does == reads, DestructiveHint: new(does == changes),
-				IdempotentHint: true, // because writes have an idempotency key or a version
+				IdempotentHint: true, // every write has an idempotency key or a version
 				OpenWorldHint:  new(false),
 			},
 		},

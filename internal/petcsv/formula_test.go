@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Whichever separator a spreadsheet program splits a line at, no part of a name becomes a formula.
+// No part of a name becomes a formula, whichever separator a spreadsheet program uses to split a line.
 func TestNameIsNeverAFormula(t *testing.T) {
 	t.Parallel()
 	names := rapid.StringOf(rapid.RuneFrom([]rune(`=+-@'"＝＠,;| ab`)))

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// For any hostile file of 8 MiB, Read returns at most shop.MaxImport + 1 rows, which take at most 24 MiB.
+// Whatever a hostile file of 8 MiB contains, Read returns at most shop.MaxImport + 1 rows, which take at most 24 MiB.
 func TestHostileFilesNeedLittleMemory(t *testing.T) {
 	const size, limit = 8 << 20, 24 << 20
 	for name, file := range map[string]string{

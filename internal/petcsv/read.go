@@ -75,7 +75,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	return rows, nil
 }
 
-// recordReader reads a file for a csv.Reader. It fails if a record has more bytes than the field left allows.
+// recordReader reads a file for a csv.Reader. It fails if a record has more bytes than the number in left.
 type recordReader struct {
 	file []byte
 	left int // how many more bytes the current record may have; Read sets it before each record
@@ -146,8 +146,7 @@ func parseHeader(header []string) (columns, error) {
 	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expectedColumns)
 }
 
-// titleSeparators removes the characters that people write between the words of a title, such as Category ID or
-// category_id.
+// titleSeparators removes the characters between the words of a column title, as in Category ID or category_id.
 var titleSeparators = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 // quoteValue prepares a column title or a value for an error message. It shortens a long text and escapes invisible

@@ -16,7 +16,7 @@ func AppendHeader(to []byte) []byte {
 }
 
 // Append appends the line for one animal. The entity tag keeps its quotes. Without them, spreadsheet programs would
-// take a tag such as 12345678901234567890123456789e12 for a number and round it.
+// mistake a tag such as 12345678901234567890123456789e12 for a number and round it.
 func Append(to []byte, row shop.ExportRow) []byte {
 	to = strconv.AppendInt(to, row.ID, 10)
 	to = append(to, ',')
@@ -54,11 +54,11 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// escapeFormula adds an apostrophe before a text that a spreadsheet program would run as a formula. The name
-// of an animal must not execute anything on the computer of someone who opens the file. Where the decimal
-// separator is a comma, spreadsheet programs split lines at semicolons, even inside our quotes. Therefore every
-// part of the text that could become a cell is escaped. A part that already begins with apostrophes and a
-// formula sign gets another apostrophe, so that unescapeFormula can restore every text.
+// escapeFormula adds an apostrophe before a text that a spreadsheet program would run as a formula. The name of an
+// animal must not execute anything on the computer of someone who opens the file. Where the decimal separator is a
+// comma, spreadsheet programs split lines at semicolons, even inside quotes. Therefore every part of the text that
+// could become a cell is escaped. A part that already begins with apostrophes and a formula sign gets another
+// apostrophe, so that unescapeFormula can restore every text.
 func escapeFormula(text string) string {
 	return mapCells(text, func(cell string) string {
 		if isFormula(cell) {
@@ -78,7 +78,7 @@ func unescapeFormula(text string) string {
 	})
 }
 
-// mapCells applies convert to each part of a text that a spreadsheet program could take for a cell.
+// mapCells applies convert to each part of a text that a spreadsheet program could treat as a separate cell.
 func mapCells(text string, convert func(string) string) string {
 	var result strings.Builder
 	for {
@@ -91,7 +91,7 @@ func mapCells(text string, convert func(string) string) string {
 	}
 }
 
-// isFormula reports whether a cell begins like a formula, not counting spaces, quotes and apostrophes. The signs
+// isFormula reports whether a cell begins with a formula sign, ignoring spaces, quotes and apostrophes. The signs
 // include the full-width forms that East Asian keyboards produce.
 func isFormula(cell string) bool {
 	cell = strings.TrimLeft(cell, `'" `)
