@@ -29,8 +29,8 @@ type activityPage struct {
 	Query            activityQuery
 	Days             []activityDay
 	More             bool
-	next             int64 // if More is true, the event position before which the next page begins
-	NotFirst         bool  // whether this is a page after the first one
+	next             int64 // the next page shows the events before this position; set if More is true
+	NotFirst         bool  // whether this is not the first page
 	Groups           []activityGroup
 	People           []person
 	Today, Yesterday shop.Date
@@ -94,13 +94,15 @@ func (x *exchange) loadActivity(filter shop.ActivityFilter, request shop.PageReq
 	return page, nil
 }
 
-// readActivity returns changes that match a filter, newest first. If there are more, the next page begins before the
-// position next. Users who are not admins see only changes of animals, orders and categories.
+// readActivity returns changes that match a filter, newest first. If more is true, the next page shows the events
+// before position next. Users who are not admins see only changes of animals, orders and categories.
 func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter, request shop.PageRequest) (entries []activityEntry, more bool, next int64, err error) {
 	filter.Public = !x.May(shop.Admin)
 	var events []shop.Event
 	limit := request.Limit
-	request.Limit++ // the first event of the next page may belong to the same step of an order as the last of this one
+	// Read one more event, because the last event of this page and the first event of the next page may belong to the
+	// same order step.
+	request.Limit++
 	for reads := 1; ; reads++ {
 		page, err := x.Service.ListActivity(ctx, filter, request)
 		if err != nil {
@@ -120,7 +122,7 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	if len(events) > limit {
 		more, next = true, events[limit-1].Position()
 		if last := changes[len(changes)-1]; last.Position() == events[limit].Position() {
-			if last.petNow != nil { // the step's other event is on this page, so show the whole step here
+			if last.petNow != nil { // the step's other event is on this page, so the whole step is shown here
 				next = last.Position()
 			} else {
 				changes = changes[:len(changes)-1]

@@ -30,7 +30,7 @@ type activityText struct {
 	Text string
 	Path string
 	At   time.Time
-	// Short is true for a link that must stay on one line.
+	// Short is true for a link whose text must stay on one line.
 	Short bool
 }
 
@@ -90,7 +90,7 @@ type change struct {
 	petNow, petWas *resourceState // the animal after and before a step of an order; nil if there is none
 }
 
-// state returns the state after the change or, if there is none, the one before.
+// state returns the state after the change. If there is none, it returns the state before the change.
 func (c change) state() resourceState {
 	for _, state := range []*resourceState{c.now, c.was} {
 		if state != nil {
@@ -106,7 +106,7 @@ func newChange(event shop.Event) change {
 	return change{Event: event, now: data.Current, was: data.Previous}
 }
 
-// animalStatus maps each step of an order to the status that it gives to the animal.
+// animalStatus maps each order step to the status that it gives to the animal.
 var animalStatus = map[shop.EventType]shop.Status{
 	shop.OrderPlaced: shop.Pending, shop.OrderDelivered: shop.Sold, shop.OrderCancelled: shop.Available, shop.OrderExpired: shop.Available,
 }
@@ -122,7 +122,7 @@ func joinSteps(events []shop.Event) (changes []change) {
 		if pet.Type != shop.PetUpdated || pet.now == nil || pet.was == nil || pet.now.Name != pet.was.Name || pet.now.CategoryID != pet.was.CategoryID {
 			continue
 		}
-		// The event of the step is the newest event about this animal that is older than pet.
+		// The other event of the step must be the next older event about this animal or one of its orders.
 		for j := i + 1; j < len(changes); j++ {
 			step := &changes[j]
 			if step.Subject == pet.Subject {
@@ -306,7 +306,7 @@ func (n activityNames) describeOrder(e *activityEntry, c change) {
 	}
 }
 
-// describeOrderUpdate describes a change of an order's customer, of the end of its hold, or of both.
+// describeOrderUpdate describes a change of an order's customer, a change of the end of its hold, or both.
 func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, number activityText) {
 	if c.was == nil || c.now == nil {
 		e.Text = []activityText{{Text: "changed "}, number}
@@ -361,7 +361,8 @@ func describeWebhook(e *activityEntry, c change) {
 		verb = map[bool]string{true: "turned on", false: "turned off"}[c.now.Enabled]
 	}
 	host := state.URL
-	if address, err := url.Parse(state.URL); err == nil { // the rest of the URL may contain a token
+	// Show only the host, because the rest of the URL may contain a token.
+	if address, err := url.Parse(state.URL); err == nil {
 		host = address.Host
 	}
 	link := activityText{Text: host, Path: fmt.Sprint("/staff/webhooks/", state.ID)}

@@ -123,8 +123,8 @@ func (q activityQuery) By(person string) string {
 	return q.Path()
 }
 
-// encode returns the filters as a query string, or "" if there are none. before is the position at which the page
-// begins, or "" for the first page.
+// encode returns the filters as a query string, or "" if there are none. The parameter before is the position at which
+// the page begins, or "" for the first page.
 func (q activityQuery) encode(before string) string {
 	values := url.Values{}
 	for name, value := range map[string]string{"day": q.Day, "person": q.Person, "animal": q.Animal, "order": q.Order, "kind": q.Kind, "from": before} {

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The activity page describes every change in plain words and names the person who made it. A step of an order is one
-// entry, although it has two events.
+// The activity page describes every change in plain words and names the person who made it. An order step is shown as
+// one entry, although it has two events.
 func TestActivityIsToldInPlainWords(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -36,9 +36,9 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 	b.post("/staff/pets/1/orders")
 	b.post("/staff/orders/2/status", "was", "placed", "to", "cancelled")
 	b.post("/staff/pets/1/orders")
-	s.Clock.Forward(shop.DefaultOrderHold) // also ends the session
+	s.Clock.Forward(shop.DefaultOrderHold) // this also ends the user's session
 	b = s.signedIn(anna.Secret)
-	shoptest.Must(s.Pet(t.Context(), 1))(t) // expires the hold
+	shoptest.Must(s.Pet(t.Context(), 1))(t) // reading the animal expires the hold
 	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
 	shoptest.Must(s.RestorePet(t.Context(), 1))(t)
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "Kittens")
@@ -125,8 +125,8 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	reader.mustGet("/staff/orders").lacks("/staff/activity")
 }
 
-// Together, the pages show every entry once. The two events of a step become one entry even if a page ends between
-// them.
+// Together, the pages show every entry once. The two events of an order step become one entry even if a page ends
+// between them.
 func TestActivityIsPaged(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -163,7 +163,7 @@ func nextActivity(r response) string {
 	return strings.ReplaceAll(link, "&amp;", "&")
 }
 
-// The exported file has a row for each change, and a spreadsheet runs no cell as a formula.
+// The exported file has a row for each change. A spreadsheet program does not run any of its cells as a formula.
 func TestActivityIsExported(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -17,7 +17,7 @@ type categoriesPage struct {
 	HasMore  bool
 	Name     string // the rejected name, shown again in the form
 	Problem  string
-	// Recounting means that the numbers of animals are not known, because the animals are being counted again.
+	// Recounting is true while the animals are being counted again. Their numbers are not known then.
 	Recounting bool
 }
 
@@ -70,9 +70,9 @@ func (p *Pages) addCategory(x *exchange) error {
 	return x.redirect("/staff/categories")
 }
 
-// checkCategoryName fails with validation_failed if a category has the name, unless the id of that category is in
-// own. The API allows duplicate names, because programs tell categories apart by their ids, but people would not know
-// which of the two to choose.
+// checkCategoryName fails with validation_failed if a category that is not in own already has the name. The API allows
+// duplicate names, because programs tell categories apart by their ids, but people would not know which of them to
+// choose.
 func (x *exchange) checkCategoryName(name string, own ...int64) error {
 	named, err := x.Service.CategoriesNamed(x.context(), name)
 	if err != nil {
@@ -155,13 +155,13 @@ func (p *Pages) deleteCategory(x *exchange) error {
 	return x.redirect("/staff/categories")
 }
 
-// undoOfCategoryChange returns the request that gives a category its former name again. now is the category's new
-// name, or "" if the category was removed.
+// undoOfCategoryChange returns the request that gives a category its former name back. The parameter now is the
+// category's new name, or "" if the category was removed.
 func undoOfCategoryChange(was shop.Category, now string) *undo {
 	return &undo{"/staff/categories/" + strconv.FormatInt(was.ID, 10) + "/undo", map[string]string{"name": was.Name, "was-name": now}}
 }
 
-// undoCategoryChange gives a renamed category its former name, or creates a removed category again. It changes
+// undoCategoryChange gives a renamed category its former name back, or creates a removed category again. It changes
 // nothing if the category has changed since.
 func (p *Pages) undoCategoryChange(x *exchange) error {
 	id, err := x.pathID()
@@ -169,7 +169,7 @@ func (p *Pages) undoCategoryChange(x *exchange) error {
 		return err
 	}
 	category, was := shop.Category{ID: id, Name: x.field("name")}, x.field("was-name")
-	// A removed category is created again only if nobody has done so in the meantime.
+	// A removed category is created again only if it does not exist.
 	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }}
 	if was != "" {
 		condition = shop.PutCondition{Match: func(now shop.Category) bool { return now.Name == was }}

@@ -16,7 +16,7 @@ func TestCategoriesHaveDifferentNames(t *testing.T) {
 	s, b := signIn(t)
 	b.post("/staff/categories", "name", "Dogs").wantRedirect("/staff/categories")
 	b.post("/staff/categories", "name", " dogs ").want(422, "There is already a category “Dogs” (no. 1); choose another name.").
-		contains(`value="dogs"`) // what was typed stays in the form
+		contains(`value="dogs"`) // the form still contains what was typed
 	b.post("/staff/categories", "name", "Cats").wantRedirect("/staff/categories")
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "DOGS").want(422, "There is already a category “Dogs” (no. 1)")
 	b.post("/staff/categories/1", "was-name", "Dogs", "name", "dogs").wantRedirect("/staff/categories")
@@ -39,7 +39,7 @@ func TestPagesShowThatAnimalsAreCountedAgain(t *testing.T) {
 	b.mustGet("/", "1 Available 0 Pending 0 Sold 0 No status 1 Total", "Counting…").lacks("Animals by category and status")
 	b.mustGet("/staff/categories", "Show … … … …").lacks("Remove category")
 	b.mustGet("/staff/pets?category=1", "Rex").contains(`<span id="count-all" class="count"></span>`)
-	// So many events seem to have been removed that both jobs count again.
+	// The setting looks as if many events had been removed, so both jobs count everything again.
 	if err := errors.Join(s.FoldCounts(t.Context()), s.CountDays(t.Context())); err != nil {
 		t.Fatal(err)
 	}

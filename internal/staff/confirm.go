@@ -7,13 +7,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// question is the template data for a question to the user before an action that cannot be undone.
+// question is the template data for asking the user to confirm an action that cannot be undone.
 type question struct {
 	Title  string
 	Text   string
 	Button string // the label of the button that confirms the action
 	Danger bool   // whether the action destroys something
-	Back   string // the path to which Cancel leads
+	Back   string // the path that Cancel opens
 	Target string // the id of the element that htmx replaces with the response
 	Swap   string // how htmx replaces it
 
@@ -44,8 +44,8 @@ func (x *exchange) ask(q question) error {
 	return x.showFragment("question", q)
 }
 
-// noWayBack returns the reason why an animal whose status changes cannot be given its former status again, or "" if
-// it can.
+// noWayBack returns the reason why an animal cannot be given its former status again after this change of status. It
+// returns "" if it can.
 func noWayBack(from, to shop.Status) string {
 	switch {
 	case from == to || canGoBack(from, to):

@@ -15,7 +15,7 @@ type dashboardPage struct {
 	Largest    int64           // the number of animals in the largest category
 	Others     int64           // the number of animals in categories that are not shown
 	Recounting bool            // the animals in each category are being counted again
-	Days       []shop.DayStats // nil while they are being counted
+	Days       []shop.DayStats // nil while arrivals and sales are being counted
 	Chart      chart
 	Work       workList
 }

@@ -24,7 +24,7 @@ type deviceRow struct {
 	Current bool // whether this is the session in which the user is looking at the page
 }
 
-// SeenNow reports whether the device was used just now. LastSeenAt is exact only to a minute.
+// SeenNow reports whether the device was used just now. LastSeenAt is accurate only to the minute.
 func (r deviceRow) SeenNow(now time.Time) bool {
 	return r.Current || now.Sub(r.LastSeenAt) < 2*time.Minute
 }

@@ -28,7 +28,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	signIn := func(secret, userAgent string) *browser {
 		b := s.browser().with("User-Agent", userAgent)
 		b.post("/staff/sign-in", "key", secret).want(303)
-		s.Clock.Forward(time.Minute) // so that the sessions have different times, by which the list is sorted
+		s.Clock.Forward(time.Minute) // the list is sorted by time, so the sessions need different times
 		return b
 	}
 	anna := key("Anna")
@@ -42,7 +42,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		t.Errorf("Anna sees %d sessions, want 2: %s", len(ids), own.text())
 	}
 	all := admin.mustGet("/staff/devices", "Other people’s devices", "Ben Unknown device", "Anna Firefox on Windows", "Anna Safari on iPhone")
-	// The administrator's own session is the first. The others follow, last used first: Anna's till, Ben and Anna's phone.
+	// The administrator's own session comes first. The others follow, most recently used first: Anna's till, Ben and
+	// Anna's phone.
 	ids := sessionIDs(all)
 	if len(ids) != 4 {
 		t.Fatalf("the administrator sees %d sessions, want 4: %s", len(ids), all.text())
@@ -79,7 +80,7 @@ func TestKeepMeSignedIn(t *testing.T) {
 	}
 }
 
-// A browser that signs in again has only one session, because its earlier session ends.
+// If a browser signs in again, its earlier session ends, so it has only one session.
 func TestSigningInAgainEndsTheEarlierSession(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)

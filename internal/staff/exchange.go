@@ -27,15 +27,15 @@ type exchange struct {
 	token     string // the value of the session cookie
 	principal shop.Principal
 	liveFrom  int64    // the position in the event feed before the page was rendered
-	held      []func() // release the limits towards which the exchange counts until it sends its response
+	held      []func() // functions that release the limits towards which the exchange counts
 	triggers  map[string]any
 	message   *message // what the page will tell the user, or nil
-	streamed  bool     // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
+	streamed  bool     // whether the response is a stream, whose duration is not measured
 }
 
-// acquireSlot counts the exchange as a request in progress until it sends its response, unless it already counts.
-// It fails with rate_limited if the user's key has too many requests in progress, and with unavailable if all users
-// together have too many.
+// acquireSlot counts the exchange as a request in progress until it sends its response. It does nothing if the exchange
+// already counts. It fails with rate_limited if the user's key has too many requests in progress, and with unavailable
+// if all users together have too many.
 func (x *exchange) acquireSlot() error {
 	if len(x.held) > 0 {
 		return nil
@@ -76,8 +76,8 @@ const (
 	// signed in. formTimeout is how long a browser may take to send the form.
 	maxFormBytes       = 64 << 10
 	maxPublicFormBytes = 4 << 10
-	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat
-	// fields, and a character may need six bytes there.
+	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat fields, and
+	// in them a character may need six bytes.
 	maxFieldBytes = 4 << 10
 	formTimeout   = 30 * time.Second
 )
@@ -207,7 +207,7 @@ func (x *exchange) send(status int, contentType string, body []byte) error {
 
 // startResponse releases the limits that the exchange holds and writes the header of a response.
 func (x *exchange) startResponse(status int, contentType string, size int) {
-	x.releaseLimits() // a slow browser must not count towards them while it reads the response
+	x.releaseLimits() // limits do not apply while the browser reads the response
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(size))
@@ -251,7 +251,7 @@ func (x *exchange) sendPage(status int, buffer *pageBuffer) {
 func (x *exchange) redirect(path string) error {
 	x.keepMessage()
 	if x.partial() {
-		x.w.Header().Del("HX-Trigger") // the message is for the next page
+		x.w.Header().Del("HX-Trigger") // the message is shown on the next page instead
 		x.w.Header().Set("HX-Redirect", x.At(path))
 		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
 	}
@@ -275,7 +275,7 @@ func (x *exchange) showError(e *shop.Error) {
 	if x.partial() {
 		x.flashProblem(e.Message)
 		x.w.Header().Set("HX-Reswap", "none")
-		if status < 500 { // browsers would log a 4xx response to the console as a failure
+		if status < 500 { // browsers log 4xx responses as errors on the console
 			status = http.StatusOK
 		}
 		x.send(status, "text/html; charset=utf-8", nil)
@@ -329,7 +329,7 @@ func (x *exchange) currentPage() string {
 }
 
 // backOr returns the path and query in the form field "back", to which the browser returns after an action. If the
-// field is missing or does not lead to a staff page, backOr returns the other path.
+// field is missing or does not lead to a staff page, backOr returns its argument.
 func (x *exchange) backOr(otherwise string) string { return staffPathOr(x.field("back"), otherwise) }
 
 // isNotFound reports whether an error says that something does not exist.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// An address may fail maxFailures times in a row, and then once per second.
+	// Requests from one address may fail maxFailures times in a row, and after that once per second.
 	maxFailures       = 20
 	failuresPerSecond = 1
 	// maxAddresses is the maximum number of addresses whose failures are remembered.

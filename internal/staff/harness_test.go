@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // configuredKey is the admin key of every shop in these tests.
 const configuredKey = shoptest.AdminKey
 
-// testShop is a shop with its staff pages served by a real HTTP server.
+// testShop is a shop whose staff pages are served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
 	t     testing.TB
@@ -30,7 +30,7 @@ type testShop struct {
 	url   string
 }
 
-// newShop opens a shop. The configuration is optional, and its service and log are set here.
+// newShop opens a shop. The config is optional, and newShop sets its Service and Log fields.
 func newShop(t testing.TB, config ...Config) *testShop {
 	t.Helper()
 	return newShopOn(t, shoptest.Options{}, append(config, Config{})[0])
@@ -159,7 +159,7 @@ func (b *browser) post(path string, fields ...string) response {
 	return b.send("POST", path, fields...)
 }
 
-// mustGet gets a page, which must have the status 200 and contain each of the texts.
+// mustGet gets a page and checks that its status is 200 and that it contains each of the texts.
 func (b *browser) mustGet(path string, texts ...string) response {
 	b.t.Helper()
 	return b.get(path).want(200, texts...)

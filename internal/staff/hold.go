@@ -48,8 +48,8 @@ func (p *Pages) extendHold(x *exchange) error {
 	return x.showChangedOrder(id, order, err)
 }
 
-// newEndOfHold returns the end of a hold that the form asks for, and whether the form undoes an extension. was is the
-// end of the hold so far.
+// newEndOfHold returns the end of a hold that the form asks for, and whether the form undoes an extension. The
+// parameter was is the end of the hold so far.
 func (x *exchange) newEndOfHold(was time.Time) (until time.Time, undoes bool, err error) {
 	if text := x.field("until"); text != "" {
 		if until, err = time.Parse(time.RFC3339Nano, text); err != nil {

@@ -26,8 +26,8 @@ const (
 	importTimeout  = 2 * time.Minute
 	// previewRows is the maximum number of rows that a preview lists for each action.
 	previewRows = 100
-	// maxHeldBytes is the maximum size of a file that a page without scripts holds until it is imported. If the
-	// file is larger, the user must select the file again.
+	// maxHeldBytes is the maximum size of a file that a page without scripts contains until the file is imported. If
+	// the file is larger, the user must select the file again.
 	maxHeldBytes = 256 << 10
 	// maxFileName is the maximum length in bytes of a file's name on the page. Most file systems have the same
 	// limit.
@@ -42,7 +42,7 @@ type importPage struct {
 	Preview  *importPreview
 }
 
-// importCounts is the number of animals that an import created, changed and left as they were.
+// importCounts holds the numbers of animals that an import created, changed and left unchanged.
 type importCounts struct{ Created, Updated, Unchanged int }
 
 // importPreview is the template data for a preview, which shows what an import would do. Nothing has been
@@ -50,18 +50,18 @@ type importCounts struct{ Created, Updated, Unchanged int }
 type importPreview struct {
 	shop.ImportPreview
 	Name      string // the name of the uploaded file
-	Checksum  string // the checksum of the file and the mode, so that only what was previewed can be imported
+	Checksum  string // a checksum of the file and the mode; only what was previewed can be imported
 	RequestID string // the idempotency key for the import
 	Total     int    // the number of rows
-	Held      string // the file itself in base64, if it is small and the browser could not send it again by itself
-	Late      bool   // whether the user tried to import the file, but the shop has changed since the last preview
+	Held      string // the file in base64, if it is small and no script can send it again
+	Late      bool   // whether the shop has changed since the preview, so that the import was refused
 }
 
 func (p *Pages) importPage(x *exchange) error {
 	return x.show(http.StatusOK, "import", "Files", importPage{})
 }
 
-// importExample is a file with two animals, which shows users how to write a file with their own.
+// importExample is a file with two animals. It shows users the format of a file with their own animals.
 const importExample = petcsv.ByteOrderMark + "name,category,status\r\nRex,Dogs,available\r\nMia,Cats,\r\n"
 
 // importTemplate sends a file that users can fill in.
@@ -185,9 +185,8 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 	return cutText(name, maxFileName), content, nil
 }
 
-// readParts reads the form part by part, to its end. It keeps only the file and the fields that the page knows,
-// each up to its own limit, so that a form needs little more memory than its file. It fails if a part exceeds its
-// limit.
+// readParts reads all parts of the form. It keeps only the file and the fields that the page knows, each up to its own
+// limit, so that a form needs little more memory than its file. It fails if a part exceeds its limit.
 func (x *exchange) readParts() (name string, content []byte, err error) {
 	_, options, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if err != nil || options["boundary"] == "" {

@@ -68,7 +68,7 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 		want(200, "2 To add 0 To change 0 Unchanged Add 2 animals Nothing has been saved yet", "2 <b>Rex</b> Category 1 No status", "New categories: Category 1 , Category 2")
 	s.wantPetCount(0)
 	sum, once := previewed.importFields()
-	// A different file gets its own preview first.
+	// A different file must be previewed first.
 	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(200, "3 To add")
 	s.wantPetCount(0)
 	for range 2 { // sending the form twice imports the animals only once
@@ -90,7 +90,7 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 		want(200, "500 Rows with problems", "The first 100 of 500 are shown").lacks("<html")
 }
 
-// A page without scripts holds a small file itself, so that the user need not choose the file again.
+// Without scripts, the page itself contains a small file, so that the user need not select the file again.
 func TestFileIsHeldWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -131,7 +131,7 @@ func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 }
 
 // Importing an edited export changes the animals with an id and adds those without one. The preview shows this row by
-// row. If the user chooses so, the ids are ignored and every row adds an animal.
+// row. The user can also choose to ignore the ids, so that every row adds an animal.
 func TestEditedExportChangesAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -158,7 +158,7 @@ func TestEditedExportChangesAnimals(t *testing.T) {
 		"2 Max etag Is out of date, because animal 1 has changed since; export it again. In the shop it is now “Max”, Dogs, Sold")
 }
 
-// If the shop changes between the preview and the import, nothing is imported and the page shows the file again.
+// If the shop changes between the preview and the import, nothing is imported and the page shows a new preview.
 func TestImportAfterAChangeIsPreviewedAgain(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -173,7 +173,7 @@ func TestImportAfterAChangeIsPreviewedAgain(t *testing.T) {
 	}
 }
 
-// An export that a spreadsheet program has opened and saved again changes nothing, whatever the program does to the
+// Importing an export that a spreadsheet program has opened and saved changes nothing, whatever the program does to the
 // separators, quotes and numbers.
 func TestExportSurvivesSpreadsheets(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestExportSurvivesSpreadsheets(t *testing.T) {
 	}
 }
 
-// The template, which users fill in, is itself a file that can be imported.
+// The template that users fill in can itself be imported.
 func TestTemplateCanBeImported(t *testing.T) {
 	t.Parallel()
 	_, b := signIn(t)

@@ -71,8 +71,8 @@ func (x *exchange) showKeys(status int, page keysPage) (err error) {
 	return x.show(status, "keys", "Keys", page)
 }
 
-// showKeyError shows the list of keys again together with an error that the user can act on. It returns any
-// other error.
+// showKeyError shows the list of keys with the error message if the user can act on the error. It returns any other
+// error.
 func (x *exchange) showKeyError(page keysPage, err error) error {
 	if page.Problem = userMessage(err); page.Problem == "" {
 		return err

@@ -36,7 +36,7 @@ func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	b.post("/staff/keys/2/revoke", "confirmed", "yes").want(404, "no key with the id 2")
 }
 
-// A new key has the scopes of its role, whatever boxes are ticked.
+// A new key has the scopes of its role. The ticked boxes matter only for the role "custom".
 func TestKeysAreCreatedByRole(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -68,7 +68,7 @@ func TestStaffRoleSufficesForDailyWork(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.RoleStaff.Scopes()...).Secret)
 	for _, r := range routes() {
 		if r.page == "live" {
-			continue // a live stream does not end
+			continue // skipped, because a live stream does not end
 		}
 		got := b.send(r.method, r.examplePath("1"))
 		if admin := strings.HasPrefix(r.path, "/staff/keys") || strings.HasPrefix(r.path, "/staff/webhooks"); admin != (got.status == http.StatusForbidden) {

@@ -16,7 +16,7 @@ func acquire(t *testing.T, limit *web.KeyLimit, principal shop.Principal, n int)
 	return shoptest.Must(limit.AcquireN(principal, n))(t)
 }
 
-// wantKeyBusy checks that the response is an error page, which says that the user's key has used up its share.
+// wantKeyBusy checks that the response is an error page that says that the user's key has used up its share.
 func (r response) wantKeyBusy(text string) {
 	r.t.Helper()
 	r.want(429, "Too much at once", text).contains("<html")
@@ -53,7 +53,8 @@ func TestStrangersDoNotKeepStaffOut(t *testing.T) {
 	release := acquire(t, s.pages.publicSlots, shop.Principal{}, maxPublicRequests)
 	s.browser().get("/staff/sign-in").want(503, "The pages are busy")
 	own.mustGet("/staff/pets")
-	another.mustGet("/staff/pets") // the configured key has the same id as a principal without a key
+	// The configured key has the same id as a principal without a key, but does not share its limit.
+	another.mustGet("/staff/pets")
 	release()
 	s.browser().mustGet("/staff/sign-in")
 }
@@ -71,14 +72,14 @@ func TestPrintedListsAreLimited(t *testing.T) {
 	release = acquire(t, s.pages.Limits.Exports, principal, web.MaxKeyExports)
 	own.get("/staff/pets/print").wantKeyBusy("Lists are already being prepared with your key")
 	release()
-	for range web.MaxExports + 1 { // a list that was sent no longer counts
+	for range web.MaxExports + 1 { // after a list is sent, it no longer counts
 		own.mustGet("/staff/pets/print")
 		own.mustGet("/staff/orders/print")
 	}
 }
 
-// The memory of a page counts while it is rendered, so a page that would exceed the share of its key is not rendered
-// to its end. The memory of the error page that is shown instead does not count.
+// The memory of a page counts while the page is being rendered. Rendering stops as soon as the key's share is used up.
+// The memory of the error page that is shown instead does not count.
 func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)

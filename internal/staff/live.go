@@ -40,7 +40,7 @@ func (p *Pages) live(x *exchange) error {
 	}
 	release, err := p.streams.Acquire(x.principal)
 	if err != nil {
-		return err // the page stays as it is and does not update automatically
+		return err // the page remains, but does not update automatically
 	}
 	defer release()
 	x.releaseLimits()
@@ -76,7 +76,7 @@ type liveStream struct {
 	written  time.Time
 }
 
-// write sends one message and reports whether the browser has taken it in time. Between messages there is no
+// write sends one message and reports whether the browser has accepted it in time. Between messages there is no
 // deadline, because net/http resets an HTTP/2 stream whose deadline has passed even if nothing is being written.
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
@@ -156,13 +156,15 @@ func (s *liveStream) sendChanges() bool {
 	switch {
 	case len(topics) > 0:
 		return s.write("id: %d\ndata: %s\n\n", s.position, strings.Join(topics, " "))
-	case s.position > before+1000: // records the position, so that a reconnecting browser does not start far behind
+	// Tell the browser its position, so that it does not start far behind if it reconnects.
+	case s.position > before+1000:
 		return s.write("id: %d\n\n", s.position)
 	}
 	return true
 }
 
-// nextEvents returns the next events from memory or, when it is the key's turn, from the store.
+// nextEvents returns the next events from memory. If they are no longer there, it waits for the key's turn and reads
+// them from the store.
 func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error) {
 	if events, reached, ok := s.Service.RecentEvents(shop.EventFilter{}, s.position); ok {
 		return events, reached, nil

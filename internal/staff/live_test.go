@@ -67,7 +67,7 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	readUntil(t, some, "pets-created", "pets", "category-1", "pet-1")
 	readUntil(t, all, "pets-created", "order-1", "orders", "orders-placed", "pet-1")
 	last := shoptest.Must(s.LastEvent(t.Context()))(t)
-	// A reconnecting page continues at its last position. A page that has missed too many changes refreshes
+	// A page that reconnects continues at its last position. A page that has missed too many changes refreshes
 	// everything.
 	readUntil(t, b.with("Last-Event-ID", fmt.Sprint(last-1)).openLive("/staff/live?after=0"), "pet-1")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, maxLiveTopics)

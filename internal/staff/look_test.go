@@ -46,7 +46,7 @@ func TestPagesCanBeInstalled(t *testing.T) {
 	}
 }
 
-// Every icon on a page is in the icon file, and every symbol in the file has a name of its own.
+// Every icon on a page is in the icon file, and every symbol in the file has a unique name.
 func TestIconsExist(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

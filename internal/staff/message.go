@@ -47,26 +47,27 @@ func (x *exchange) flashProblem(text string) {
 }
 
 const (
-	// messageCookie is the name of the cookie that takes a message to the page after a redirect, on any node.
+	// messageCookie is the name of the cookie that carries a message to the page after a redirect. Any node can serve
+	// that page.
 	messageCookie = "message"
-	// messageLifetime is how long the browser may take to open that page.
+	// messageLifetime is how long the browser may take to open the page after the redirect.
 	messageLifetime = time.Minute
-	// maxCookieBytes is the maximum size of a cookie in bytes that browsers accept.
+	// maxCookieBytes is the maximum size in bytes of a cookie that browsers accept.
 	maxCookieBytes = 4096
 )
 
 // undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
-// which an attacker could plant, so its button must not be able to do anything else.
+// which an attacker could plant, so the button must not be able to send a form to any other path.
 var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
-// keepMessage stores the message of this exchange in a cookie, for the page that follows.
+// keepMessage stores the message of this exchange in a cookie, so that the next page can show it.
 func (x *exchange) keepMessage() {
 	if x.message == nil {
 		return
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // escapes would use up the small space in a cookie
+	encoder.SetEscapeHTML(false) // HTML escapes would make the cookie larger
 	if err := encoder.Encode(x.message); err != nil {
 		panic(err) // cannot happen, because texts can always be encoded
 	}
@@ -80,7 +81,8 @@ func (x *exchange) setMessageCookie(value string, maxAge int) {
 	})
 }
 
-// takeMessage returns the message that the previous request left for this page, or nil. It is shown once.
+// takeMessage returns the message that the previous request left for this page, or nil if there is none. Each message
+// is returned only once.
 func (x *exchange) takeMessage() *message {
 	if x.partial() || x.r.Method != http.MethodGet {
 		return nil // keep the message for the next page that the user opens

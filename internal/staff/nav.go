@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// navItem is a link in the navigation. Desktops show all links in the sidebar. Phones show the tabs at the
-// bottom and the other links in the menu "More".
+// navItem is a link in the navigation. Desktops show all links in the sidebar. Phones show the tabs at the bottom and
+// the other links in the "More" menu.
 type navItem struct {
 	Label   string
 	Icon    string // the name of a symbol in static/icons.svg
@@ -18,7 +18,9 @@ type navItem struct {
 	Gap     bool   // whether the link begins a new group
 	Current string // the value of aria-current, or ""
 
-	section string // the name of the page, or the first segment of its path after /staff/
+	// section is the name of the page that the link opens. In the paths of the pages below it, this name follows
+	// /staff/.
+	section string
 	scope   shop.Scope
 }
 
@@ -44,7 +46,7 @@ func (v *view) Nav() (items []navItem) {
 		case v.Page:
 			item.Current = "page"
 		case v.section:
-			item.Current = "true" // a page below the section
+			item.Current = "true" // the current page is below the section's main page
 		}
 		items = append(items, item)
 	}

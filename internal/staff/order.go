@@ -50,7 +50,7 @@ func (q orderQuery) Next(from int64) string {
 	return "/staff/orders" + q.encode(url.Values{"from": {strconv.FormatInt(from, 10)}})
 }
 
-// Printed returns the path of the page that prints all orders with these filters.
+// Printed returns the path of the page for printing all orders with these filters.
 func (q orderQuery) Printed() string { return "/staff/orders/print" + q.encode(url.Values{}) }
 
 func (q orderQuery) encode(values url.Values) string {
@@ -70,7 +70,7 @@ type ordersPage struct {
 	Query    orderQuery
 	Page     shop.OrderPage
 	NextURL  string // the path of the next page, or "" if this is the last page
-	NotFirst bool   // whether this is a page after the first one
+	NotFirst bool   // whether this is not the first page
 }
 
 func (p *Pages) orders(x *exchange) error {
@@ -155,7 +155,8 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	inRow := x.partial() && x.r.Header.Get("HX-Target") == orderTopic(id)
-	if back := x.field("back"); isStaffPath(back) && !inRow { // the page at back reloads the parts that have changed
+	// The page at back stays open and reloads the parts that have changed.
+	if back := x.field("back"); isStaffPath(back) && !inRow {
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {

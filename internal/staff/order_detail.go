@@ -73,7 +73,7 @@ func (p *Pages) order(x *exchange) error {
 	return x.show(http.StatusOK, "order-detail", "Order "+strconv.FormatInt(id, 10), page)
 }
 
-// saveOrder changes the customer of an order, unless somebody else has changed it since the page was shown.
+// saveOrder changes the customer of an order, unless somebody else has changed the customer since the page was shown.
 func (p *Pages) saveOrder(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -94,7 +94,8 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	now := s.Clock.Now()
-	s.Clock.Forward(now.Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(now)) // to noon, so that the holds end at noon
+	// Move the clock to noon, so that the holds end at noon.
+	s.Clock.Forward(now.Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(now))
 	b := s.signedIn(configuredKey)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Bella", 1, shop.Available)
@@ -103,7 +104,7 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	}
 	b.mustGet("/staff/orders", "2 Bella Reserved 2 days 2", "1 Rex Reserved 2 days 2")
 	b.mustGet("/", "No holds end today")
-	s.Clock.Forward(71*time.Hour + 30*time.Minute) // also ends the session
+	s.Clock.Forward(71*time.Hour + 30*time.Minute) // this also ends the user's session
 	b = s.signedIn(configuredKey)
 	b.mustGet("/staff/orders", "2 Bella Reserved 2")
 	b.mustGet("/", "Time left Actions Rex 1 29 min", "Bella 2 29 min")

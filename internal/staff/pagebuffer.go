@@ -10,9 +10,8 @@ const (
 	// chunk is twice as large as the one before it.
 	minPageChunk = 4 << 10
 	maxPageChunk = 64 << 10
-	// maxFreePage is the maximum size of a page whose memory does not count: a page for a user who is not signed
-	// in, or an error page. Operating systems buffer this much of a response even if the browser does not read
-	// it.
+	// maxFreePage is the maximum size of a page whose memory does not count: an error page, or a page for a user who is
+	// not signed in. Operating systems buffer this much of a response even if the browser does not read it.
 	maxFreePage = 32 << 10
 )
 

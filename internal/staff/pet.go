@@ -15,12 +15,12 @@ type petQuery struct {
 	Status   string
 	Category string
 	Sort     string  // oldestFirst, or "" for the newest first
-	IDs      []int64 // the animals to which the list is limited, if there are any
+	IDs      []int64 // if not empty, the list shows only these animals
 	Problem  string
 }
 
-// oldestFirst is the value of the parameter "sort" that shows the oldest first. Both database engines can read a page
-// in either order from an index.
+// oldestFirst is the value of the sort parameter that shows the oldest items first. Both database engines can read a
+// page in either order from an index.
 const oldestFirst = "oldest"
 
 // parsePetQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake
@@ -89,7 +89,7 @@ type petsPage struct {
 	Rows       []shop.PetView
 	NextFrom   int64 // the position after which the next page begins, or 0 if this is the last page
 	Newest     int64 // the id of the newest animal on the first page
-	NotFirst   bool  // whether the list has animals before the rows of this page
+	NotFirst   bool  // whether this is not the first page
 	Counts     *petCounts
 	Categories categoryOptions
 	Add        petForm
@@ -143,7 +143,7 @@ func (p *Pages) newPets(x *exchange) error {
 			page.Newest = max(page.Newest, pet.ID)
 		}
 	}
-	// If there are too many new animals, the list would have a gap, so the page shows a link instead.
+	// If there are too many new animals, the list would have a gap. The page then shows a link instead.
 	stopped := pets.Stopped != nil && newest > 0 && *pets.Stopped > newest
 	if len(page.Rows) == pageSize && pets.More || stopped {
 		page.Rows, page.NotFirst = nil, true

@@ -13,8 +13,8 @@ import (
 // maxBulk is the maximum number of animals that a bulk action handles.
 const maxBulk = 100
 
-// petToken returns the id and the entity tag of an animal. A bulk action changes only animals that still have the
-// token that the page contains.
+// petToken returns the id and the entity tag of an animal as a token. A bulk action changes only animals that still
+// have the same token as on the page.
 func petToken(pet shop.Pet) string {
 	return strconv.FormatInt(pet.ID, 10) + "-" + strings.Trim(pet.ETag(), `"`)
 }
@@ -23,13 +23,13 @@ func petToken(pet shop.Pet) string {
 type bulkResult struct {
 	Back      string // the path of the list
 	Changed   int
-	Unchanged int // the number of animals that were already as wanted
+	Unchanged int // the number of animals that already had the wanted value
 	Conflicts []bulkProblem
 	Refused   []bulkProblem
 	Rows      []shop.PetView // the animals after the action
 	Removed   []shop.Pet     // the removed animals; only the id is known if someone else removed the animal
 	Undo      bulkUndo
-	undoes    string // the action that was undone, or "" if the result is not that of Undo
+	undoes    string // the action that Undo has undone; "" if this is not the result of Undo
 }
 
 // bulkProblem says why one animal was not changed.
@@ -98,7 +98,7 @@ func tokenID(token string) (id int64, ok bool) {
 
 // changePets applies a bulk action to all selected animals: it gives them a status or a category, removes them or
 // prints them. Each animal is handled on its own, and the result says which animals were not changed and why. If the
-// action cannot be undone for some of them, the user is asked first.
+// action cannot be undone for some animals, the user is asked first.
 func (p *Pages) changePets(x *exchange) error {
 	ids, tokens, err := x.selectedPets()
 	if err != nil {
@@ -243,7 +243,8 @@ func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int6
 	return nil
 }
 
-// showBulkResult responds with the outcome of a bulk action. If there are problems, the page lists them above the animals.
+// showBulkResult responds with the outcome of a bulk action. If there are problems, the page lists them above the
+// animals.
 func (x *exchange) showBulkResult(result bulkResult) error {
 	if !x.partial() {
 		return x.show(http.StatusOK, "pet-bulk", result.Summary(), result)

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bulkUndo is the form that undoes a bulk action. It contains the action and, for each changed animal, its token
-// after the action and its value before. It is part of the response, because it is too long for a header or a cookie.
+// bulkUndo is the form that undoes a bulk action. It contains the action and, for each changed animal, its new token
+// and its former value. It is part of the response, because it is too long for a header or a cookie.
 type bulkUndo struct {
 	Do       string // "remove", "category" or "status"
 	Pets     []bulkUndoPet
@@ -34,7 +34,7 @@ func (u *bulkUndo) add(before, after shop.Pet) {
 	u.Possible = u.Possible || noWayBack(before.Status, after.Status) == ""
 }
 
-// undoPets undoes a bulk action. It skips animals that someone has changed since and animals that cannot be given
+// undoPets undoes a bulk action. It skips animals that someone has changed since, and animals that cannot be given
 // their former status again. The result says how many were skipped.
 func (p *Pages) undoPets(x *exchange) error {
 	if !slices.Contains([]string{"remove", "category", "status"}, x.field("do")) {
@@ -63,7 +63,7 @@ func (p *Pages) undoPets(x *exchange) error {
 	return x.showBulkResult(result)
 }
 
-// undoPet undoes a bulk action for one animal. was is the animal's former status or category.
+// undoPet undoes a bulk action for one animal. The parameter was is the animal's former status or category.
 func (x *exchange) undoPet(id int64, token, was string) error {
 	var change shop.PetChange
 	switch x.field("do") {
@@ -90,7 +90,7 @@ func (x *exchange) undoPet(id int64, token, was string) error {
 	return err
 }
 
-// undone returns the outcome of Undo in sentences, without the last full stop.
+// undone describes the outcome of Undo in sentences, without a full stop at the end.
 func (r bulkResult) undone() string {
 	one, many := "is as before", "are as before"
 	if r.undoes == "remove" {

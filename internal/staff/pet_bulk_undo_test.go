@@ -18,7 +18,7 @@ func (b *browser) bulk(pets []shop.Pet, fields ...string) response {
 	return b.post("/staff/pets/bulk", fields...)
 }
 
-// undoBulk presses the Undo button in the response to a bulk action. It ends the test if there is none.
+// undoBulk presses the Undo button in the response to a bulk action. The test fails if there is no such button.
 func (b *browser) undoBulk(r response) response {
 	b.t.Helper()
 	form := regexp.MustCompile(`(?s)action="/staff/pets/bulk/undo".*?</form>`).FindString(r.body)
@@ -78,8 +78,8 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
 }
 
-// If a bulk action cannot be undone for some animals, the user is asked first and told their number. Undo then changes
-// back only the other animals.
+// If a bulk action cannot be undone for some animals, the user is asked first and told how many these are. Undo then
+// changes only the other animals back.
 func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -96,8 +96,8 @@ func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 animals changed")
 	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become pending again.")
 	s.wantPet(free)
-	// If the action cannot be undone for any animal, there is no Undo button. If it can be undone for all, the user
-	// is not asked.
+	// If the action cannot be undone for any animal, there is no Undo button. If it can be undone for all animals, the
+	// user is not asked.
 	again := s.AddPet(t, "Again", 1, shop.Pending)
 	b.bulk([]shop.Pet{again}, append(form, "confirmed", "yes")...).want(200, "1 animal changed").lacks("Undo</button>")
 	b.bulk([]shop.Pet{free}, form...).want(200, "1 animal changed")

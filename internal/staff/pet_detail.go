@@ -13,7 +13,7 @@ import (
 // petDetail is the template data for the page about one animal.
 type petDetail struct {
 	shop.PetView
-	Removed    bool // whether the animal was removed; the page shows it as it was
+	Removed    bool // whether the animal was removed; the page then shows its last state
 	Category   string
 	Orders     []shop.OrderView
 	MoreOrders bool // whether there are older orders that are not shown

@@ -54,7 +54,8 @@ func userMessage(err error) string {
 	}
 	message = strings.ReplaceAll(message, shop.OrderStatusProblem(""), "must be one of "+orderStatusNames())
 	switch e.Code {
-	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable: // their messages contain no text from users
+	// The messages of these errors contain no text from users, so words can be replaced anywhere in them.
+	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable:
 		message = apiWords.ReplaceAllStringFunc(message, func(word string) string { return pageWords[word] })
 	}
 	return strings.ToUpper(message[:1]) + message[1:]
@@ -93,7 +94,7 @@ func (p *Pages) addPet(x *exchange) error {
 	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// petCategory is like ensureCategory, but checks the animal's name first, so that an invalid name does not leave a
+// petCategory is like ensureCategory, but checks the animal's name first. An invalid name therefore does not leave a
 // new, empty category behind.
 func (x *exchange) petCategory(form petForm) (int64, error) {
 	if reason := shop.TextProblem(form.Name); reason != "" {
@@ -104,7 +105,7 @@ func (x *exchange) petCategory(form petForm) (int64, error) {
 
 // ensureCategory returns the id of the category that the form selects. If the user has entered a name for a new
 // category, ensureCategory creates the category, or uses an existing one with that name. It fails with
-// validation_failed if no category is selected, or if the selected name does not exist.
+// validation_failed if no category is selected, or if no category has the selected name.
 func (x *exchange) ensureCategory(form petForm) (int64, error) {
 	isNew := form.Category == newCategory || form.Category == "" && form.NewCategory != ""
 	switch {
@@ -194,7 +195,8 @@ func (x *exchange) showEditForm(status int, form petForm) (err error) {
 	return x.show(status, "pet-edit", "Edit "+form.Original.Name, form)
 }
 
-// originalPet returns the animal's values from when the form was shown. They are in hidden fields.
+// originalPet returns the animal's values as they were when the form was shown. The form contains them in hidden
+// fields.
 func (x *exchange) originalPet(id int64) shop.Pet {
 	category, _ := strconv.ParseInt(x.field("was-category"), 10, 64) // an invalid id becomes 0, which matches no animal
 	return shop.Pet{ID: id, Name: x.field("was-name"), CategoryID: category, Status: shop.Status(x.field("was-status"))}
@@ -242,8 +244,8 @@ func (x *exchange) showConflict(form petForm) error {
 	return x.showEditForm(http.StatusConflict, form)
 }
 
-// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes back
-// to the page from which the form was sent.
+// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes
+// back to the page from which the form was sent.
 func (x *exchange) showChangedPet(id int64) error {
 	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
 		return x.showPetRow(id)

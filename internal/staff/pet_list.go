@@ -11,8 +11,8 @@ import (
 // petCounts is the number of animals in each tab of the list.
 type petCounts struct{ All, Available, Pending, Sold, None int64 }
 
-// petCounts counts the animals in the selected category, or all animals, by status. It returns nil if the list is a
-// search or a selection, because these are not counted, or if the numbers are not known at the moment.
+// petCounts counts the animals in the selected category, or all animals, by status. It returns nil for a search or a
+// selection, which are not counted. It also returns nil if the numbers are not known at the moment.
 func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	if filter.Query != "" || len(filter.IDs) > 0 {
 		return nil, nil
@@ -30,7 +30,7 @@ func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	}
 	if err != nil {
 		if code := shop.AsError(err).Code; code == shop.RateLimited || code == shop.Unavailable {
-			return nil, nil // the list itself needs no counts
+			return nil, nil // the list can be shown without the numbers
 		}
 		return nil, err
 	}
@@ -179,8 +179,8 @@ func (x *exchange) resolveCategory(text string) (int64, error) {
 	return id, err
 }
 
-// categoryNamed returns the id of the category with the given name, in any letter case, and whether there is one.
-// If there are several, it is the one with the lowest id.
+// categoryNamed returns the id of the category with the given name, in any letter case, and whether there is one. If
+// there are several, it returns the lowest id.
 func (x *exchange) categoryNamed(name string) (id int64, exists bool, err error) {
 	named, err := x.Service.CategoriesNamed(x.context(), name)
 	for _, category := range named {

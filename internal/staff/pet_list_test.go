@@ -43,7 +43,8 @@ func TestListOrdersAndAnimalsWithoutAStatus(t *testing.T) {
 	b.mustGet("/staff/pets?id=2&id=5&id=x", "2 selected animals").wantPets("Rex 4", "Rex 1")
 }
 
-// A bulk action changes each animal that is still as the page showed it, and says why it has not changed the others.
+// A bulk action changes each animal that is still in the state that the page showed. The result says why the others
+// were not changed.
 func TestBulkActionReportsEachRow(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -77,8 +78,8 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 			t.Errorf("got %+v, want it %s", pet, status)
 		}
 	}
-	// Without scripts, the page says the same. If the form is sent again, an animal that it changed before is a
-	// conflict.
+	// Without scripts, the result is the same. If the form is sent again, an animal that it has already changed counts
+	// as a conflict.
 	b.post("/staff/pets/bulk", sold...).want(200, "0 animals changed, 1 unchanged, 3 conflicts, 1 not possible", "Wanted (no. 1)").
 		contains(`href="/staff/pets?status=available"`)
 	b.post("/staff/pets/bulk", append(sold[:len(sold)-1:len(sold)-1], "https://evil.example/staff/pets")...).want(200).lacks("evil")

@@ -18,7 +18,7 @@ type removedPetRow struct {
 	Actor string
 }
 
-// removedPets shows the animals that were removed last, so that they can be restored.
+// removedPets shows the most recently removed animals, so that they can be restored.
 func (p *Pages) removedPets(x *exchange) error {
 	filter := shop.EventFilter{Types: []shop.EventType{shop.PetDeleted}, Newest: true}
 	events, err := p.Service.ListEvents(x.context(), filter, shop.PageRequest{Limit: maxRemovedPets})
@@ -28,7 +28,7 @@ func (p *Pages) removedPets(x *exchange) error {
 	var actors []string
 	var ids []int64
 	var removals []removedPetRow
-	seen := map[int64]bool{} // animals that exist, or whose newest removal is in the list
+	seen := map[int64]bool{} // animals that exist or are already in the list
 	for _, event := range events.Items {
 		var data struct{ Previous shop.Pet }
 		if err := json.Unmarshal(event.Data, &data); err != nil {

@@ -10,7 +10,7 @@ import (
 const (
 	// maxPrintedRows is the maximum number of animals or orders on a printed list.
 	maxPrintedRows = 1000
-	// maxPrintedReads is the maximum number of times that a list is read. A search may need several reads.
+	// maxPrintedReads is the maximum number of reads for one printed list. A search may need several reads.
 	maxPrintedReads = 10
 	// maxPrints is the maximum number of printed lists that are rendered at the same time, and maxKeyPrints the
 	// maximum for one key. A printed list is the largest page, with up to 3.3 MB.
@@ -18,8 +18,8 @@ const (
 	maxKeyPrints = 2
 )
 
-// acquirePrint counts the exchange as a printed list until the list is sent. It also counts it as an export,
-// because, like an export, a printed list needs megabytes while it is rendered.
+// acquirePrint counts the exchange as a printed list until the list is sent. It also counts the exchange as an export,
+// because a printed list needs megabytes while it is rendered, as an export does.
 func (x *exchange) acquirePrint() error {
 	err := x.acquire(x.prints)
 	if err == nil {
@@ -36,7 +36,7 @@ type printedPets struct {
 	Query    petQuery
 	Category string // the name of the category that the list is limited to
 	Rows     []shop.PetView
-	More     bool // whether there are more animals than fit
+	More     bool // whether more animals match than the list shows
 }
 
 // printPets shows the animals that match the filters of the catalogue, for printing.
@@ -76,7 +76,7 @@ func (p *Pages) printPets(x *exchange) error {
 type printedOrders struct {
 	Query orderQuery
 	Rows  []printedOrder
-	More  bool // whether there are more orders than fit
+	More  bool // whether more orders match than the list shows
 }
 
 // printedOrder is an order on paper, with the name of its animal's category.
@@ -160,7 +160,7 @@ func (p *Pages) printOrder(x *exchange) error {
 	return x.show(http.StatusOK, "print-order", "Receipt", orders[0])
 }
 
-// Printed returns the path of the catalogue with these filters, for printing.
+// Printed returns the path of the page for printing the catalogue with these filters.
 func (q petQuery) Printed() string {
 	path, _ := url.Parse(q.Path()) // cannot fail, because Path encodes the filters
 	return "/staff/pets/print?" + path.RawQuery

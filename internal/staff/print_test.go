@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A printed list of animals uses the filters of the catalogue and shows the matching animals on one page, up to a
+// A printed list of animals uses the filters of the catalogue. It shows all matching animals on one page, up to a
 // maximum number.
 func TestPrintedListsFollowTheFilters(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dialogHits and pageHits are the maximum numbers of animals, orders or categories that the search dialog and the
-// search page show.
+// dialogHits and pageHits are the maximum numbers of results of each kind (animals, orders or categories) in the search
+// dialog and on the search page.
 const dialogHits, pageHits = 5, 20
 
 // searchPage is the template data for the search page and the results in the search dialog.
@@ -28,13 +28,13 @@ type searchPage struct {
 type hitGroup struct {
 	Label string // "Animals", "Orders" or "Categories"
 	Hits  []hit
-	All   string // the path of the page with all results, or "" if there are no others
+	All   string // the path of the page with all results, or "" if all are shown here
 }
 
-// hit is one result, which links to a page.
+// hit is a search result. It links to a page.
 type hit struct {
 	Path, Title, Detail string
-	Exists              bool             // whether it is an animal that was not removed
+	Exists              bool             // whether the result is an animal that still exists
 	Status              shop.Status      // the status of that animal
 	OrderStatus         shop.OrderStatus // the status of the order if the result is an order
 }
@@ -51,7 +51,7 @@ func (g hitGroup) Icon() string {
 }
 
 // AllLabel returns the text of the link to all results. If the search stopped before it found anything, the link
-// continues it.
+// continues the search.
 func (g hitGroup) AllLabel() string {
 	if len(g.Hits) == 0 {
 		return "Keep looking in all " + strings.ToLower(g.Label)
@@ -82,7 +82,7 @@ func searchIn(principal shop.Principal) string {
 	return ""
 }
 
-// search finds animals, orders and categories by words or by number, as far as the user's key may read them.
+// search finds animals, orders and categories by words or by number. It shows only what the user's key may read.
 func (p *Pages) search(x *exchange) error {
 	if searchIn(x.principal) == "" {
 		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s or %s.", shop.PetsRead, shop.OrdersRead)
@@ -107,8 +107,8 @@ func (p *Pages) search(x *exchange) error {
 // numberText matches a number as the pages show it, such as "7", "#7", "No. 7" or "Order 7".
 var numberText = regexp.MustCompile(`(?i)^(?:#|no\.?|order|category)?\s*(-?\d+)$`)
 
-// find adds the results of every kind that the user's key may read. The searches for words run in the lane for heavy reads,
-// and the work of each is bounded.
+// find adds the results of every kind that the user's key may read. The searches for words run in the lane for heavy
+// reads, and each of them does a limited amount of work.
 func (x *exchange) find(page *searchPage) error {
 	if match := numberText.FindStringSubmatch(page.Query); match != nil {
 		if number, err := strconv.ParseInt(match[1], 10, 64); err == nil {

@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// cookieName returns the name of the session cookie. The name includes the environment, because browsers
-// share cookies between all ports of a host. Over TLS, the prefix __Host- makes browsers refuse a cookie that
-// another subdomain or an unencrypted page sets. It requires that the cookie is valid for all paths, so pages below a
-// path prefix use the weaker prefix __Secure-.
+// cookieName returns the name of the session cookie. The name includes the environment, because browsers share cookies
+// between all ports of a host. Over TLS, the prefix __Host- makes browsers refuse a cookie that another subdomain or an
+// unencrypted page sets. A cookie with this prefix must be valid for all paths, so pages below a path prefix use the
+// weaker prefix __Secure-.
 func (x *exchange) cookieName() string { return x.ownCookie(string(x.Service.Environment())) }
 
 // ownCookie returns the full name of a cookie.
@@ -114,7 +114,7 @@ const maxAddressBytes = 2 << 10
 // isStaffPath reports whether a path leads to a staff page and cannot lead to another site. It returns false for a
 // path that is too long to repeat.
 func isStaffPath(path string) bool {
-	// The path goes into a header with its query, so neither may contain a control character.
+	// The path and its query go into a header, so neither may contain a control character.
 	if len(path) > maxAddressBytes || strings.ContainsFunc(path, unicode.IsControl) {
 		return false
 	}
@@ -122,7 +122,7 @@ func isStaffPath(path string) bool {
 	return Serves(path) && !strings.Contains(path, "//") && !strings.Contains(path, "\\")
 }
 
-// staffPathOr returns the first path if it leads to a staff page, and the second one if it does not.
+// staffPathOr returns the first path if it leads to a staff page, and the second path if the first one does not.
 func staffPathOr(path, otherwise string) string {
 	if isStaffPath(path) {
 		return path

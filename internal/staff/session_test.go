@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// examplePath returns the route's path with values instead of the wildcards.
+// examplePath returns the route's path with example values in place of the wildcards.
 func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }
@@ -81,7 +81,7 @@ func TestSessionIsValidOnEveryNode(t *testing.T) {
 	b.with("Cookie", "animalstore_production=another").get("/staff/keys").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fkeys")
 }
 
-// Scripts cannot read the cookie. Over TLS, another subdomain cannot plant one, and browsers never use plain HTTP
+// Scripts cannot read the session cookie. Over TLS, another subdomain cannot set it, and browsers never use plain HTTP
 // again.
 func TestSessionCookieAttributes(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 		if got := got.header.Get("Strict-Transport-Security"); got != c.transportSecurity {
 			t.Errorf("%+v: got Strict-Transport-Security %q", c, got)
 		}
-		// The cookie is sent by hand, because the jar sends it neither without TLS nor outside of its path.
+		// The test sends the cookie itself, because the cookie jar does not send it without TLS or outside of its path.
 		b.with("Cookie", c.name+"="+cookie.Value).mustGet("/staff/pets")
 	}
 }
@@ -220,7 +220,7 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	got.wantRedirect("/shop/staff/pets?status=sold")
 	cookie, _, _ := strings.Cut(got.header.Get("Set-Cookie"), ";")
 	b.get("/staff/pets").wantRedirect("/shop/staff/sign-in?next=%2Fstaff%2Fpets")
-	signedIn := b.with("Cookie", cookie) // by hand, because the jar sends it only to /shop/
+	signedIn := b.with("Cookie", cookie) // the cookie jar sends the cookie only to /shop/
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import",
 		"/staff/keys", "/staff/webhooks"} {
@@ -261,7 +261,7 @@ func (s *testShop) sendForm(path, contentType string, body io.Reader) *httptest.
 
 const formType = "application/x-www-form-urlencoded"
 
-// Clients that send only half of a form do not keep others from using the pages.
+// Clients that send only half of a form do not prevent others from using the pages.
 func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -276,8 +276,9 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	s.browser().mustGet("/staff/sign-in")
 }
 
-// The body of a form is read to its end, because net/http would otherwise wait for the rest without a deadline. But a
-// user who is not signed in cannot make the service read a large form: the service closes the connection instead.
+// The body of a form is read to its end, because net/http would otherwise wait for the rest without a deadline. There
+// is an exception: if a user who is not signed in sends a large form, the service closes the connection instead of
+// reading it.
 func TestFormsAreReadUpToTheirLimit(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -103,8 +103,8 @@ func (p *Pages) useSignInLink(x *exchange) error {
 // would also remove the Origin header, without which the form is refused if the pages are served over HTTP.
 func (x *exchange) hideToken() { x.w.Header().Set("Referrer-Policy", "strict-origin") }
 
-// showLinkError shows a page that says that the link no longer works and counts the failed attempt. It returns any
-// other error.
+// showLinkError shows a page that says that the link no longer works, and counts the failed attempt. It does so only if
+// err means that the link is invalid, and returns any other error.
 func (x *exchange) showLinkError(err error) error {
 	if shop.AsError(err).Code != shop.InvalidAPIKey {
 		return err

@@ -26,7 +26,8 @@ func linkOn(r response) (path, token string) {
 	return address.RequestURI(), found[1]
 }
 
-// An administrator gets a link for any key. The first person who opens it and confirms is signed in with that key.
+// An administrator can get a link for any key. The first person who opens the link and confirms is signed in with that
+// key.
 func TestSignInLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	s, admin := signIn(t)
@@ -41,7 +42,7 @@ func TestSignInLinkSignsInOnce(t *testing.T) {
 		s.browser().send("HEAD", path).want(200)
 	}
 	phone := s.browser().with("User-Agent", "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36")
-	phone.url = nodeURL // another node
+	phone.url = nodeURL // continue on another node
 	phone.with("Origin", "https://evil.example").post("/staff/sign-in/link", "token", token).want(403, "another site")
 	phone.post("/staff/sign-in/link", "token", token).wantRedirect("/")
 	phone.mustGet("/staff/devices", "Anna", "Chrome on Android", "This device")
@@ -101,7 +102,7 @@ func TestSignInLinkIsNotLogged(t *testing.T) {
 	}
 }
 
-// A client that guesses sign-in links is slowed down, but can still sign in with a key.
+// A client that guesses sign-in links is slowed down, but it can still sign in with a key.
 func TestGuessingSignInLinksIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -45,13 +45,13 @@ type Pages struct {
 	icons     map[string]template.HTML
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     *web.KeyLimit // limits requests in progress of users who are signed in
-	// publicSlots limits requests in progress of all others, so that they keep no place from those who are signed in. It
-	// has no share per key, because they have no key.
+	slots     *web.KeyLimit // limits the requests in progress of users who are signed in
+	// publicSlots limits the requests in progress of users who are not signed in, so that they cannot use up the slots
+	// of users who are. It has no limit per key, because these users have no key.
 	publicSlots *web.KeyLimit
 	prints      *web.KeyLimit
 	streams     *web.KeyLimit
-	// linkAttempts limits how often somebody may try sign-in links that do not work.
+	// linkAttempts limits how often someone may try sign-in links that do not work.
 	linkAttempts *failureLimit
 	running      context.Context // a context that ends when the node starts to shut down
 	stop         context.CancelFunc
@@ -59,8 +59,8 @@ type Pages struct {
 
 const (
 	// maxRequests is the maximum number of requests in progress of users who are signed in, and maxKeyRequests the
-	// maximum for one key. Both are more than a machine can process at the same time, so that all open pages of a
-	// key may update at the same moment. maxPublicRequests is the maximum for all users who are not signed in.
+	// maximum for one key. Both are more than a machine can process at the same time, because all open pages of a key
+	// may update at the same moment. maxPublicRequests is the maximum for all users who are not signed in.
 	maxRequests       = 256
 	maxKeyRequests    = 128
 	maxPublicRequests = 64
@@ -142,7 +142,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	// If the page comes from another computer without TLS, browsers ignore this header and log an error.
+	// If the page comes from another computer without TLS, browsers ignore this header and log an error. In that case,
+	// it is not sent.
 	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
@@ -150,7 +151,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {
 		p.serve(w, r, route{page: "none", scope: anyone, handle: func(_ *Pages, x *exchange) error {
-			x.identify() // if the user is signed in, the page keeps its navigation
+			x.identify() // a signed-in user still sees the navigation on the error page
 			return p.noRouteError(r)
 		}})
 		return
@@ -164,8 +165,8 @@ func (p *Pages) hasRoute(r *http.Request, method string) bool {
 	return pattern != ""
 }
 
-// noRouteError returns the error for a request that matches no route. The error is method_not_allowed if the
-// path exists with another method, else not_found.
+// noRouteError returns the error for a request that matches no route. The error is method_not_allowed if the path
+// exists with another method, and not_found if it does not.
 func (p *Pages) noRouteError(r *http.Request) error {
 	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
 		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", p.log.Printable(r.Method))
@@ -173,7 +174,7 @@ func (p *Pages) noRouteError(r *http.Request) error {
 	return errPageNotFound()
 }
 
-// Refuse responds to a request if the server has too many in progress.
+// Refuse rejects a request because the server has too many requests in progress.
 func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return errBusy() }})
 }
@@ -218,9 +219,9 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 	outcome.Abort()
 }
 
-// handle checks who sent the request and whether they may do this, reads the form and calls the route's
-// handler. It does not hold a slot while it waits for the browser to send the form, so that half-sent forms
-// cannot make the pages busy.
+// handle checks who sent the request and whether that user may send it, reads the form and calls the route's handler.
+// It does not hold a slot while it waits for the browser to send the form, so that half-sent forms cannot make the
+// pages busy.
 func (x *exchange) handle() error {
 	defer x.releaseLimits()
 	if x.route.scope != anyone {
@@ -230,7 +231,7 @@ func (x *exchange) handle() error {
 	}
 	if x.r.Method == http.MethodPost {
 		if x.route.page == "import-file" {
-			return x.route.handle(x.Pages, x) // reads its own form and then acquires a slot
+			return x.route.handle(x.Pages, x) // this handler reads the form itself and then acquires a slot
 		}
 		release, err := x.readForm()
 		if err != nil {

@@ -93,11 +93,11 @@ func (v view) With(data any) *view {
 	return &v
 }
 
-// maxRowAddress is the maximum length of an address that each row of a list contains.
+// maxRowAddress is the maximum length of an address that is repeated in each row of a list.
 const maxRowAddress = 1024
 
-// Back returns the address to which the forms in the rows of a list lead back. It contains the filters of the list,
-// unless they are too long to repeat in each row.
+// Back returns the address to which the forms in the rows of a list return. It contains the filters of the list, unless
+// they are too long to repeat in each row.
 func (v *view) Back() string {
 	if len(v.Path) > maxRowAddress {
 		path, _, _ := strings.Cut(v.Path, "?")
@@ -114,7 +114,7 @@ func (x *exchange) view(title string, data any) *view {
 		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
 		RequestID: x.id, Path: x.r.URL.RequestURI(), Theme: x.theme(), principal: x.principal,
 	}
-	if x.r.Method != http.MethodGet { // the URL to which a form is sent is not the URL of a page
+	if x.r.Method != http.MethodGet { // the request's URL is where a form is sent, not the URL of a page
 		view.Path = "/"
 	}
 	if zone := x.Service.Location().String(); zone != "Local" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // so that the zones are known on every machine
+	_ "time/tzdata" // makes the time zones available on every machine
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -97,7 +97,7 @@ func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 		known[name] = sum
 	}
 	paths, err := fs.Glob(static, "static/vendor/*")
-	if err != nil || len(paths) != len(known)+2 { // SHA256SUMS and README.md have no checksum
+	if err != nil || len(paths) != len(known)+2 { // SHA256SUMS and README.md are not listed
 		t.Errorf("got the files %q, %v, want %d with a checksum", paths, err, len(known))
 	}
 	for name, sum := range known {

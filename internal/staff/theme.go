@@ -18,7 +18,7 @@ func (x *exchange) theme() string {
 	return knownTheme(cookie.Value)
 }
 
-// knownTheme returns the value if a theme has it, else "".
+// knownTheme returns value if it is the value of a theme, and "" if it is not.
 func knownTheme(value string) string {
 	for _, theme := range themes {
 		if theme.Value == value {

@@ -12,12 +12,12 @@ import (
 // petPath returns the path of an animal's page.
 func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
 
-// canGoBack reports whether an animal whose status changes can be given its former status again. If it cannot, the
+// canGoBack reports whether an animal can be given its former status again after a change of status. If it cannot, the
 // pages ask before the change.
 func canGoBack(from, to shop.Status) bool { return slices.Contains(to.Transitions(), from) }
 
-// undoOfPetChange returns the request that undoes a change of an animal, or nil if nothing has changed or the change
-// cannot be undone.
+// undoOfPetChange returns the request that undoes a change of an animal. It returns nil if nothing has changed or if
+// the change cannot be undone.
 func undoOfPetChange(before, after shop.Pet) *undo {
 	if before == after || before.Status != after.Status && !canGoBack(before.Status, after.Status) {
 		return nil
@@ -50,8 +50,8 @@ func (p *Pages) undoPetChange(x *exchange) error {
 	return x.finishInPlace(undoError(err, was.Name), petPath(id), petTopic(id))
 }
 
-// undoError replaces the message of a precondition_failed error with one for the user: someone has changed the
-// animal, order or category in the meantime. what names it in the message. Other errors are returned unchanged.
+// undoError replaces the message of a precondition_failed error with one for users: someone has changed the resource in
+// the meantime. The parameter what names the resource in the message. Other errors are returned unchanged.
 func undoError(err error, what string) error {
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		return shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", what)
@@ -59,13 +59,13 @@ func undoError(err error, what string) error {
 	return err
 }
 
-// petTopic and orderTopic return the names of the events that make the page reload an animal or an order.
+// petTopic and orderTopic return the names of the browser events that make the page reload an animal or an order.
 func petTopic(id int64) string   { return "pet-" + strconv.FormatInt(id, 10) }
 func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
 
 // finishInPlace responds after a change, or after an attempt that failed with err. With scripts, the page stays open
-// and reloads the elements with the given topics. Without scripts, the browser goes back to the page that contained
-// the form or, if that is not known, to the path in otherwise.
+// and reloads the elements with the given topics. Without scripts, the browser goes back to the page that contained the
+// form. If that page is not known, the browser goes to the path in the parameter otherwise.
 func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) error {
 	if err != nil {
 		if userMessage(err) == "" {
@@ -105,7 +105,7 @@ func (x *exchange) removedPet(id int64) (shop.Pet, error) {
 	return x.Service.RemovedPet(x.r.Context(), id)
 }
 
-// removedPetView is like removedPet and adds the category.
+// removedPetView is like removedPet, but also loads the category.
 func (x *exchange) removedPetView(id int64) (shop.PetView, error) {
 	pet, err := x.removedPet(id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// undo opens a page and presses the Undo button of the message on it. It ends the test if there is no such button.
+// undo opens a page and presses the Undo button of the message on it. The test fails if there is no such button.
 func (b *browser) undo(page string) response {
 	b.t.Helper()
 	body := b.mustGet(page).body
@@ -54,10 +54,10 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	b.post("/staff/pets/1/status", "was", "available", "to", "sold").wantRedirect("/staff/pets/1")
 	b.undo("/staff/pets/1").wantRedirect("/staff/pets/1")
 	s.wantPet(rex)
-	// Saving without a change needs no Undo.
+	// If nothing was changed, there is no Undo button.
 	b.post("/staff/pets/1", "was-name", "Rex <&", "was-category", "7", "name", "Rex <&", "category", "7")
 	b.mustGet("/staff/pets/1", "Rex <& was saved.").lacks("Undo</button>")
-	// With scripts, the message and its Undo are in a header of the response.
+	// With scripts, the message and its Undo button come in a header of the response.
 	got := b.withHTMX().post("/staff/pets/1/status", "was", "available", "to", "pending").want(200, "Rex")
 	var triggers struct{ Flash message }
 	shoptest.OK(t, json.Unmarshal([]byte(got.header.Get("HX-Trigger")), &triggers))
@@ -80,15 +80,15 @@ func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 		s.wantPet(changed)
 		rex = s.AddPet(t, "Rex", 1, shop.Available)
 	}
-	// With scripts, the page also reloads the current state.
+	// With scripts, the page also reloads the animal's current state.
 	undo := []string{"name", "Max", "category", "1", "status", "available", "was-name", "Rex", "was-category", "1", "was-status", "pending"}
 	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/undo", rex.ID), undo...).want(200, `"problem":"Someone has changed Rex`, fmt.Sprintf(`"pet-%d":""`, rex.ID))
 	s.wantPet(rex)
 	b.withHTMX().post("/staff/pets/99/undo", undo...).want(200, "no animal")
 }
 
-// The user is asked before a change of status that cannot be undone, with and without scripts. Afterwards, the page
-// offers no Undo.
+// The user is asked before a change of status that cannot be undone, with and without scripts. After the change, there
+// is no Undo button.
 func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -113,13 +113,13 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 		s.wantPet(pet)
 		b.post(path+"/status", append(form[:4], "confirmed", "yes")...).wantRedirect(path)
 		b.mustGet(path, fmt.Sprintf("Rex is now %s.", c.to)).lacks("Undo</button>")
-		// A form with an outdated status gets the question first, too.
+		// A form with an outdated status is answered with the question, too.
 		b.post(path+"/status", form[:4]...).want(200, "can’t be undone")
 	}
 }
 
-// The user is asked before a key, a webhook or a category without a name is removed, and before a key or a webhook
-// gets a new secret, because this cannot be undone.
+// Removing a key, a webhook or a category without a name cannot be undone. Neither can giving a key or a webhook a new
+// secret. The user is therefore asked first.
 func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -161,7 +161,7 @@ func TestChangesOfCategoriesAreUndone(t *testing.T) {
 	b.post(page+"/1/delete", "was-name", "Dogs").wantRedirect(page)
 	b.undo(page).wantRedirect(page)
 	wantName("Dogs")
-	// Undo is refused if the category was renamed again or already exists again.
+	// Undo is refused if the category has been renamed again, or if a removed category has been created again.
 	b.post(page+"/1/undo", "name", "Cats", "was-name", "Hounds").wantRedirect(page)
 	b.mustGet(page, "Someone has changed category 1 in the meantime, so nothing was undone.")
 	b.post(page+"/1/undo", "name", "Cats", "was-name", "").wantRedirect(page)
@@ -186,7 +186,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed Rex").
 		lacks("/staff/pets/1/edit", "/staff/pets/1/delete", "reserve-reference", `name="to"`)
 	b.mustGet("/staff/pets/removed", "1 Rex", "Žofie <at the till> Restore")
-	// Other users see a removed animal only if they may read events or restore it.
+	// A user who may neither read events nor restore the animal cannot see the removed animal.
 	other := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	other.get("/staff/pets/1").want(404)
 	other.withHTMX().mustGet("/staff/pets/1/row", "1 This animal was removed.").lacks("Rex", "restore")
@@ -194,7 +194,7 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	b.mustGet("/staff/pets/removed", "Rex was restored.", "No animals have been removed.")
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
 	b.mustGet("/staff/pets/1", "Rex Available", "restored")
-	// Undo also works after a removal in the list. A user who presses it too late is told so.
+	// Undo also works after a removal in the list. If the animal has already been restored, the user is told so.
 	b.post("/staff/pets/1/delete", append(was, "back", "/staff/pets")...).wantRedirect("/staff/pets")
 	b.undo("/staff/pets").wantRedirect("/staff/pets")
 	s.wantPet(shop.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: shop.Available})
@@ -229,7 +229,7 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	wantOrder(4, shop.Delivered, shop.Sold)
 	b.undo("/staff/pets/1")
 	wantOrder(5, shop.Placed, shop.Pending)
-	// Undo is refused if somebody else has reserved the animal in the meantime.
+	// Undo is refused if somebody else has reserved the animal since.
 	b.withHTMX().post("/staff/orders/5/status", "was", "placed", "to", "cancelled").want(200, `"undo":"/staff/orders/5/undo"`)
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
 	b.withHTMX().post("/staff/orders/5/undo", "was", "cancelled").want(200, "Someone was faster", `"order-5":""`)

@@ -99,8 +99,8 @@ func (x *exchange) showWebhook(status int, id int64, page webhookPage) (err erro
 	return x.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
-// updateWebhook calls do with the webhook id from the path and then shows the webhook again. It also shows an
-// error that the user can act on and returns any other error.
+// updateWebhook calls do with the webhook id from the path and then shows the webhook again. If the user can act on an
+// error, the page shows it. updateWebhook returns any other error.
 func (x *exchange) updateWebhook(do func(id int64) (secret string, err error)) error {
 	id, err := x.pathID()
 	if err != nil {

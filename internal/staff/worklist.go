@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	// workListSize is the maximum number of orders in each list of the work list. A link leads to the others.
+	// workListSize is the maximum number of orders in each list of the work list. A link leads to the other orders.
 	workListSize = 10
 	// recentChanges is the maximum number of changes that are shown with the work list.
 	recentChanges = 12

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// The page Today lists the orders to work on, each with a button. Pressing a button leads back to the list.
+// The Today page lists the orders to work on, each with a button. Pressing a button leads back to the list.
 func TestWorkIsDoneFromToday(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -29,21 +29,21 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	if n := strings.Count(page.body, `<tr id="work-`); n != workListSize {
 		t.Errorf("the list has %d orders, want %d", n, workListSize)
 	}
-	// Which lists the page shows depends on the scopes of the key.
+	// The scopes of the key decide which lists the page shows.
 	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/").lacks("To approve", "Since yesterday")
 	s.signedIn(s.Key(t, shop.OrdersRead).Secret).mustGet("/", "To approve").lacks("Since yesterday", `value="approved"`, "Extend")
 	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/", "Since yesterday").lacks("To approve")
 }
 
-// A hold that ends today can be extended. It then ends at the same time of day in the shop's time zone, even if the
-// clocks are changed in between.
+// A hold that ends today can be extended. It then ends at the same time of day in the shop's time zone, even if
+// daylight saving time begins in between.
 func TestHoldIsExtended(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	berlin := shoptest.Must(time.LoadLocation("Europe/Berlin"))(t)
 	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: berlin}))(t)
 	s.pages, s.url = s.serve(service, Config{})
-	noon := time.Date(2027, 3, 27, 12, 0, 0, 0, berlin) // a day before the clocks are changed
+	noon := time.Date(2027, 3, 27, 12, 0, 0, 0, berlin) // the day before daylight saving time begins
 	s.Clock.Forward(noon.Sub(s.Clock.Now()))
 	s.addOrderedPet("Rex")
 	was := noon.Add(3 * time.Hour).UTC()
@@ -73,8 +73,8 @@ func TestHoldIsExtended(t *testing.T) {
 	b.mustGet("/staff/activity?order=1", "changed the hold on Rex to end on 28 Mar 2027, 15:00 CEST · order 1")
 }
 
-// The page Today does not wait until many events have been counted. Until then, it shows no numbers that may be
-// wrong.
+// The Today page does not wait until many events have been counted. Until they have been counted, it shows no numbers
+// that could be wrong.
 func TestTodaySaysThatArrivalsAreBeingCounted(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

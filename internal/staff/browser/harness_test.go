@@ -22,7 +22,7 @@ import (
 	"animalstore/internal/staff"
 )
 
-// testShop is a shop with its staff pages served by a real HTTP server.
+// testShop is a shop whose staff pages are served by a real HTTP server.
 type testShop struct {
 	*shoptest.Shop
 	t   *testing.T
@@ -74,7 +74,7 @@ func (s *testShop) fillDemo() int {
 	return n
 }
 
-// lateEvening moves the clock forward to 22:48, because a time with four digits is the widest.
+// lateEvening moves the clock forward to 22:48. A time with four digits takes the most space on a page.
 func (s *testShop) lateEvening() {
 	now := s.Clock.Now()
 	s.Clock.Forward(now.Truncate(24 * time.Hour).Add(46*time.Hour + 48*time.Minute).Sub(now))
@@ -110,10 +110,10 @@ type user struct {
 	width int
 }
 
-const desktop, phone = 1280, 360 // widths of a page
+const desktop, phone = 1280, 360 // page widths in pixels
 
-// holdTimers makes a page hold every timer of six seconds or more until a test runs elapse(). Otherwise, on a busy
-// machine, a message could vanish before the test has seen it.
+// holdTimers makes a page hold back every timer of six seconds or more until a test runs elapse(). Without this, a
+// message could vanish on a busy machine before the test has seen it.
 const holdTimers = `(() => {
 	const set = window.setTimeout, clear = window.clearTimeout, held = new Map();
 	let last = 0;
@@ -146,20 +146,20 @@ func (p *user) resize(width int) {
 	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width <= phone))
 }
 
-// prefer sets the colours that the user prefers: "light" or "dark".
+// prefer makes the browser report that the user prefers "light" or "dark" colours.
 func (p *user) prefer(theme string) {
 	p.t.Helper()
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
 }
 
-// offline disconnects the browser from the network, or connects it again.
+// offline disconnects the browser from the network. With false, it reconnects the browser.
 func (p *user) offline(is bool) {
 	p.t.Helper()
 	p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1))
 }
 
-// accessible checks that the page is accessible and fits the screen at the widths of desktops and phones. what names
-// the page in error messages.
+// accessible checks that the page is accessible and fits the screen at the widths of desktops and phones. The parameter
+// what names the page in error messages.
 func (p *user) accessible(what string) {
 	p.t.Helper()
 	for _, width := range []int{desktop, phone} {
@@ -193,8 +193,8 @@ func (p *user) open(path string, selectors ...string) {
 	}
 }
 
-// click clicks a visible element. It does not simulate the mouse, because there is no click if a live update replaces
-// the element between the press and the release of the mouse button.
+// click clicks a visible element. It does not simulate the mouse, because such a click is lost if a live update
+// replaces the element between the press and the release of the mouse button.
 func (p *user) click(selector string) {
 	p.t.Helper()
 	p.waitFor(`(() => {

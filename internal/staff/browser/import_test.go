@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// chooseFile selects a file with the given content on the import page, which shows its preview.
+// chooseFile selects a file with the given content on the import page. The page then shows a preview of the file.
 func (p *user) chooseFile(content string) (path string) {
 	p.t.Helper()
 	path = filepath.Join(p.t.TempDir(), "animals.csv")
@@ -92,13 +92,13 @@ func TestExportIsEditedAndImported(t *testing.T) {
 	p.waitText("#import-result", "The file was changed after you chose it")
 	p.chooseFile("name,category\nLeo,Dogs\n")
 	p.waitText("#import-now", "Add 1 animal")
-	p.click("[name=mode]") // changing this option updates the preview at once, and the file stays chosen
+	p.click("[name=mode]") // changing this option updates the preview at once, and the file stays selected
 	p.waitFor(`document.querySelector("[name=mode]").checked && document.querySelector("#import-now")?.textContent.includes("Add 1 animal")`)
 	p.click("#import-now")
 	p.waitText("#import-result", "1 animal added")
 }
 
-// Without scripts, the page with the preview contains the file, and the import button sends it.
+// Without scripts, the preview page contains the file, and the import button sends the file again.
 func TestImportWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

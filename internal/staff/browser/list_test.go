@@ -31,7 +31,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 		if browsertest.Eval[bool](p.Page, `document.querySelector("#bulk").checkVisibility()`) {
 			t.Error("the actions show although nothing is selected")
 		}
-		// With the keyboard: tick a box, go to the actions and choose one.
+		// Use the keyboard to tick a box, go to the actions and choose one.
 		p.Run(chromedp.Focus(`#pet-2 input[name="pet"]`, chromedp.ByQuery), chromedp.KeyEvent(" "))
 		p.tick(1)
 		p.waitText("#bulk-count", "2 selected")
@@ -113,7 +113,7 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	p.waitText("h1", "1 animal was restored")
 }
 
-// A clerk who opens an animal far down in the list and goes back sees the same rows at the same place.
+// A clerk who opens an animal far down in the list and then goes back sees the same rows at the same position.
 func TestListKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -145,8 +145,8 @@ func TestListKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// On a phone, the tabs are one row. The current tab is visible, and the row shows whether there are more tabs to the
-// right.
+// On a phone, the tabs form one row. The current tab is visible, and the row indicates whether there are more tabs to
+// the right.
 func TestTabsOnAPhoneAreOneRow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"time"
-	_ "time/tzdata" // so that the zones are known on every machine
+	_ "time/tzdata" // makes the time zones available on every machine
 
 	"github.com/chromedp/cdproto/emulation"
 
@@ -12,9 +12,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Dates, times and numbers are shown in the format of the reader's language. Times are in the shop's time zone, which
-// is named if the reader is in another one. Nothing on the page moves, because the formats are applied before the
-// first paint.
+// Dates, times and numbers are shown in the format of the reader's language. Times are in the shop's time zone, and the
+// zone is named if the reader is in another one. The formats are applied before the first paint, so nothing on the page
+// moves.
 func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	t.Parallel()
 	tokyo, err := time.LoadLocation("Asia/Tokyo")

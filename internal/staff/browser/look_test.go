@@ -75,7 +75,7 @@ func TestPageSaysThatItIsOffline(t *testing.T) {
 	p.ConsoleErrors() // the browser logs requests that it could not send
 }
 
-// holdPosts makes a page hold back the forms that it sends until a test runs release().
+// holdPosts makes a page hold back the forms that the user submits until a test runs release().
 const holdPosts = `window.held = [], document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
 	if (requestConfig.verb !== "post") return;
 	const send = xhr.send;

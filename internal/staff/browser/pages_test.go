@@ -111,7 +111,8 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 
 	// A live update does not replace a field that is being edited.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Available)})
-	one.waitText("#pet-1 .badge", "Available") // the event is published, so the next page begins after it
+	// Wait until the event is published, so that the next page starts after it.
+	one.waitText("#pet-1 .badge", "Available")
 	two.open("/staff/pets/1", "#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
 	s.updatePet(1, shop.PetChange{Name: new("Renamed")})
@@ -121,7 +122,8 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	}
 }
 
-// A message appears even if a live update has replaced the row before the response to one of its buttons arrives.
+// If a user clicks a button in a row, the message appears even if a live update replaces the row before the response
+// arrives.
 func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)

@@ -61,7 +61,7 @@ func TestPagesArePrinted(t *testing.T) {
 		{"/staff/orders", "Mrs Novák", 1, false},
 	} {
 		p.Run(emulation.SetEmulatedMedia())
-		p.Run(chromedp.Navigate("about:blank")) // so that the next page loads even if only its fragment differs
+		p.Run(chromedp.Navigate("about:blank")) // so that the next page is loaded even if only its fragment differs
 		p.open(c.path)
 		p.waitText("main", c.text)
 		if c.dialog {

@@ -90,7 +90,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "animal", animal)
 			take(p, "animal-available", "/staff/pets/"+fmt.Sprint(p.shop.availablePet()))
 			take(p, "edit", animal+"/edit")
-			// takeAfter is like take, but waits until the element effect, which the last click shows, is visible.
+			// takeAfter is like take, but clicks first and then waits until the element that effect selects is visible.
 			takeAfter := func(p *user, name, effect, path string, clicks ...string) {
 				p.look(width, theme)
 				p.open(path, "main")
@@ -175,7 +175,8 @@ func (p *user) look(width int, theme string) {
 	p.prefer(theme)
 }
 
-// take opens a page, waits until the element ready is visible, clicks some elements and stores a screenshot.
+// take opens a page, waits until the element that ready selects is visible, clicks some elements and stores a
+// screenshot.
 func (p *user) take(folder, name, path, ready string, clicks ...string) {
 	p.t.Helper()
 	p.open(path, ready)
@@ -210,7 +211,7 @@ func (s *testShop) mostOrderedPet() (id int64) {
 		s.t.Fatal(err)
 	}
 	times := map[int64]int{}
-	for _, order := range slices.Backward(orders.Items) { // oldest first, so that an open order is its animal's last
+	for _, order := range slices.Backward(orders.Items) { // oldest first, so that an animal's open order comes last
 		if times[order.PetID]++; order.Status == shop.Placed && times[order.PetID] > times[id] {
 			id = order.PetID
 		}

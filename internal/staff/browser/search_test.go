@@ -23,10 +23,10 @@ func (p *user) press(keys string) {
 	p.Run(chromedp.KeyEvent(keys))
 }
 
-// shortcut presses a key like a real keyboard: if the page handles the key, its character is not typed.
+// shortcut presses a key in the same way as a real keyboard. If the page handles the key, no character is typed.
 func (p *user) shortcut(key string, modifiers input.Modifier) {
 	p.t.Helper()
-	p.waitFor(`document.readyState === "complete"`) // so that the scripts have run
+	p.waitFor(`document.readyState === "complete"`) // wait until the scripts have run
 	down := input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithModifiers(modifiers)
 	if modifiers == input.ModifierNone {
 		down = down.WithText(key)
@@ -36,7 +36,8 @@ func (p *user) shortcut(key string, modifiers input.Modifier) {
 
 const searchIsOpen = `document.querySelector("#search-dialog").open && document.activeElement.id === "search-input"`
 
-// The search needs no mouse: a shortcut opens it on every page, the arrow keys choose a result, and Enter opens it.
+// The search needs no mouse. A shortcut opens it on every page, the arrow keys select a result, and Enter opens that
+// result.
 func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -70,7 +71,7 @@ func TestSearchIsOpenedFromAnywhere(t *testing.T) {
 		p.waitVisible("#pet-detail")
 		p.shortcut("k", input.ModifierCtrl)
 		p.waitFor(searchIsOpen)
-		p.press("novak" + kb.Enter) // before there are results
+		p.press("novak" + kb.Enter) // Enter is pressed before there are results
 		p.waitFor(`location.pathname === "/staff/orders/1"`)
 		p.waitVisible("#order-detail")
 		p.click("#order-reference")
@@ -107,7 +108,7 @@ func TestSearchOnAPhone(t *testing.T) {
 	p.waitFor(`!document.querySelector("#search-dialog").open && document.activeElement.matches(".tabbar [data-search]")`)
 }
 
-// Without scripts, the search is a page.
+// Without scripts, the search has a page of its own.
 func TestSearchWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -127,8 +128,7 @@ func TestSearchWithoutScripts(t *testing.T) {
 	}
 }
 
-// behindProxy puts a proxy in front of the shop. The proxy calls before with each request and forwards the request if
-// before returns true.
+// behindProxy puts a proxy in front of the shop. The proxy forwards a request only if the function before returns true.
 func (s *testShop) behindProxy(before func(http.ResponseWriter, *http.Request) bool) {
 	s.t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(s.url))(s.t))
@@ -175,8 +175,8 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Bella")
 	p.waitFor(`!document.querySelector("#search-results").ariaBusy`)
 
-	// If the user presses Enter before there are results, the first result opens as soon as it arrives, unless the
-	// user types more.
+	// If the user presses Enter before there are results, the first result is opened as soon as it arrives. If the user
+	// has typed more text in the meantime, it is not opened.
 	p.fill("#search-input", "second"+kb.Enter)
 	<-waiting
 	p.press(" rex") // without Enter
@@ -187,7 +187,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.waitFor(`location.pathname === "/staff/pets/2"`)
 }
 
-// A search that fails says so in the dialog, because the dialog covers the messages on the page. It recovers when the
+// If a search fails, the dialog says so, because it covers the messages on the page. The search works again when the
 // service can be reached again.
 func TestSearchSaysThatItFailed(t *testing.T) {
 	t.Parallel()

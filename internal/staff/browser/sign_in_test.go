@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// newPhone opens a page of the width of a phone in which nobody is signed in.
+// newPhone opens a page that is as wide as a phone. Nobody is signed in.
 func (s *testShop) newPhone() *user {
 	s.t.Helper()
 	p := &user{browsertest.Open(s.t, phone, 900), s.t, s, phone}
@@ -25,7 +25,7 @@ func (p *user) openLink(link string) {
 	p.waitVisible(".sign-in")
 }
 
-// wantConsoleError checks that all errors on the console are about the given status of a page.
+// wantConsoleError checks that every error on the browser's console contains the given HTTP status.
 func (p *user) wantConsoleError(status string) {
 	p.t.Helper()
 	for _, message := range p.ConsoleErrors() {
@@ -35,8 +35,8 @@ func (p *user) wantConsoleError(status string) {
 	}
 }
 
-// An administrator shows a person the sign-in link for their key, and the person signs in on a phone. The shop is
-// served without TLS, as on a local network, so browsers do not send the Sec-Fetch-Site header.
+// An administrator shows a person the sign-in link for that person's key, and the person signs in on a phone. The shop
+// is served without TLS, as on a local network, so browsers do not send the Sec-Fetch-Site header.
 func TestSignInOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)

@@ -16,10 +16,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// effort counts the clicks and keys that a person needs for a task.
+// effort counts the clicks and key presses that a person needs for a task.
 type effort struct{ clicks, keys int }
 
-// worker is a person whose clicks and keys are counted.
+// worker is a person whose clicks and key presses are counted.
 type worker struct {
 	*user
 	done *effort
@@ -48,7 +48,7 @@ func (w worker) find(text, result string) {
 	w.waitVisible(result)
 }
 
-// pick chooses an option of a list with the mouse: one click opens the list, and one chooses.
+// pick chooses an option from a list with two clicks: the first opens the list, and the second chooses the option.
 func (w worker) pick(selector, option string) {
 	w.t.Helper()
 	w.done.clicks += 2
@@ -66,8 +66,8 @@ func (w worker) focused(selector string) {
 	w.waitFor(`document.activeElement?.matches(%q)`, selector)
 }
 
-// The documentation says how many clicks and keys ten daily tasks need, and this test counts them. Each task begins
-// on the page Today and is done in the shortest way that the pages offer.
+// The documentation says how many clicks and key presses ten daily tasks need, and this test counts them. Each task
+// begins on the Today page and takes the shortest route that the pages offer.
 func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -77,7 +77,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		}
 	}
 	for range 20 {
-		s.AddPet(t, "Budgie", 1, shop.Available) // a bird among the dogs
+		s.AddPet(t, "Budgie", 1, shop.Available) // a bird in the category for dogs
 	}
 	s.AddPet(t, "Waldo", 1, shop.Available)
 	ready := s.reserve("Bella", "Mr Brown")
@@ -126,7 +126,8 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		}},
 		{"Add ten dogs, each with a name of five letters", func(w worker) {
 			w.click(`.sidebar a[href="/staff/pets"]`)
-			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`) // so that the scripts have run
+			// Wait until the scripts have run.
+			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`)
 			w.click(".panel > summary")
 			for i := range 10 {
 				w.focused("#add-name")
@@ -157,7 +158,8 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		}},
 		{"Correct the category of the twenty budgies", func(w worker) {
 			w.click(`.sidebar a[href="/staff/pets"]`)
-			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`) // so that the scripts have run
+			// Wait until the scripts have run.
+			w.waitFor(`location.pathname === "/staff/pets" && document.readyState === "complete"`)
 			w.click("#filter-name")
 			w.enter("budgie")
 			w.waitFor(`location.search.includes("name=budgie") && document.querySelectorAll(".pets tbody:last-of-type tr[id]").length === 20 && !document.querySelector(".htmx-request")`)

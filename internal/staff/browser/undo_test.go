@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A removal takes effect at once. It can be undone in the message, in the list and on the page of removed animals,
-// even by another user.
+// A removal takes effect at once. It can be undone in the message, in the list and on the page of removed animals, even
+// by someone else.
 func TestRemovalIsUndone(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -35,7 +35,7 @@ func TestRemovalIsUndone(t *testing.T) {
 	p.waitText("#flashes", "Rex was restored.")
 	wantRemoved(false)
 
-	// The row on the other user's page can restore the animal, too.
+	// Another user can restore the animal, too, from its row in the list.
 	p.choose("#pet-1", "#pet-1-delete")
 	other.click("#pet-1.removed button")
 	p.waitText("#pet-1-name", "Rex")
@@ -58,7 +58,7 @@ func TestRemovalIsUndone(t *testing.T) {
 	wantRemoved(false)
 }
 
-// Undo takes back an edit or a change of status, unless another user has changed the animal since.
+// Undo reverts an edit or a change of status, unless another user has changed the animal since.
 func TestUndoNoticesTheOtherUser(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
@@ -81,7 +81,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Available {
 		t.Errorf("the animal is %+v (error %v)", pet, err)
 	}
-	// Before a change that cannot be undone, the user is asked.
+	// The user is asked to confirm a change that cannot be undone.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
 	two.waitText("#to-sold", "…") // appears without a reload
 	two.click("#to-sold")
@@ -150,7 +150,7 @@ func TestUndoWorksWithoutScripts(t *testing.T) {
 	}
 }
 
-// Without scripts, a question is a page of its own.
+// Without scripts, a question has a page of its own.
 func TestQuestionWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -180,7 +180,7 @@ func TestQuestionWorksWithoutScripts(t *testing.T) {
 	}
 }
 
-// A bulk action is undone in one step, except for animals that a colleague has changed since.
+// One click undoes a bulk action for all animals, except those that a colleague has changed since.
 func TestBulkActionsAreUndone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -202,7 +202,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	p.waitFor(`!document.querySelector("#flashes form") && !document.querySelector("tr.removed")`)
 	other.waitFor(`!document.querySelector("tr.removed")`)
 
-	// The same on a phone, but a colleague changes one of the animals before Undo.
+	// Do the same on a phone. This time, a colleague changes one of the animals before the user presses Undo.
 	other.tick(1, 2, 3)
 	other.click("#bulk .menu > summary")
 	other.click(`#bulk [value="pending"]`)
@@ -216,8 +216,8 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.waitText("#pet-2 .badge", "Pending")
 	other.accessible("an Undo that left an animal alone")
 
-	// If a bulk action cannot be undone for some animals, a dialog asks first and says how many. The selection stays
-	// if the user cancels.
+	// If a bulk action cannot be undone for some animals, a dialog asks first and says how many these are. If the user
+	// cancels, the animals stay selected.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
 	p.waitText("#pet-1 .badge", "Pending")
 	p.waitText("#pet-2 .badge", "Pending")

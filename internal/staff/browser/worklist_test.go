@@ -35,8 +35,8 @@ func (s *testShop) endHoldToday(id int64) {
 	}
 }
 
-// The buttons on the page Today move an order from one list to the next, on a computer and on a phone. The page of a
-// colleague shows each step.
+// The buttons on the Today page move an order from one list to the next, on a computer and on a phone. A colleague's
+// page shows each step.
 func TestWorkIsDoneFromToday(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -124,8 +124,8 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 	}
 }
 
-// The page Today shows the work list while arrivals and sales are still being counted after a start. The chart then
-// appears by itself.
+// After a start, the Today page shows the work list while arrivals and sales are still being counted. The chart appears
+// by itself when they have been counted.
 func TestTodayDoesNotWaitForTheChart(t *testing.T) {
 	t.Parallel()
 	s := openIdleShop(t, shop.Options{})
