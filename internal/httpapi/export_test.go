@@ -139,7 +139,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 // start an export.
 func TestExportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
-	s.fill(100) // so that an export does not fit in the buffers of net/http
+	s.fill(100) // so that an export is too large for the buffers of net/http
 	var open []*pipeClient
 	for range web.MaxExports / web.MaxKeyExports {
 		key := s.key(shop.PetsRead)

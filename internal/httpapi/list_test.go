@@ -223,7 +223,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 				for path != "" {
 					page := s.do("GET", path, "")
 					seen, path = append(seen, page.pets(t)...), page.link("next")
-					if len(seen) <= limit { // after the first page
+					if len(seen) <= limit { // add animals after the first page
 						s.AddPet(t, "Rex", 2, shop.Available)
 						s.AddPet(t, "Rex", 2, shop.Sold)
 					}

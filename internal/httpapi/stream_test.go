@@ -203,7 +203,7 @@ func TestStreamEnds(t *testing.T) {
 			client := s.overPipe(t, "/v1/events?after=0", key.Secret, acceptStream)
 			s.waitForStreams(1)
 			shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
-			time.Sleep(2 * keyCheckInterval) // so that the stream checks the key again
+			time.Sleep(2 * keyCheckInterval) // wait until the stream must check the key again
 			got, _ := io.ReadAll(client)
 			<-client.ended
 			if n := strings.Count(string(got), "data: "); n > 2 {
