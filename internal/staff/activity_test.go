@@ -169,7 +169,7 @@ func TestActivityIsExported(t *testing.T) {
 	s, b := signIn(t)
 	pet := s.AddPet(t, "=1+1", 1, shop.Available)
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "@me"}))(t)
-	const more = exportedAtOnce // so that there are several chunks
+	const more = exportedAtOnce // enough changes for several chunks
 	for range more {
 		s.AddPet(t, "Rex", 1, "")
 	}

@@ -35,7 +35,8 @@ func TestPagesShowThatAnimalsAreCountedAgain(t *testing.T) {
 	s := newShopOn(t, shoptest.Options{Postgres: true}, Config{})
 	b := s.signedIn(configuredKey)
 	s.AddPet(t, "Rex", 1, shop.Available)
-	pgtest.Connect(t, s.Database).Do("INSERT INTO settings (name, value) VALUES ('event_horizon', '1000000')") // as version 1.0 does
+	// Version 1.0 stores this setting.
+	pgtest.Connect(t, s.Database).Do("INSERT INTO settings (name, value) VALUES ('event_horizon', '1000000')")
 	b.mustGet("/", "1 Available 0 Pending 0 Sold 0 No status 1 Total", "Counting…").lacks("Animals by category and status")
 	b.mustGet("/staff/categories", "Show … … … …").lacks("Remove category")
 	b.mustGet("/staff/pets?category=1", "Rex").contains(`<span id="count-all" class="count"></span>`)

@@ -93,7 +93,7 @@ func (s *testShop) signedIn(key string) *browser {
 	return b
 }
 
-// with returns a copy of the browser that sends one more header. It shares its cookies with the original.
+// with returns a copy of the browser that sends one more header. The copy shares its cookies with the original.
 func (b *browser) with(name, value string) *browser {
 	other := *b
 	other.header = maps.Clone(b.header)

@@ -60,7 +60,7 @@ func TestKeysAreCreatedByRole(t *testing.T) {
 	b.post("/staff/keys", "name", "new", "role", "boss", "scope", "admin").want(422, "Scopes must contain at least one")
 }
 
-// A key with the role Staff can use every page except those for administrators.
+// A key with the Staff role can use every page except those for administrators.
 func TestStaffRoleSufficesForDailyWork(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -99,7 +99,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 	} {
 		s := newShop(t, Config{TLS: c.tls, PublicURL: c.public})
 		key := s.Key(t, shop.PetsRead)
-		b := s.browser().with("X-Forwarded-Proto", "https") // must have no effect, because any client can send it
+		b := s.browser().with("X-Forwarded-Proto", "https") // must be ignored, because any client can send it
 		got := b.post("/staff/sign-in", "key", " "+key.Secret+"\n")
 		cookie := shoptest.Must(http.ParseSetCookie(got.header.Get("Set-Cookie")))(t)
 		want := &http.Cookie{Name: c.name, Value: cookie.Value, Path: c.path, MaxAge: 43200, HttpOnly: true,

@@ -133,7 +133,7 @@ func (x *exchange) view(title string, data any) *view {
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"url": func(path string, args ...any) string {
-			if len(args) > 0 { // without arguments, a percent sign in the path belongs to an escaped character
+			if len(args) > 0 { // without arguments, a percent sign in the path is part of an escape, not of a format
 				path = fmt.Sprintf(path, args...)
 			}
 			return p.At(path)

@@ -14,7 +14,7 @@ const (
 // workList is the template data for the orders to work on and the changes since yesterday.
 type workList struct {
 	Today   shop.Date
-	Orders  *shop.WorkList // nil if the user lacks the scope orders:read
+	Orders  *shop.WorkList // nil if the user lacks the orders:read scope
 	Recent  []activityDay
 	MoreNew bool // whether there are more changes since yesterday than Recent holds
 }

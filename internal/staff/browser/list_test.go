@@ -73,7 +73,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 	p.waitText("#bulk-count", "1 selected")
 	p.click(`#bulk [value="remove"]`)
 	p.waitVisible("#pet-2.removed")
-	p.waitText("#count-all", "4") // without a reload
+	p.waitText("#count-all", "4") // the number changes without a reload
 	if _, err := s.Pet(t.Context(), 1); err != nil {
 		t.Errorf("the animal that was not selected: %v", err)
 	}

@@ -28,7 +28,7 @@ func TestOrderPage(t *testing.T) {
 	p.fill("#order-reference", "Mr Novák"+kb.Enter)
 	p.waitText("#flashes", "Order 2 was saved.")
 	p.waitText(".facts", "Mr Novák")
-	other.waitText(".facts", "Mr Novák") // without a reload
+	other.waitText(".facts", "Mr Novák") // the customer changes without a reload
 	p.click(".page-head [aria-label^=Extend]")
 	p.click("#extend-2-7")
 	p.waitText(".time-left", "9 days")

@@ -179,7 +179,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	// has typed more text in the meantime, it is not opened.
 	p.fill("#search-input", "second"+kb.Enter)
 	<-waiting
-	p.press(" rex") // without Enter
+	p.press(" rex") // typed without Enter
 	p.waitFor(`document.querySelector("#search-input").value === "second rex"`)
 	close(release)
 	p.waitText("#search-results", "No results for “second rex”.")

@@ -74,7 +74,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	two.waitText("h1", "Rex")
 	one.choose("#pet-1", "#pet-1-to-pending")
 	one.waitText("#flashes", "Rex is now pending.")
-	two.click("#to-available") // appears without a reload
+	two.click("#to-available") // the button appears without a reload
 	one.waitText("#pet-1 .badge", "Available")
 	one.click("#flashes button")
 	one.waitText("#flashes .problem", "Someone has changed Rex in the meantime, so nothing was undone.")
@@ -83,7 +83,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	}
 	// The user is asked to confirm a change that cannot be undone.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
-	two.waitText("#to-sold", "…") // appears without a reload
+	two.waitText("#to-sold", "…") // the button changes without a reload
 	two.click("#to-sold")
 	two.waitText("#question dialog[open] h2", "Mark Rex as sold?")
 	two.accessible("a question")
@@ -114,7 +114,7 @@ func TestOrderStepsAreUndone(t *testing.T) {
 	two.open("/staff/orders", "#order-2")
 	one.click("#flashes > :last-child button")
 	one.waitText(".page-head .badge", "Pending")
-	two.waitText("#order-3", "Mrs Novák") // the other user sees it without a reload
+	two.waitText("#order-3", "Mrs Novák") // the other user sees the order without a reload
 	two.choose("#order-3", "#order-3-cancelled")
 	two.waitText("#order-3 .badge", "Cancelled")
 	one.fill("#reserve-reference", "Mr Faster"+kb.Enter)

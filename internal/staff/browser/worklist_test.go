@@ -49,7 +49,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 		p.accessible("an empty work list")
 		order := s.reserve("Rex", "Mrs Novák")
 		row := fmt.Sprint("#work-", order.ID)
-		p.waitText(row, "Mrs Novák") // it appears without a reload
+		p.waitText(row, "Mrs Novák") // the order appears without a reload
 		s.endHoldToday(order.ID)
 		p.waitText("[aria-labelledby=ending-today] "+row, "Extend")
 		p.prefer("dark")
@@ -111,7 +111,7 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 		p.waitFor(`document.getElementById("export-activity").href.endsWith("/staff/activity.csv?kind=orders")`)
 		customer := fmt.Sprint("Mr Smith ", width)
 		order := s.reserve("Max", customer)
-		p.waitText(".activity li:first-child", "reserved Max for "+customer) // it appears without a reload
+		p.waitText(".activity li:first-child", "reserved Max for "+customer) // the change appears without a reload
 		p.click(".activity li:first-child p a:last-of-type")
 		p.waitFor(`location.pathname === "/staff/orders/%d"`, order.ID)
 		p.click(`[aria-labelledby="history"] .card-head a`)
