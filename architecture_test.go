@@ -16,8 +16,9 @@ import (
 	"testing"
 )
 
-// mayImport lists, for each package, which of our other packages it may import. Package shop imports only the standard
-// library and the Unicode packages in golang.org/x/text. All imports point in one direction, from cmd to shop:
+// mayImport lists, for each package, which of our other packages it may import. Apart from the standard library,
+// package shop imports only the Unicode packages in golang.org/x/text. All imports point in one direction, from cmd to
+// shop:
 //
 //	cmd → cli → {server, acme, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
@@ -49,7 +50,7 @@ var mayImport = map[string][]string{
 	"internal/mutate":     {},
 	"internal/pgversions": {},
 	"clients":             {},
-	"client":              {}, // public, so it must not depend on internal packages
+	"client":              {}, // this package is public, so it must not depend on internal packages
 	"api":                 {},
 
 	// Only tests import the following packages.
@@ -192,7 +193,8 @@ func TestImportsPointOneWay(t *testing.T) {
 			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
 			case isOwn && !slices.Contains(allowed, own):
 				t.Errorf("%s must not import %s", path, own)
-			case importer == "internal/shop" && strings.HasPrefix(name, "golang.org/x/text/"): // for case folding
+			// Package shop uses golang.org/x/text for case folding.
+			case importer == "internal/shop" && strings.HasPrefix(name, "golang.org/x/text/"):
 			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, importer):
 				t.Errorf("%s must use only the standard library, not %s", path, name)
 			}

@@ -33,7 +33,8 @@ func TestProgramIsValidOnOtherSystems(t *testing.T) {
 	}
 }
 
-// checkTypes checks the types in the listed packages, each of which comes after the packages that it imports.
+// checkTypes checks the types in the listed packages. In the list, each package comes after the packages that it
+// imports.
 func checkTypes(t *testing.T, list *json.Decoder) {
 	t.Helper()
 	packages, files := map[string]*types.Package{"unsafe": types.Unsafe}, token.NewFileSet()
@@ -56,7 +57,7 @@ func checkTypes(t *testing.T, list *json.Decoder) {
 		}
 		config := types.Config{
 			Importer: importer(func(path string) (*types.Package, error) {
-				// ImportMap has the actual paths of the packages that the standard library vendors.
+				// ImportMap contains the actual paths of the packages that the standard library vendors.
 				if found := packages[cmp.Or(p.ImportMap[path], path)]; found != nil {
 					return found, nil
 				}
@@ -71,7 +72,7 @@ func checkTypes(t *testing.T, list *json.Decoder) {
 				}
 			},
 		}
-		packages[p.ImportPath], _ = config.Check(p.ImportPath, files, parsed, nil) // errors are passed to config.Error
+		packages[p.ImportPath], _ = config.Check(p.ImportPath, files, parsed, nil) // config.Error receives all errors
 	}
 }
 

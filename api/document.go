@@ -85,7 +85,8 @@ func parseDocument(text []byte) (*Document, error) {
 	return &Document{yaml: splitYAML(text, root, at), json: asJSON}, nil
 }
 
-// splitYAML removes the lines that list the servers from the text. It keeps all other lines unchanged.
+// splitYAML cuts the list of servers out of the text and returns the text before and after it. All other lines stay
+// unchanged.
 func splitYAML(text []byte, root *yaml.Node, at int) splitDocument {
 	key, value := root.Content[at], root.Content[at+1]
 	lines := slices.Collect(bytes.Lines(text))
@@ -150,7 +151,7 @@ func WriteJSON(b *bytes.Buffer, n *yaml.Node) error {
 		writeValue(b, n.Value)
 	case n.Kind == yaml.ScalarNode && json.Valid([]byte(n.Value)):
 		b.WriteString(n.Value)
-	default: // for example an alias, a date, 0x10 or ~
+	default: // for example an alias, a date, 0x10 or ~, none of which exist in JSON
 		return fmt.Errorf("line %d: %q has no equivalent in JSON", n.Line, n.Value)
 	}
 	return nil

@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) *Document {
 	return shoptest.Must(parseDocument([]byte(text)))(t)
 }
 
-// render returns the document's YAML and its JSON, decoded by a YAML parser, which reads JSON, too.
+// render returns the document in YAML and in JSON. It decodes both with a YAML parser, because JSON is valid YAML.
 func render(t *testing.T, d *Document, servers []Server) (fromYAML, fromJSON map[string]any) {
 	t.Helper()
 	text := d.JSON(servers)
@@ -93,7 +93,7 @@ func TestRenderingsAreIndependent(t *testing.T) {
 	}
 }
 
-// YAML scalars become the matching JSON values, and the keys of the document keep their order.
+// YAML scalars become the equivalent JSON values, and the keys of the document keep their order.
 func TestScalarsAreConverted(t *testing.T) {
 	for _, tt := range []struct{ yaml, json string }{
 		{`9223372036854775807`, `9223372036854775807`}, {`-9223372036854775808`, `-9223372036854775808`}, {`1.5`, `1.5`},

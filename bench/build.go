@@ -24,7 +24,7 @@ func (b *bench) build(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// buildOthers compiles the programs with which the service is compared on SQLite.
+// buildOthers compiles the programs that the service is compared with on SQLite.
 func (b *bench) buildOthers(ctx context.Context) error {
 	if err := b.buildOne(ctx, "bare", "bench/bare"); err != nil {
 		return err

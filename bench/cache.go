@@ -59,15 +59,15 @@ func removeOthers(parent, name string) error {
 	return err
 }
 
-// folder returns the path of a folder in the cache. If the folder does not exist, make fills it. A folder
-// that was not filled completely is filled again.
+// folder returns the path of a folder in the cache. If the folder does not exist, folder calls make to fill it. If an
+// earlier call of make did not finish, the folder is filled again from the beginning.
 func (c cache) folder(name string, make func(dir string) error) (string, error) {
 	dir := filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
 	fmt.Fprintf(os.Stderr, "bench: filling %s (only once)\n", dir)
-	unfinished := dir + ".unfinished" // may be left over from a run that was killed
+	unfinished := dir + ".unfinished" // this folder may be left over from a run that was killed
 	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {
 		return "", err
 	}
@@ -100,7 +100,8 @@ func (b *bench) storeOf(ctx context.Context, program string, animals int) (strin
 	})
 }
 
-// copyFolder copies a folder and syncs it to disk, because a later write-back would disturb the measurement.
+// copyFolder copies a folder and syncs the copy to disk. If the data were written to disk later, this would disturb
+// the measurement.
 func copyFolder(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

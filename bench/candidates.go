@@ -108,8 +108,8 @@ func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target
 	return t, nil
 }
 
-// stopAfter stops a target after an error. It returns this error, combined with the error from stopping the target if
-// that fails, too.
+// stopAfter stops a target after an error and returns this error. If stopping the target fails, too, it returns both
+// errors.
 func stopAfter(t target, err error) error {
 	if stopErr := t.stop(); stopErr != nil {
 		return fmt.Errorf("%w; %w", err, stopErr)

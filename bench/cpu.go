@@ -18,15 +18,15 @@ func cpuTime(pid int) (total time.Duration) {
 	if pid == 0 {
 		return 0
 	}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat") // fails only for a malformed pattern
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only for a malformed pattern
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // a process may exit at any time
+		text, _ := os.ReadFile(file) // the process may have exited in the meantime
 		_, rest, _ := strings.Cut(string(text), ") ")
 		fields := strings.Fields(rest) // fields[0] is field 3 in proc(5)
 		if len(fields) < 15 {
 			continue
 		}
-		used := fields[11:13] // the time in user mode and in the kernel
+		used := fields[11:13] // the time spent in user mode and in the kernel
 		switch {
 		case file == fmt.Sprintf("/proc/%d/stat", pid):
 			used = fields[11:15] // includes the time of children that have exited

@@ -133,7 +133,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() // no effect after a commit
+	defer tx.Rollback() // Rollback has no effect after a commit
 	for id := range categories {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO categories (id) VALUES (?)", id+1); err != nil {
 			return 0, err
@@ -165,8 +165,8 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 
 func subjectOf(p shop.Pet) string { return fmt.Sprintf("pets/%d", p.ID) }
 
-// eventData returns the data for an event about an animal, which consists of the current and the previous
-// state.
+// eventData returns the data for an event about an animal. The data consists of the current and the previous state of
+// the animal.
 func eventData(p shop.Pet, before string) string {
 	return `{"current":` + string(p.AppendJSON(nil)) + `,"previous":` + before + `}`
 }

@@ -88,14 +88,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.report(ctx, append(scenarios, inPostgres...))
 }
 
-// wanted returns the scenarios whose name matches the flag -only.
+// wanted returns the scenarios whose name matches the -only flag.
 func (b *bench) wanted(scenarios []scenario) []scenario {
 	return slices.DeleteFunc(scenarios, func(t scenario) bool { return !b.wants(t.name) })
 }
 
 func (b *bench) wants(name string) bool { return b.only.MatchString(name) }
 
-// runRounds runs all rounds on one engine. Each round consists of the scenarios, the starts and the imports.
+// runRounds runs all rounds on one engine. Each round measures the scenarios, the starts and the imports.
 func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) error {
 	for round := range b.rounds {
 		if err := b.runRound(ctx, round, scenarios); err != nil {
@@ -120,8 +120,8 @@ func (b *bench) runRound(ctx context.Context, round int, scenarios []scenario) e
 	return ctx.Err()
 }
 
-// runScenario starts all candidates in a scenario and measures them in alternating turns of one second, so
-// that a slow phase of the machine affects all of them.
+// runScenario starts all candidates in a scenario and measures them in alternating turns of one second, so that a
+// period in which the machine is slow affects all of them equally.
 func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 	var running []*runningCandidate
 	defer func() {
@@ -150,8 +150,8 @@ func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 			for _, p := range running {
 				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
-			// Reverse the order, so that no candidate always runs after the same one and pays for that
-			// candidate's deferred work.
+			// Reverse the order after each turn. If the order never changed, a candidate would always pay for the work
+			// that the same other candidate had deferred.
 			slices.Reverse(running)
 		}
 	}

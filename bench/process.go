@@ -56,7 +56,7 @@ func isSetting(variable string) bool { return strings.HasPrefix(variable, "ANIMA
 
 // stop terminates the program and waits until it has exited.
 func (p *process) stop() error {
-	p.cmd.Process.Signal(syscall.SIGTERM) // fails if the program has already exited
+	p.cmd.Process.Signal(syscall.SIGTERM) // Signal fails if the program has already exited
 	select {
 	case <-p.ended:
 		return nil

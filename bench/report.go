@@ -37,8 +37,8 @@ response or a broken connection gives no figure.
   creates, both include the creates.
 `
 
-// maxNoteBytes is the maximum length of a note in the report. An error in a note may quote all statements of an
-// import.
+// maxNoteBytes is the maximum length of a note in the report. Without a limit, a note about an error could quote all
+// statements of an import.
 const maxNoteBytes = 1000
 
 // report prints the results. After a complete run, it also writes them to RESULTS.md.

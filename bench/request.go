@@ -20,7 +20,7 @@ type request struct {
 	idempotency   string // the value of the Idempotency-Key header
 	body          string
 	parts         []string
-	consumesParts bool // each part can be used only once
+	consumesParts bool // each element of parts can be used only once
 	pace          int  // number of requests per second, evenly spaced, or 0 for as many as possible
 	status        int  // expected status of the response
 	items         int  // expected number of items in the response, or 0 if they are not counted

@@ -28,12 +28,12 @@ type candidate struct {
 	concurrentCreates int // number of animals created per second during the load
 }
 
-// threshold is a requirement for a ratio: the throughput of the first candidate divided by the throughput of another
-// one, with a given number of connections.
+// threshold is a required minimum or maximum for a ratio. The ratio is the throughput of the first candidate divided
+// by the throughput of another candidate, both with the given number of connections.
 type threshold struct {
 	against     string
 	connections int
-	least, most float64 // 0 means no requirement
+	least, most float64 // 0 means no minimum or no maximum
 }
 
 func atLeast(least float64, subject string) threshold {
@@ -69,7 +69,7 @@ func (b *bench) sqliteScenarios() []scenario {
 	first := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 1 - i) }))
 	thousandth := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 999*20 - i) }))
 
-	search := random // no two requests are the same, so no response is cached
+	search := random // no two requests are the same, so no response comes from a cache
 	search.path, search.items = "/v1/pets?limit=20&q=zebrafinch&cursor="+placeholder, 0
 
 	records := "/api/collections/pets/records"
@@ -158,7 +158,7 @@ func createRequest() request {
 }
 
 // createOnceRequest returns a request that creates an animal. Each request has its own idempotency key. The keys are
-// not in order, because the random keys of real clients are not in order either.
+// in random order, like the keys of real clients.
 func createOnceRequest() request {
 	r := createRequest()
 	r.body = strings.Replace(r.body, placeholder, "00000", 1)

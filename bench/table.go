@@ -112,7 +112,7 @@ func (r *results) table(scenarios []scenario) string {
 	return b.String()
 }
 
-// check returns the threshold for a ratio and whether it is met. A threshold is not met if the concurrent
+// check returns the threshold for a ratio and whether the ratio meets it. The result is also "no" if the concurrent
 // creates were slower than required.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {

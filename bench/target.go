@@ -61,7 +61,8 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	both.Go(func() {
 		creates, createsErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
-	time.Sleep(time.Second / 2) // the concurrent creates start before the load and end after it
+	// The concurrent creates start half a second before the load and end after it.
+	time.Sleep(time.Second / 2)
 	s, err := t.measure(ctx, connections, duration)
 	both.Wait()
 	s.creates = creates.perSecond
@@ -92,12 +93,12 @@ func (t *httpTarget) nextRequest() request {
 	return r
 }
 
-// prepare waits until the program responds at the path ready, checks one response and warms the program up.
+// prepare waits until the program responds at the path given as ready, checks one response and warms the program up.
 func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	last := max(0, len(t.request.parts)-1) // the load is unlikely to reach the last part
+	last := max(0, len(t.request.parts)-1) // use the last part for the check, because the load is unlikely to reach it
 	if _, err := t.request.once(t.base, last); err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) 
 	}
 	user := ""
 	if os.Getuid() == 0 {
-		user = "user root;" // other users cannot read the folder that nginx serves
+		user = "user root;" // nginx must run as root, because other users cannot read the folder that it serves
 	}
 	var headers strings.Builder
 	for name, values := range a.Header {

@@ -12,8 +12,8 @@ import (
 )
 
 // script is the Lua script that generates requests for wrk and prints the result on one line. The threads take turns
-// using the elements of parts, so that none is used twice before all have been used. If the request has a pace, there
-// is only one thread, and every request has a scheduled time. Delayed requests are not skipped.
+// using the elements of parts, so that no element is used twice before all have been used. If the request has a pace,
+// there is only one thread, and every request has a scheduled time. A request that is late is still sent.
 const script = `
 local threads = 0
 function setup(thread)
@@ -55,7 +55,8 @@ end
 
 // sample is the result of one measurement.
 type sample struct {
-	turn      int // the samples of one case that have the same turn were measured directly one after another
+	// Samples of one case with the same turn were measured directly after one another.
+	turn      int
 	requests  int64
 	perSecond float64
 	p50, p99  time.Duration

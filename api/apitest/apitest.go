@@ -24,9 +24,10 @@ type Validator struct {
 	Doc     *openapi3.T
 	router  routers.Router
 	schemas *schemas
-	// OnResponse, if set, is called for each response that the document describes.
+	// OnResponse, if set, is called for each checked response whose operation and status are in the document.
 	OnResponse func(operation string, status int)
-	// OnHeader, if set, is called for each documented header of a response, with the reference to its description.
+	// OnHeader, if set, is called for each valid header of a response. ref is the document's reference to the
+	// description of the header.
 	OnHeader func(ref string)
 }
 
@@ -47,8 +48,8 @@ func New(document []byte) (*Validator, error) {
 
 // Check returns an error if a response does not match the document. It rejects an undocumented status or header, a
 // missing header, and an invalid body. A HEAD request is checked like a GET request. A response to an undocumented
-// path or method must match the schema Error. The document describes a successful response to OPTIONS only in
-// prose, so only the names of its headers are checked.
+// path or method must match the Error schema. The document describes a successful response to OPTIONS only in prose,
+// so only the names of its headers are checked.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
 	if req.Method == http.MethodOptions && status < 400 {
 		return v.checkProse(header)
@@ -92,8 +93,8 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 	return nil
 }
 
-// checkExportedPet checks one line of an NDJSON export. The line is a Pet with the additional member etag and, if
-// the Pet's category has a name, the member category. The document can describe these lines only in prose.
+// checkExportedPet checks one line of an NDJSON export. The line is a Pet with an additional etag member. If the Pet's
+// category has a name, the line also has a category member. The document can describe these lines only in prose.
 func (v *Validator) checkExportedPet(line []byte) error {
 	var extra struct {
 		ETag     string  `json:"etag"`
@@ -249,7 +250,8 @@ func (v *Validator) checkBody(response *openapi3.Response, header http.Header, b
 	return v.schemas.check(media.Schema.Value, decoded)
 }
 
-// framing lists the headers that OpenAPI leaves out or that only concern the transport.
+// framing lists headers that a response may have even though the document does not describe them as headers. OpenAPI
+// describes Content-Type in another place, and the other two concern only the transport.
 var framing = []string{"Content-Length", "Content-Type", "Date"}
 
 // checkHeaderNames rejects headers that the document does not describe for the response.

@@ -70,7 +70,8 @@ func complain(t *testing.T, name string, err error, about string) {
 
 func TestCheck(t *testing.T) {
 	validator := newValidator(t)
-	pageWithName := func(length int) string { // each character takes two UTF-16 code units
+	// The name consists of characters that each take two UTF-16 code units, but count as one character.
+	pageWithName := func(length int) string {
 		return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", length) + `"}]`
 	}
 	challenge := http.Header{"Www-Authenticate": {`Bearer realm="animalstore", error="invalid_token"`}}

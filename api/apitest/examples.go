@@ -14,18 +14,19 @@ import (
 
 // Example is a request that is made from the examples in a document.
 type Example struct {
-	Name   string // the operation and, if the body has a named example, the name of this example
+	// Name is the operation's id, followed by the name of the body's example or of the only query parameter, if any.
+	Name   string
 	Method string
 	Path   string // the path, including the query
 	Header http.Header
 	Body   string
 }
 
-// Examples returns requests that together use every example in a YAML document, in the order of the document.
-// An operation with a body gets one request for each example of the body. This request has all parameters; if a
-// parameter has several examples, the one with the same name as the body's example is used. An operation
-// without a body gets one request with all parameters and, if it is a GET, one more for each example of a query
-// parameter. Examples fails if a parameter or a body has no example.
+// Examples returns requests that together use every example in a YAML document. The requests are in the order of the
+// document. An operation with a body gets one request for each example of the body. This request has all parameters.
+// If a parameter has several examples, the request uses the one with the same name as the body's example. An operation
+// without a body gets one request with all parameters. If the operation is a GET, it gets one more request for each
+// example of a query parameter. Examples fails if a parameter or a body has no example.
 func Examples(document []byte) ([]Example, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(document, &file); err != nil {
@@ -59,7 +60,7 @@ type namedValue struct {
 	value any
 }
 
-// named returns the example with this name, or else the first one.
+// named returns the example with this name. If there is none, it returns the first example.
 func (p parameter) named(name string) any {
 	i := slices.IndexFunc(p.examples, func(e namedValue) bool { return e.name == name })
 	return p.examples[max(i, 0)].value
@@ -159,7 +160,8 @@ func (r *exampleReader) addOperation(method, path string, operation *yaml.Node) 
 	}
 }
 
-// newExample returns a request with all parameters.
+// newExample returns a request with all parameters. For each parameter, it uses the example with the name given as
+// like or, if there is none, the first example.
 func newExample(name, method, path string, parameters []parameter, like string) Example {
 	query, header := url.Values{}, http.Header{}
 	for _, p := range parameters {
@@ -175,7 +177,8 @@ func newExample(name, method, path string, parameters []parameter, like string) 
 	return Example{Name: name, Method: method, Path: withQuery(path, query), Header: header}
 }
 
-// aloneExamples returns a request for each example of each query parameter, with no other query parameter.
+// aloneExamples returns one request for each example of each query parameter. The request has only this one query
+// parameter.
 func aloneExamples(id, path string, parameters []parameter) (all []Example) {
 	for _, p := range parameters {
 		if p.in == "path" {
@@ -204,7 +207,7 @@ func withQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// texts returns the values of a query parameter or a header. A list has one value for each of its items.
+// texts returns the values of a query parameter or a header. If value is a list, each of its items is one value.
 func texts(value any) (all []string) {
 	list, isList := value.([]any)
 	if !isList {

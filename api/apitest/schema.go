@@ -10,12 +10,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemas compiles the schemas of a document, each of them once. The OpenAPI library would compile a schema
-// anew for every value.
+// schemas compiles each schema of a document only once. The OpenAPI library would compile a schema again for every
+// value that it checks.
 type schemas struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
-	pointers map[*openapi3.Schema]string // where each schema is in the compiler's resource
+	pointers map[*openapi3.Schema]string // the URL by which the compiler finds each schema
 	compiled map[*openapi3.Schema]*jsonschema.Schema
 }
 

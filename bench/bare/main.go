@@ -37,7 +37,7 @@ func main() {
 		log.Fatal(err)
 	}
 	if *decode != "" || len(a.Body) < 2048 {
-		a.Header.Del("Content-Length") // net/http sets this header itself for short bodies, at lower cost
+		a.Header.Del("Content-Length") // for short bodies, net/http sets this header itself, at lower cost
 	}
 	handler, known := map[string]http.HandlerFunc{"": a.send, "pet": a.createPet, "order": a.placeOrder}[*decode]
 	if !known {

@@ -51,8 +51,8 @@ func serve(app core.App, folder, addr string) error {
 	return apis.Serve(app, apis.ServeConfig{HttpAddr: addr})
 }
 
-// fill creates a collection that has the same fields and animals as the service, an index for the list
-// request, and access rules that require a token. Request logging is turned off, which is an advantage for
+// fill creates a collection with the same animals and the same fields as in the service. The collection has an index
+// for the list request, and its access rules require a token. Request logging is turned off, which is an advantage for
 // PocketBase.
 func fill(app core.App, _, animals string) error {
 	n, err := strconv.Atoi(animals)
