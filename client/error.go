@@ -24,14 +24,14 @@ const (
 	CodeInsufficientScope Code = "insufficient_scope" // HTTP 403
 
 	CodeNotFound         Code = "not_found"          // HTTP 404
-	CodePetNotFound      Code = "pet_not_found"      // HTTP 404; the animal in a new order does not exist
+	CodePetNotFound      Code = "pet_not_found"      // HTTP 404; a new order names an animal that does not exist
 	CodeMethodNotAllowed Code = "method_not_allowed" // HTTP 405
 
 	CodeUnknownCategory     Code = "unknown_category"       // HTTP 409; the category of a restored animal was deleted, and only known categories are allowed
 	CodeInvalidTransition   Code = "invalid_transition"     // HTTP 409; the current status does not allow the change
 	CodePetNotAvailable     Code = "pet_not_available"      // HTTP 409; the animal is not for sale, or another client ordered it first
 	CodePetHasOpenOrder     Code = "pet_has_open_order"     // HTTP 409
-	CodePetExists           Code = "pet_exists"             // HTTP 409; the animal to restore was not removed
+	CodePetExists           Code = "pet_exists"             // HTTP 409; the animal to restore has not been deleted
 	CodeCategoryInUse       Code = "category_in_use"        // HTTP 409
 	CodeLastAdminKey        Code = "last_admin_key"         // HTTP 409
 	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running

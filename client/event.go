@@ -179,8 +179,8 @@ func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[Event, erro
 	return all[Event](ctx, c, "/events", byEvent, q.values())
 }
 
-// LatestEvents returns the newest events that match a query, at most n, in ascending order of their ids. It
-// ignores the fields After and Limit of the query.
+// LatestEvents returns the newest n events that match a query, or fewer if there are not that many. They are in
+// ascending order of their ids. LatestEvents ignores the After and Limit fields of the query.
 func (c *Client) LatestEvents(ctx context.Context, q EventQuery, n int) ([]Event, error) {
 	n = max(n, 0)
 	newest, err := c.LastEventID(ctx)
@@ -199,7 +199,7 @@ func (c *Client) LatestEvents(ctx context.Context, q EventQuery, n int) ([]Event
 			q.After = strconv.FormatInt(last-back, 10)
 		}
 		found, err := c.lastEvents(ctx, q, n)
-		if IsCode(err, CodeEventsExpired) { // these events were deleted, so begin with the oldest one that is left
+		if IsCode(err, CodeEventsExpired) { // the events were deleted, so begin with the oldest event that is left
 			q.After = ""
 			found, err = c.lastEvents(ctx, q, n)
 		}

@@ -18,7 +18,7 @@ func ExampleClient_Categories() {
 	if _, err := c.CreateCategory(ctx, "Dogs"); err != nil {
 		log.Fatal(err)
 	}
-	if _, _, err := c.PutCategory(ctx, 7, "Cats"); err != nil { // the program chooses the id
+	if _, _, err := c.PutCategory(ctx, 7, "Cats"); err != nil { // PutCategory lets the program choose the id
 		log.Fatal(err)
 	}
 	for category, err := range c.Categories(ctx) {
@@ -49,7 +49,8 @@ func ExampleClient_Orders() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if order, err = c.GetOrder(ctx, order.ID); err != nil { // for the ETag, which lists do not have
+		// Read the order again to get its ETag, because lists do not contain ETags.
+		if order, err = c.GetOrder(ctx, order.ID); err != nil {
 			log.Fatal(err)
 		}
 		later := order.HoldExpiresAt.Add(3 * 24 * time.Hour)

@@ -305,7 +305,7 @@ func ExampleVerifyWebhook() {
 			http.Error(w, "The message is not from the shop.", http.StatusUnauthorized)
 			return
 		}
-		w.WriteHeader(http.StatusNoContent) // respond to repeated messages, too, because the service would otherwise send them again
+		w.WriteHeader(http.StatusNoContent) // also respond to a repeated message, or the service would send it again
 		mu.Lock()
 		defer mu.Unlock()
 		id := r.Header.Get("Webhook-Id")

@@ -33,19 +33,19 @@ func (e *ResetError) Error() string { return e.cause.Error() }
 
 func (e *ResetError) Unwrap() error { return e.cause }
 
-// Follow iterates over every event that comes after the event with the id given in after, and then over new
-// events as they happen. It yields each event exactly once, in order and without gaps. If after is empty,
-// Follow starts with the first event since filter.Since or, without that time, with the first event that happens
-// after it has connected. If after is "0", Follow starts with the oldest event. To continue after a restart,
-// store the ID of the last event that was processed.
+// Follow iterates over all events after the event whose id is given in after, and then over new events as they happen.
+// It yields each event exactly once, in order and without gaps. If after is empty, Follow starts with the first event
+// since filter.Since. If filter.Since is not set either, Follow starts with the first event that happens after it has
+// connected. If after is "0", Follow starts with the oldest event. To continue after a restart, store the ID of the
+// last event that was processed.
 //
-// If a connection breaks or is idle for too long, Follow reconnects with increasing delays until the context
-// ends. If the first connection never succeeds, however, Follow gives up after the usual number of retries,
-// because the URL may be wrong.
+// If a connection breaks or is idle for too long, Follow reconnects with increasing delays until the context ends. If
+// the first connection never succeeds, however, Follow gives up after the usual number of retries, because the URL may
+// be wrong.
 //
-// The iteration ends with an error, which is either the context's error or one that retrying would not fix,
-// such as a revoked key. Only a [*ResetError] does not end the iteration. It reports that events are missing,
-// and the loop may continue.
+// The iteration ends with an error, which is either the context's error or one that retrying would not fix, such as a
+// revoked key. Only a [*ResetError] does not end the iteration. It reports that events are missing, and the loop may
+// continue.
 func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if after != "" && !isPosition(after) {
@@ -70,7 +70,7 @@ func (c *Client) LastEventID(ctx context.Context) (string, error) {
 // errStop ends a follower when the caller wants no more events.
 var errStop = errors.New("stopped by the caller")
 
-// follower holds the state of one iteration over events, which may use any number of connections.
+// follower holds the state of one iteration over events. The iteration may use any number of connections.
 type follower struct {
 	c            *Client
 	query        url.Values
@@ -195,7 +195,8 @@ func (f *follower) handle(b sseMessage) error {
 		return f.reset(b)
 	case b.hasData && (b.name == "" || b.name == "message"):
 		return f.deliver(b)
-	case b.id != "" && !isLater(f.position, b.id): // a message without an event, or of an unknown kind, only moves the position
+	// A message without an event, or of an unknown kind, only advances the position.
+	case b.id != "" && !isLater(f.position, b.id):
 		f.position = b.id
 	}
 	if f.onlyPosition && f.position != "" {

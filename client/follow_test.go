@@ -56,7 +56,7 @@ func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []str
 // Every event is delivered exactly once and in order, no matter at which byte a connection breaks.
 func TestFollowCutAtEveryByte(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *testService) {
-		s.addPets(1) // also creates a category, so there are two events
+		s.addPets(1) // this also creates a category, so there are two events
 		want := s.history()
 		for n, cut := 0, true; cut; n++ {
 			cut = false
@@ -85,7 +85,7 @@ func TestFollowFromNowOn(t *testing.T) {
 				group.Go(func() { got = take(t, 2, follow(t, s.client(), "")) })
 				synctest.Wait() // wait until the follower is waiting for events
 				s.cut()
-				s.addPets(1) // happens before the follower has reconnected
+				s.addPets(1) // these events happen before the follower has reconnected
 				time.Sleep(time.Minute)
 				s.cut()
 				s.addPets(1)
@@ -110,7 +110,7 @@ func TestLastEventID(t *testing.T) {
 			}
 		}
 		s.inject()
-		s.addPets(1) // an event after LastEventID was called must not be missed
+		s.addPets(1) // the event that happens after the call of LastEventID must not be missed
 		wantEqual(t, "delivered", take(t, 1, follow(t, s.client(), last)), s.history()[len(history):])
 	})
 }
@@ -189,9 +189,9 @@ func TestFollowUnusualStreams(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name  string
-			texts []string // the stream that the service sends on each connection; it refuses any further connection
+			texts []string // one stream for each connection; the server refuses the next connection
 			want  string   // the ids of the delivered events
-			asked string   // the Last-Event-ID header of each connection; the one after the last of texts gets a 401
+			asked string   // the Last-Event-ID header of each connection, including the refused one
 		}{
 			{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11")}, "6 10 11", "5 10 11"},
 			{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7")}, "6 7", "5 6 7"},
@@ -249,7 +249,7 @@ func TestFollowReconnectDelays(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		for _, c := range []struct {
 			name        string
-			faults      []fault   // the last fault repeats
+			faults      []fault   // what happens to each connection; the last fault repeats
 			least, most []float64 // the expected range for each delay in seconds
 		}{
 			{"by itself", []fault{none}, make([]float64, 9), []float64{.25, .5, 1, 2, 4, 8, 16, 30, 30}},

@@ -37,8 +37,8 @@ func FuzzVerifyWebhook(f *testing.F) {
 	})
 }
 
-// FuzzErrorResponse checks that every failed response becomes an error with a code and a message, that the
-// backoff is at least as long as Retry-After, and that the target of a link is always part of the header.
+// FuzzErrorResponse checks that every failed response becomes an error with a code and a message, that the backoff is
+// at least as long as Retry-After, and that the target of a link is always copied from the Link header.
 func FuzzErrorResponse(f *testing.F) {
 	for _, text := range []string{"", "{}", `{"code":7}`, "<html>", `{"code":"unavailable","message":"x","status":503}`,
 		`<a>; rel="first", <b>; rel="next"`, `<a>; title="a, b"; rel=next`, `<a`, `>;,<`, `<>; rel=next`} {
@@ -84,7 +84,7 @@ func readReference(text string) (described []string, retry time.Duration) {
 	lines := strings.Split(text, "\n")
 	var name, data, id string
 	retry = -1
-	for _, line := range lines[:len(lines)-1] { // without the last line, which is incomplete
+	for _, line := range lines[:len(lines)-1] { // skip the last line, which is incomplete
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {

@@ -33,15 +33,15 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// testService is a real service in virtual time.
+// testService is a real service that runs in virtual time.
 type testService struct {
 	*testNetwork
 	shop *shoptest.Shop
 	api  *httpapi.API
 }
 
-// inVirtualTime runs a test against a real service in virtual time, so that waiting for a retry takes no real time.
-// All goroutines that the test starts must end before the test does.
+// inVirtualTime runs a test against a real service. Both run in virtual time, so that waiting for a retry takes no
+// real time. All goroutines that the test starts must end before the test does.
 func inVirtualTime(t *testing.T, test func(*testing.T, *testService), change ...func(*shop.Options)) {
 	t.Helper()
 	t.Parallel()
@@ -152,7 +152,7 @@ func (n *testNetwork) inject(faults ...fault) {
 	n.faults, n.received = faults, nil
 }
 
-// injectAlways injects the same faults a hundred times in a row, which is enough for every test.
+// injectAlways repeats the given faults a hundred times, which is enough for every test.
 func (n *testNetwork) injectAlways(faults ...fault) { n.inject(slices.Repeat(faults, 100)...) }
 
 // requests returns the requests since the last call of requests or inject.
@@ -225,7 +225,7 @@ func cutResponse(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 }
 
-// proxyError is the fault of a proxy that sends an error page after the service has handled the request.
+// proxyError simulates a proxy that sends an error page after the service has handled the request.
 func proxyError(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	handle(r, service)
 	respond(503, proxyPage, "Content-Type", "text/html")(w, r, service)

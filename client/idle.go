@@ -34,8 +34,8 @@ func (c *Client) newIdleTimeout(ctx context.Context) *idleTimeout {
 
 func (t *idleTimeout) close() { t.cancel(nil) }
 
-// send sends a request whose response may take any amount of time once it has started. Read then reads the
-// response body.
+// send sends a request. The response must start in time, but may then take as long as data keeps arriving. After send,
+// the caller reads the response body with Read.
 func (t *idleTimeout) send(c *http.Client, r *http.Request) (response *http.Response, err error) {
 	unlimited := *c
 	unlimited.Timeout = 0

@@ -47,9 +47,10 @@ type rawBody struct {
 	content   []byte
 }
 
-// Upsert makes an import update the animals whose ids the file contains. Without it, the ids are ignored, and every
-// row creates an animal. A row that updates an animal must have the animal's ETag in etag, as in an exported file. If
-// the animal has changed since, the row is invalid. Rows without an id create animals.
+// Upsert makes an import update the animals whose ids are in the file. Without it, the ids are ignored, and every row
+// creates an animal. With Upsert, a row with an id updates the animal with this id, and a row without an id creates an
+// animal. A row with an id must also have the animal's ETag in etag, as in an exported file. If the animal has changed
+// since it was exported, the row is invalid.
 func Upsert() PostOption {
 	return func(r *request) {
 		if r.query == nil {
@@ -68,7 +69,7 @@ const importPath = "/imports"
 type Imported struct {
 	Created  int  `json:"created"` // the number of animals created
 	Updated  int  `json:"updated"` // the number of animals changed; rows that change nothing do not count
-	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] did this
+	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] made these changes
 }
 
 // ImportPreview describes what an import would do.
@@ -92,10 +93,10 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile creates the animals in a file or, with [Upsert], also updates animals. It imports either all rows or
-// none. The file may contain at most [MaxImport] animals and [MaxImportSize] bytes. If it is larger, ImportFile
-// fails with [CodePayloadTooLarge]. If a row is invalid, it fails with [CodeValidationFailed], and the message
-// names the first invalid rows by line number.
+// ImportFile creates the animals in a file. With [Upsert], it also updates existing animals. It imports either all
+// rows or none. The file may contain at most [MaxImport] animals and [MaxImportSize] bytes. If it is larger,
+// ImportFile fails with [CodePayloadTooLarge]. If a row is invalid, ImportFile fails with [CodeValidationFailed], and
+// the message names the first invalid rows by line number.
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -106,8 +107,8 @@ func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, 
 	return imported, err
 }
 
-// CheckFile checks a file for [Client.ImportFile] without changing anything. It returns what the import would do,
-// or the error that it would return.
+// CheckFile checks a file for [Client.ImportFile] without changing anything. It returns what ImportFile would do, or
+// the error with which ImportFile would fail.
 func (c *Client) CheckFile(ctx context.Context, format Format, content []byte, options ...PostOption) (preview ImportPreview, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {

@@ -23,9 +23,9 @@ const (
 // DefaultOverlap is a common choice for how long an old secret keeps working after a rotation.
 const DefaultOverlap = 24 * time.Hour
 
-// ErrSecretLost is returned together with a key or webhook that was created or rotated, but whose secret was
-// in a response that was lost. The service shows a secret only once. Call [Client.RotateKey] or
-// [Client.RotateWebhook] to get a new secret.
+// ErrSecretLost is returned together with a key or webhook that was created or rotated, if the response that contained
+// its secret was lost. The service shows a secret only once. Call [Client.RotateKey] or [Client.RotateWebhook] to get
+// a new secret.
 var ErrSecretLost = errors.New("animalstore: the secret was in a response that got lost; rotate it to get a new one")
 
 // Key describes an API key.
@@ -66,10 +66,9 @@ func (c *Client) CurrentKey(ctx context.Context) (key Key, err error) {
 	return key, err
 }
 
-// RotateKey gives an API key a new secret and returns the key with that secret. If the response with the
-// secret was lost, RotateKey returns [ErrSecretLost]. The old secret keeps working for the overlap, which is
-// rounded up to whole seconds; see [DefaultOverlap]. RotateKey fails with [CodeNotFound] if the key does not
-// exist.
+// RotateKey gives an API key a new secret and returns the key with that secret. If the response with the secret was
+// lost, RotateKey returns [ErrSecretLost]. The old secret keeps working for the duration of the overlap, rounded up to
+// whole seconds; see [DefaultOverlap]. RotateKey fails with [CodeNotFound] if the key does not exist.
 func (c *Client) RotateKey(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, pathOf("/keys", id)+"/rotate", newRotation(overlap), options)
 }

@@ -76,7 +76,7 @@ func (y *story) files() {
 		var got strings.Builder
 		n, err := y.c.ExportFile(y.Context(), format, &got)
 		wantEqual(y.T, "bytes", n, int64(got.Len()))
-		if y.cut { // an export that has begun is not repeated
+		if y.cut { // an export is not retried after its first bytes have arrived
 			if !errors.Is(err, io.ErrUnexpectedEOF) || n == 0 {
 				y.Errorf("got %d bytes and %v from a cut export", n, err)
 			}

@@ -45,7 +45,7 @@ type NewOrder struct {
 type OrderUpdate struct {
 	Status        *OrderStatus
 	Reference     *string    // a pointer to "" removes the reference
-	HoldExpiresAt *time.Time // in the future and at most a year ahead; cannot be combined with Status
+	HoldExpiresAt *time.Time // must be in the future and at most a year ahead; cannot be combined with Status
 }
 
 // MarshalJSON encodes the change as a JSON Merge Patch.
@@ -139,14 +139,14 @@ func (c *Client) ApproveOrder(ctx context.Context, id int64) (Order, error) {
 	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderApproved)})
 }
 
-// DeliverOrder completes an approved order, whose animal is then sold. It returns the same errors as
+// DeliverOrder completes an approved order, so that its animal is sold. It returns the same errors as
 // [Client.ApproveOrder].
 func (c *Client) DeliverOrder(ctx context.Context, id int64) (Order, error) {
 	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderDelivered)})
 }
 
-// CancelOrder cancels a placed or approved order, whose animal is then available again. It returns the same
-// errors as [Client.ApproveOrder].
+// CancelOrder cancels a placed or approved order, so that its animal is available again. It returns the same errors as
+// [Client.ApproveOrder].
 func (c *Client) CancelOrder(ctx context.Context, id int64) (Order, error) {
 	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderCancelled)})
 }

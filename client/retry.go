@@ -34,7 +34,7 @@ func (c *Client) post(ctx context.Context, path string, body any, options []Post
 
 // sendWithRetries sends a request until it succeeds, fails permanently, or runs out of retries or time.
 func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (apiResponse, error) {
-	var lost error // the error from an attempt that may have been carried out
+	var lost error // the error from an earlier attempt that the service may have carried out
 	for try := 0; ; try++ {
 		got, err := c.send(prepared)
 		if err == nil {
@@ -42,11 +42,12 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 		}
 		if lost != nil {
 			if prepared.Method == http.MethodDelete && IsCode(err, CodeNotFound) {
-				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // the attempt whose response was lost has deleted the resource
+				// The attempt whose response was lost has already deleted the resource.
+				return apiResponse{status: http.StatusNoContent, header: got.header}, nil
 			}
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
-				// The attempt whose response was lost may have made this change. If the caller assumed
-				// otherwise, it might make the change twice.
+				// The attempt whose response was lost may have made this change. If the caller did not know that, it
+				// might make the change twice.
 				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
 			}
 		}
@@ -66,9 +67,9 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 	}
 }
 
-// preferLost returns the error from the last attempt. If that attempt was not carried out but an earlier one
-// may have been, preferLost returns the error from the earlier attempt instead. Otherwise, the caller would
-// assume that nothing was done and might repeat the call.
+// preferLost returns the error from the last attempt. If the service did not carry out that attempt but may have
+// carried out an earlier one, preferLost returns the earlier error instead. Without this, the caller would assume that
+// nothing was done and might repeat the call.
 func preferLost(lost, err error) error {
 	_, hasResponse := errors.AsType[*Error](err)
 	if lost == nil || MayBeDone(err) || hasResponse && !isRetryable(err) {

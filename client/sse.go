@@ -109,7 +109,7 @@ func (s *sseReader) parseField(b *sseMessage) error {
 	return nil
 }
 
-// parseDigits parses a number that consists only of digits. If the number is too large, parseDigits returns
+// parseDigits parses a text that consists only of digits. If the number does not fit in an int64, parseDigits returns
 // the largest int64.
 func parseDigits(text string) (int64, bool) {
 	for _, c := range []byte(text) {

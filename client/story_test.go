@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write testdata/story.txt")
 
 // notCalled lists the operations in the API document that the client never calls.
 var notCalled = []string{
-	"getPet",                           // deprecated; the method GetPet calls its replacement
+	"getPet",                           // deprecated; GetPet calls the operation that replaces it
 	"getOpenapiJson", "getOpenapiYaml", // used by code generators
 	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
@@ -124,8 +124,8 @@ var (
 	randomText = regexp.MustCompile(`request [a-z2-7]{26}|(Hint|MessageID|"hint"):[^ ,]+`)
 )
 
-// write writes one result to the transcript. It replaces random values, and shows times as the time since the start
-// of the story in units of five minutes.
+// write writes one result to the transcript. It replaces random values. It shows a time as the number of five-minute
+// units since the start of the story.
 func (y *story) write(result any) {
 	text := fmt.Sprintf("%+v", result)
 	switch r := result.(type) {
@@ -135,7 +135,7 @@ func (y *story) write(result any) {
 		text = fmt.Sprintf("%#q", r)
 	case client.Order:
 		if r.ETag != "" {
-			r.ETag = "{etag}" // depends on the times
+			r.ETag = "{etag}" // the ETag depends on the times
 		}
 		text = fmt.Sprintf("%+v", r)
 	case client.Event:
@@ -164,7 +164,8 @@ func (y *story) writeBody() {
 	y.write(sent[len(sent)-1].body)
 }
 
-// body returns the body of the service's response to a GET request, which bypasses the client and the network.
+// body sends a GET request directly to the service, without using the client and the network, and returns the response
+// body.
 func (y *story) body(path string) []byte {
 	r := httptest.NewRequestWithContext(y.Context(), "GET", path, nil)
 	r.Header.Set("Authorization", "Bearer "+shoptest.AdminKey)

@@ -18,7 +18,7 @@ const (
 	// allows for differences between clocks and for the time in transit. After this time, a recorded message
 	// can no longer be replayed.
 	webhookTolerance = 5 * time.Minute
-	// minSecretBytes is the minimum length that Standard Webhooks requires. If a secret were empty, anyone
+	// minSecretBytes is the minimum length that Standard Webhooks requires. With an empty secret, for example, anyone
 	// could sign messages.
 	minSecretBytes = 24
 )

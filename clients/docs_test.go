@@ -44,7 +44,7 @@ func TestDocumentShowsCodeOfTheScenarios(t *testing.T) {
 	}
 }
 
-// plain returns the text without indentation, comment lines and empty lines.
+// plain returns the text without indentation, comment lines or empty lines.
 func plain(text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {

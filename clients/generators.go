@@ -11,11 +11,11 @@ type generator struct {
 	folder    string
 	generator string   // name and version
 	install   []string // each command runs only once, because the files that it creates are kept in the user's cache
-	generate  string   // must print no warning
+	generate  string   // this command must print no warning
 	compile   string
-	run       string // must exit with 0
+	run       string // this command must exit with code 0
 	prism     bool   // whether the scenario runs a second time through Prism, with PRISM=1 in its environment
-	example   string // a file from examples that the scenario also uses; it is copied into src
+	example   string // a file in the examples folder that the scenario also uses; it is copied to src
 }
 
 const openAPIGenerator = "mvn --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.25.0 -DoutputDirectory=."

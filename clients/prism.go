@@ -33,7 +33,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 		return "", err
 	}
 	output, err := shell(ctx, g.run, dir, "ANIMALSTORE_URL="+proxy.url, "ANIMALSTORE_KEY="+adminKey, "PRISM=1")
-	if violations := proxy.stop()[1:]; len(violations) > 0 { // the first violation comes from proxy.refuses
+	if violations := proxy.stop()[1:]; len(violations) > 0 { // proxy.refuses has caused the first violation
 		output += strings.Join(violations, "\n")
 		err = errors.Join(err, errors.New("violations reported by Prism"))
 	}
@@ -44,7 +44,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 type prism struct {
 	url     string
 	command *exec.Cmd
-	log     chan []string // after the proxy has ended, receives all lines that report violations
+	log     chan []string // receives all lines that report violations, after the proxy has ended
 }
 
 // startPrism installs Prism in dir, starts it in front of a service, and waits until it listens.

@@ -19,7 +19,7 @@ import (
 	"scenario/animalstore"
 )
 
-// exact is 2^53 + 1, which a double cannot hold. Prism, which is written in JavaScript, would round it.
+// exact is 2^53 + 1, which a double cannot represent exactly. Prism is written in JavaScript and would round it.
 var exact int64 = 9007199254740993
 
 // throughPrism is true if requests go through Prism, a proxy that refuses requests that do not match the document.
@@ -78,8 +78,8 @@ func check(ok bool, got any) {
 	}
 }
 
-// found returns the decoded value of a response. If value is nil because another response arrived,
-// found ends the program.
+// found returns the decoded value of a response. If value is nil because the response was of another kind, found ends
+// the program.
 func found[T any](value *T, body []byte) T {
 	if value == nil {
 		log.Output(2, "unexpected: "+string(body))
