@@ -36,7 +36,7 @@ var retryDelays = []time.Duration{time.Minute, 4 * time.Minute, 16 * time.Minute
 type Config struct {
 	Domains   []string // the names in the certificate, in lower case; at least one
 	Directory string   // the URL of the authority's directory
-	Email     string   // the address that the authority may write to, or empty
+	Email     string   // the address to which the authority may write, or empty
 	Folder    Folder
 	UserAgent string
 	// Obtained is called after a certificate was stored. Report is called after an attempt has failed, with the time
@@ -51,7 +51,7 @@ type Manager struct {
 	client     *http.Client // nil for the default
 	delays     []time.Duration
 	mu         sync.Mutex
-	challenges map[string]*tls.Certificate // by domain, while the authority is validating it
+	challenges map[string]*tls.Certificate // the certificates that answer the challenges in progress, keyed by domain
 }
 
 // New returns a manager. Call Run to start it.
@@ -59,8 +59,8 @@ func New(config Config) *Manager {
 	return &Manager{Config: config, delays: retryDelays, challenges: map[string]*tls.Certificate{}}
 }
 
-// Run runs until the context ends. It obtains the certificate if there is none for the domains, and renews it in
-// time. If an attempt fails, Run reports the error and tries again.
+// Run runs until the context ends. It obtains a certificate if there is none for the domains, and renews the
+// certificate before it expires. If an attempt fails, Run reports the error and tries again.
 func (m *Manager) Run(ctx context.Context) {
 	failures := 0
 	for {
@@ -114,7 +114,8 @@ func (m *Manager) Challenge(domain string) *tls.Certificate {
 	return m.challenges[strings.ToLower(domain)]
 }
 
-// setChallenge stores the answer to the challenge for a domain, or removes the stored one if answer is nil.
+// setChallenge stores the certificate that answers the challenge for a domain. If answer is nil, setChallenge removes
+// the stored one.
 func (m *Manager) setChallenge(domain string, answer *tls.Certificate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

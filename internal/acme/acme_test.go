@@ -20,7 +20,7 @@ type running struct {
 	failed   chan error
 }
 
-// newRunning returns a manager for the domains, which retries without a pause. Whichever domain the authority
+// newRunning returns a manager for the domains. The manager retries without a pause. Whichever domain the authority
 // connects to, it reaches this manager.
 func newRunning(t *testing.T, a *acmetest.Authority, dir string, domains ...string) *running {
 	t.Helper()
@@ -84,7 +84,7 @@ func TestFailedOrderIsRepeated(t *testing.T) {
 	a.Broken.Store(false)
 	for obtained := false; !obtained; {
 		select {
-		case <-r.failed: // an attempt that began while the authority was broken
+		case <-r.failed: // this attempt began while the authority was broken
 		case <-r.obtained:
 			obtained = true
 		}
@@ -97,7 +97,7 @@ func TestFailedOrderIsRepeated(t *testing.T) {
 	}
 }
 
-// A domain that does not lead to the service gets no certificate, and the error names the domain.
+// A domain that does not point to the service gets no certificate, and the error names the domain.
 func TestUnconfirmedDomainIsReported(t *testing.T) {
 	t.Parallel()
 	a := acmetest.NewAuthority(t, 90*86400)

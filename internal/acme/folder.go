@@ -73,7 +73,8 @@ func (f Folder) certificate() (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// storeCertificate writes a key and its chain to one file, so that both are replaced at the same time.
+// storeCertificate writes the private key and the certificate chain to one file, so that both are replaced at the same
+// time.
 func (f Folder) storeCertificate(key *ecdsa.PrivateKey, chain [][]byte) (*tls.Certificate, error) {
 	content, err := encodeKey(key)
 	if err != nil {
@@ -89,7 +90,7 @@ func (f Folder) storeCertificate(key *ecdsa.PrivateKey, chain [][]byte) (*tls.Ce
 	return &pair, writeFile(f.CertificateFile(), content)
 }
 
-// accountKey returns the key of the account. It creates the key if there is none.
+// accountKey returns the private key of the account. It creates the key if there is none.
 func (f Folder) accountKey() (crypto.Signer, error) {
 	path := filepath.Join(f.dir, f.name, "account.pem")
 	content, err := os.ReadFile(path)
@@ -123,11 +124,11 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 
 // writeFile replaces a file atomically. Only the owner may read the new file.
 func writeFile(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // created with mode 0600
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp creates the file with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // no effect after the rename
+	defer os.Remove(temporary.Name()) // Remove has no effect after the rename
 	_, err = temporary.Write(content)
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err

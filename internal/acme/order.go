@@ -16,7 +16,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// maxTries is the maximum number of times that a request is sent if the authority is overloaded or wants a new nonce.
+// maxTries is the maximum number of times that a request is sent if the authority is overloaded or asks for a new
+// nonce.
 const maxTries = 4
 
 // obtain orders a certificate for all domains and stores it in the folder.
@@ -62,8 +63,8 @@ func finalize(ctx context.Context, client *acme.Client, order *acme.Order, reque
 	if err == nil {
 		return chain, nil
 	}
-	// CreateOrderCert polls the URL in the Location header of the response, which authorities need not send. If it
-	// fails, poll the order's own URL.
+	// CreateOrderCert has failed. It polls the URL in the response's Location header, but authorities need not send
+	// this header. Therefore, poll the order's own URL.
 	done, waitErr := client.WaitOrder(ctx, order.URI)
 	if waitErr != nil || done.CertURL == "" {
 		return nil, err
@@ -88,7 +89,7 @@ func (m *Manager) register(ctx context.Context, client *acme.Client) error {
 	return nil
 }
 
-// authorize proves to the authority that one domain leads to this service.
+// authorize proves to the authority that one domain points to this service.
 func (m *Manager) authorize(ctx context.Context, client *acme.Client, url string) error {
 	authorization, err := client.GetAuthorization(ctx, url)
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Authority issues a certificate for any domain if the service at its target answers the challenge. Lead sets the
-// target.
+// Authority issues a certificate for any domain if the service at the authority's target answers the challenge. Lead
+// sets the target.
 type Authority struct {
-	Directory string         // the URL of its directory
+	Directory string         // the URL of the authority's directory
 	TrustFile string         // a file with the certificate of the directory's server (PEM), for SSL_CERT_FILE
 	Client    *http.Client   // trusts the directory's server
 	Roots     *x509.CertPool // the root certificate that clients must trust
-	Orders    atomic.Int64   // the number of orders that it has received
+	Orders    atomic.Int64   // the number of orders that the authority has received
 	Broken    atomic.Bool    // if true, every request fails
 	mu        sync.Mutex
 	target    string
@@ -77,14 +77,14 @@ func NewAuthority(t *testing.T, validity uint64) *Authority {
 	return a
 }
 
-// Lead sets the target: the address of the service to which every domain leads.
+// Lead makes every domain point to the service at the given address.
 func (a *Authority) Lead(target string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.target = target
 }
 
-// forward accepts the connections that the authority opens to validate domains, and passes them on to the target. It
+// forward accepts the connections that the authority opens to validate domains, and forwards them to the target. It
 // returns the port on which it listens. The authority needs a fixed port, but the target's port is not known yet.
 func (a *Authority) forward(t *testing.T) (port int) {
 	listener := listen(t)

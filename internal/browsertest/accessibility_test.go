@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The axe files match their published checksums, and axe finds violations on a page that has some.
+// The axe files match their published checksums, and axe finds violations on a page that has violations.
 func TestAxeIsAuthenticAndFindsViolations(t *testing.T) {
 	t.Parallel()
 	sums, err := os.ReadFile("axe/SHA256SUMS")

@@ -39,7 +39,7 @@ var shared struct {
 	stop  func()
 }
 
-// acquire returns the shared browser and starts it if no page is open.
+// acquire returns the shared browser. It starts the browser if no other page is open.
 func acquire() (context.Context, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -58,7 +58,7 @@ func acquire() (context.Context, error) {
 		allocated, release := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, end := chromedp.NewContext(allocated)
 		shared.ctx, shared.stop = ctx, func() {
-			chromedp.Cancel(ctx) // waits until the browser has exited
+			chromedp.Cancel(ctx) // Cancel waits until the browser has exited
 			end()
 			release()
 		}
@@ -80,8 +80,8 @@ func release() {
 	}
 }
 
-// Open opens a page with the given size in pixels. If the page logs an error on the console or does not catch an
-// exception, the test fails when it ends.
+// Open opens a page with the given size in pixels. If the page logs an error on the console or throws an exception
+// that it does not catch, the test fails when it ends.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
 	browser, err := acquire()
@@ -93,7 +93,7 @@ func Open(t *testing.T, width, height int) *Page {
 	ctx, end := chromedp.NewContext(limited, chromedp.WithNewBrowserContext())
 	p := &Page{t: t, ctx: ctx}
 	t.Cleanup(func() {
-		chromedp.Cancel(ctx) // waits until the page is closed
+		chromedp.Cancel(ctx) // Cancel waits until the page is closed
 		end()
 		stop()
 		for _, message := range p.ConsoleErrors() {
@@ -134,7 +134,7 @@ func (p *Page) recordErrors(event any) {
 			}
 			message = strings.Join(parts, " ")
 		}
-	case *log.EventEntryAdded: // includes violations of the content security policy
+	case *log.EventEntryAdded: // these entries include violations of the content security policy
 		if event.Entry.Level == log.LevelError {
 			message = event.Entry.Text + " " + event.Entry.URL
 		}
@@ -146,7 +146,7 @@ func (p *Page) recordErrors(event any) {
 	}
 }
 
-// ConsoleErrors returns the errors logged on the console since it was last called.
+// ConsoleErrors returns the errors that were logged on the console since the last call of ConsoleErrors.
 func (p *Page) ConsoleErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
