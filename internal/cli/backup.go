@@ -50,7 +50,8 @@ func checkFile(database string) error {
 	return nil
 }
 
-// orInterrupted returns err or, if the command was interrupted, an error that says that nothing was changed.
+// orInterrupted returns err. If the command was interrupted, it instead returns an error that says that nothing was
+// changed.
 func orInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: nothing was changed")

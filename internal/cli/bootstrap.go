@@ -20,8 +20,8 @@ import (
 
 // bootstrapKey creates an admin key and prints it if the store has no keys yet and the output is a terminal. If the
 // output is not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys in the
-// demo data do not count, because nobody can use them. demoAnimals is the number of animals that this start has added
-// for the demo.
+// demo data do not count, because nobody can use them. demoAnimals is the number of demo animals that were added at
+// this start.
 func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
 	ctx = context.WithoutCancel(ctx) // a key that was created must be printed, even if the process is being stopped
 	has, err := service.HasKeys(ctx)
@@ -71,7 +71,7 @@ Create a key: %s keys create --name NAME --role staff --database %s
 
 // program returns the shell command that starts this program again. started is the name under which it was started.
 func program(started string) string {
-	if strings.Contains(started, "go-build") { // the folder in which go run builds a program
+	if strings.Contains(started, "go-build") { // go run builds programs in a folder with such a name
 		return "go run ./cmd/animalstore"
 	}
 	return shellQuote(started)

@@ -28,7 +28,7 @@ func (b *background) awaitKey(screen *programtest.Transcript) (key, output strin
 	if err != nil || strings.Count(text, key) != 2 {
 		b.T.Fatalf("curl %s: got %s, %v, want success, and the key and the command once in\n%s", line, shown, err, text)
 	}
-	b.expect(200, "GET", "/metrics", key, "") // requires the scope admin
+	b.expect(200, "GET", "/metrics", key, "") // this request requires the admin scope
 	return key, string(shown)
 }
 
@@ -83,7 +83,8 @@ func TestStartShowsHowToRunTheProgram(t *testing.T) {
 // A key must not end up in a log file. The log only says how to create one.
 func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	newFolder(t)
-	for keys, hints := range []int{1, 0} { // the second start finds a key
+	// The loop creates a key after the first start, so the second start finds one.
+	for keys, hints := range []int{1, 0} {
 		s := serve(t)
 		s.stop()
 		log, list := s.Output.String(), succeed(t, "keys", "list").Stdout

@@ -43,8 +43,8 @@ func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// parseCategory returns the id of a category. text is the id or the name of the category. In a name, case and
-// diacritics are ignored. parseCategory fails if no category or more than one has the name.
+// parseCategory returns the id of a category. text is either the id or the name of the category. Case and diacritics
+// in the name are ignored. parseCategory fails if no category or more than one has the name.
 func parseCategory(ctx context.Context, c *client.Client, text string) (int64, error) {
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return id, nil

@@ -111,7 +111,8 @@ func reportParseError(errs io.Writer, err error) int {
 		isGroup := at.Type != kong.ArgumentNode && len(at.Children) > 0
 		if isGroup && (len(args) == 0 || args[len(args)-1] == at.Name) {
 			wrong.Context.Stdout = errs
-			wrong.Context.PrintUsage(false) // an error while writing to stderr cannot be reported
+			// PrintUsage may fail, but an error while writing to stderr cannot be reported.
+			wrong.Context.PrintUsage(false)
 			return exitUsage
 		}
 	}

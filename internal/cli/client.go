@@ -49,12 +49,13 @@ type storeFlags struct {
 // waiting.
 const retries = 3
 
-// read passes a client to the function calls, which may only send requests that change nothing.
+// read creates a client and passes it to the function named calls. This function may only send requests that change
+// nothing.
 func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, false, calls)
 }
 
-// write is like read, but calls may also send requests that change something. If such a request fails but the
+// write is like read, but the function may also send requests that change something. If such a request fails but the
 // change may have been made anyway, the error message says so.
 func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, true, calls)
@@ -68,8 +69,8 @@ func (o storeFlags) do(ctx context.Context, changes bool, calls func(*client.Cli
 	return explainError(ctx, calls(c), changes)
 }
 
-// forEachID calls do for each id. It continues after an id that does not exist or that the service refuses.
-// It stops at any other error.
+// forEachID calls do for each id. It continues if an id does not exist or the service refuses the request. It stops at
+// any other error.
 func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
 	code := exitOK
 	for _, id := range ids {

@@ -30,7 +30,8 @@ import (
 func TestScripts(t *testing.T) {
 	scripts := shoptest.Must(filepath.Abs("testdata/script"))(t)
 	installProgram(t)
-	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=") // restored when the test ends
+	// The variables are restored when the test ends.
+	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=")
 	testscript.RunT(sequentialT{t}, testscript.Params{
 		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
@@ -114,12 +115,12 @@ func scriptSignalAtRequest(ts *testscript.TestScript, _ bool, args []string) {
 		forward.ServeHTTP(httptest.NewRecorder(), r)
 		<-started
 		command.Process.Signal(signal)
-		<-r.Context().Done() // the program has exited
+		<-r.Context().Done() // wait until the program has exited
 	})
 	command.Env = append(os.Environ(), "ANIMALSTORE_URL="+gateway)
 	ts.Check(command.Start())
 	close(started)
-	command.Wait() // an error can be ignored, because the exit code is printed below
+	command.Wait() // the error can be ignored, because the exit code is printed below
 	if n := requests.Load(); n != last {
 		ts.Fatalf("requests before the signal: got %d, want %d", n, last)
 	}
@@ -175,13 +176,14 @@ func expectFromEveryClientCommand(t *testing.T, flags string, code int, want str
 	for command, arguments := range commands {
 		code, want := code, want
 		if command == "mcp" && (strings.HasPrefix(flags, "--output") || strings.Contains(want, "with the scope")) {
-			continue // mcp has no flag --output and requires no particular scope
+			continue // mcp has no --output flag and requires no particular scope
 		}
 		if command == "import" || command == "export" {
 			if strings.HasPrefix(flags, "--output") {
-				continue // import and export have no flag --output
+				continue // import and export have no --output flag
 			}
-			if code != exitUsage { // only the everyday commands print hints and use the other exit codes
+			// Only the everyday commands print hints and use exit codes other than exitUsage and exitError.
+			if code != exitUsage {
 				code = exitError
 				want, _, _ = strings.Cut(`(\S*: )?`+strings.TrimSuffix(want, keyHint), "; start it")
 			}
@@ -214,10 +216,10 @@ func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 			silent := shoptest.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
 				interrupt()
-				<-r.Context().Done() // the command has given up
+				<-r.Context().Done() // wait until the command has given up
 			}))
 			if command == "pets set" || command == "orders set" {
-				args += " --if-match=*" // without this flag, the first request would only read
+				args += " --if-match=*" // without this flag, the first request would read the resource
 			}
 			want := result{Code: exitInterrupted, Stderr: "animalstore: interrupted\n"}
 			if verb := strings.Fields(command + " show")[1]; verb != "list" && verb != "show" {
@@ -275,15 +277,15 @@ func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	t.Setenv("ANIMALSTORE_KEY", createKey(t, "--name", "reader", "--scope", "events:read"))
 	follower := start(t, nil, "events", "--follow", "--after", "0")
-	follower.await("pet.created") // the command is connected
+	follower.await("pet.created") // this event shows that the command is connected
 	createKey(t, "--name", "other")
 	succeed(t, "keys", "revoke", "1")
 	follower.exit(exitKey)
 	follower.await("The API key is unknown or has expired")
 }
 
-// events --follow says that events were undone by a restore, and continues after the service has restarted. When it
-// is interrupted, it exits with code 0.
+// events --follow says that a restore has undone events, and continues after the service has restarted. When it is
+// interrupted, it exits with code 0.
 func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	_, s := newShop(t)
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
@@ -318,7 +320,7 @@ func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	keyboard := shoptest.Must(pty.Start(command))(t)
 	defer keyboard.Close()
 	screen := &programtest.Transcript{}
-	go io.Copy(screen, keyboard) // returns an error when the program exits
+	go io.Copy(screen, keyboard) // Copy returns an error when the program exits
 	program := folder.Watch(command, screen)
 	awaitText(t, screen, "Waiting for events; press Ctrl-C to stop.")
 	awaitText(t, screen, "name Rex, categoryId 1")
@@ -348,7 +350,8 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 func TestShutdownWaitsForExport(t *testing.T) {
 	folder, s := newShop(t)
 	const animals = 9000
-	line := `{"name":"` + strings.Repeat("🐈", 200) + `","categoryId":1}` + "\n" // larger than the buffers
+	// The export must be larger than the buffers between the service and the client.
+	line := `{"name":"` + strings.Repeat("🐈", 200) + `","categoryId":1}` + "\n"
 	folder.Write("pets.ndjson", strings.Repeat(line, animals))
 	succeed(t, "import", "pets.ndjson")
 	request := httptest.NewRequest("GET", s.URL+"/v1/exports/pets.csv", nil)

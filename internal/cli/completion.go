@@ -92,8 +92,8 @@ func complete(root *kong.Node, words []string) []candidate {
 	return withPrefix(current, commandCandidates(node))
 }
 
-// followWords returns the command that the words select, the number of positional arguments among the words, and the
-// flag whose value must come next, or nil.
+// followWords returns the command that the words select and the number of positional arguments among the words. If the
+// last word is a flag that needs a value, followWords also returns this flag. If not, the flag is nil.
 func followWords(node *kong.Node, words []string) (selected *kong.Node, positional int, pending *kong.Flag) {
 	for _, word := range words {
 		if pending != nil {
@@ -176,7 +176,7 @@ func valueCandidates(node *kong.Node, flag *kong.Flag, before, current string) [
 	return withPrefix(before+current, wordCandidates(before, values))
 }
 
-// fixedValues returns the values that a flag accepts if they are a fixed set, and nothing otherwise.
+// fixedValues returns the values that a flag accepts. It returns nothing if these values are not a fixed set.
 func fixedValues(node *kong.Node, flag *kong.Flag) []string {
 	switch flag.PlaceHolder {
 	case "STATUS":

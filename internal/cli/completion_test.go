@@ -82,7 +82,7 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 	installProgram(t)
 	for shell, test := range map[string]struct {
 		args  []string
-		setup string // loads the script and makes Ctrl-T print the line in brackets
+		setup string // the setup command loads the script and makes Ctrl-T print the line in brackets
 	}{
 		"bash": {[]string{"--norc", "--noprofile", "-i"}, `eval "$(animalstore completion bash)"; bind -x '"\C-t": printf "[%s]\n" "$READLINE_LINE"'`},
 		"zsh": {[]string{"-f", "-i"}, `bindkey -e; autoload -Uz compinit; compinit -u -D; source <(animalstore completion zsh); ` +
@@ -96,7 +96,7 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 			awaitText(t, screen, "ready> ")
 			for typed, want := range completions {
 				send(typed + "\t\x14")
-				// Also wait for the next prompt, because only then does the shell handle keys as usual.
+				// Also wait for the next prompt, because the shell handles key presses as usual only after that.
 				programtest.Await(t, want, func() bool {
 					_, after, shown := strings.Cut(screen.String(), "["+want+"]")
 					return shown && strings.Contains(after, "ready> ")
@@ -118,11 +118,11 @@ func startShell(t *testing.T, shell string, args ...string) (keyboard io.Writer,
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(screen, control) // returns an error when the shell ends
+		io.Copy(screen, control) // Copy returns an error when the shell ends
 	}()
 	t.Cleanup(func() {
 		command.Process.Kill()
-		command.Wait() // returns an error, because the shell was killed
+		command.Wait() // Wait returns an error, because the shell was killed
 		<-copied
 		control.Close()
 		if t.Failed() {

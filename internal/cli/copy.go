@@ -9,8 +9,7 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// copyCommand copies a store to another database. Clients can continue to work with the copy without any
-// changes.
+// copyCommand copies a store to another database. Clients can continue with the copy as if it were the original store.
 type copyCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to copy: a file that is not in use, or a postgres:// URL (default ${default})."`
 	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Empty database to copy to: a file or a postgres:// URL. Put a URL with a password into the environment variable."`
@@ -42,8 +41,8 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// copyProgress prints the progress of a copy. On a terminal, it repeatedly overwrites one line. Otherwise it
-// prints a new line every few seconds.
+// copyProgress prints the progress of a copy. On a terminal, it repeatedly overwrites one line. If the output is not a
+// terminal, it prints a new line every few seconds.
 type copyProgress struct {
 	out      io.Writer
 	terminal bool

@@ -19,8 +19,8 @@ type databaseFlags struct {
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: that of the database; production for a new one)."`
 }
 
-// withService opens the database and calls fn. If the database does not exist, withService creates it if
-// create is true and fails otherwise.
+// withService opens the database and calls fn. If the database does not exist, withService creates it or, if create is
+// false, fails.
 func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -47,8 +47,8 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 // databaseVariable is the environment variable that sets --database.
 const databaseVariable = "ANIMALSTORE_DATABASE"
 
-// checkDatabase checks a database's address. variable is the environment variable that can set it instead of the
-// flag.
+// checkDatabase checks a database's address. variable is the environment variable that can contain the address instead
+// of the flag.
 func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":
@@ -70,7 +70,9 @@ var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|passw
 // checkServer checks a server's URL. It refuses a password in a flag, because flags are visible in the
 // process list.
 func checkServer(database, variable string) error {
-	if strings.Contains(database, "#") { // # is often part of a password, and the text after it would be printed
+	// Passwords often contain a #. The part of the password after the # would be treated as a fragment and could be
+	// printed.
+	if strings.Contains(database, "#") {
 		return errors.New("everything after # would be ignored; write # as %23 in the URL")
 	}
 	if err := sqlstore.CheckURL(database); err != nil {

@@ -19,7 +19,7 @@ func jsonFields(text []byte, times timeFlag) (members []jsonField) {
 		return nil
 	}
 	for decoder.More() {
-		name, _ := decoder.Token() // cannot fail, because the client has already parsed the object
+		name, _ := decoder.Token() // Token cannot fail, because the client has already parsed the object
 		var value json.RawMessage
 		if decoder.Decode(&value) != nil {
 			return nil
@@ -31,8 +31,8 @@ func jsonFields(text []byte, times timeFlag) (members []jsonField) {
 	return members
 }
 
-// formatValue formats a JSON value for people. It shortens times and quotes only texts whose end would
-// otherwise be unclear.
+// formatValue formats a JSON value for people. It shortens times. It quotes a text only if the end of the text would
+// be unclear without quotes.
 func formatValue(value json.RawMessage, times timeFlag) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

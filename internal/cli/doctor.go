@@ -13,7 +13,7 @@ import (
 )
 
 // doctorCommand examines everything that the service depends on, such as its settings, disk and database, without
-// changing anything. It has the flags of serve.
+// changing anything. It accepts the same flags as serve.
 type doctorCommand struct {
 	JSON    bool         `name:"json" help:"Print each finding as a JSON object on its own line."`
 	Service serveCommand `embed:""`
@@ -52,7 +52,8 @@ func (d *doctorCommand) checkSettings(report func(doctor.Finding)) doctor.Config
 		config.PublicHost = public.Hostname()
 	}
 	if checkDatabase(s.Database, databaseVariable) != nil {
-		config.Database = "" // the address is invalid, which s.settings reports below, and may contain a password
+		// An invalid address is not examined, because it may contain a password. s.settings reports it below.
+		config.Database = ""
 	}
 	settings, err := s.settings()
 	config.BackupFolder, config.BackupInterval = settings.backupFolder, settings.backupInterval

@@ -26,11 +26,11 @@ func parseDuration(text string) (time.Duration, error) {
 		if match == nil {
 			break
 		}
-		days, _ := strconv.Atoi(match[1]) // cannot fail, because there are at most six digits
+		days, _ := strconv.Atoi(match[1]) // Atoi cannot fail, because there are at most six digits
 		if match[2] == "w" {
 			days *= 7
 		}
-		if total += time.Duration(days) * day; total < 0 || days > 100_000 { // time.Duration holds 106,751 days
+		if total += time.Duration(days) * day; total < 0 || days > 100_000 { // time.Duration holds at most 106,751 days
 			return 0, invalid
 		}
 		if rest = strings.TrimPrefix(rest, match[0]); rest == "" {

@@ -32,7 +32,8 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		// An empty value usually comes from an unset shell variable. Ignoring it would skip events.
+		// An empty value usually comes from an unset shell variable. If it were ignored, the command would print only
+		// the latest events and skip earlier ones.
 		return usagef("--after must be the id of an event: 1 to 18 digits")
 	}
 	if e.After != nil && e.All {
@@ -101,7 +102,7 @@ func (e *eventsCommand) printNone(t terminal) error {
 	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "" || e.Actor != "" || e.Since != "" || e.Until != "")
 }
 
-// list prints the events that follow the --after event, or all events with --all.
+// list prints the events after the one given by --after or, with --all, all events.
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	n, next, err := printPages(e.limitFlags, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
@@ -138,7 +139,7 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 // follow prints events as they happen until the command is interrupted. An interruption is not an error.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.minWidths(6, 23, 16, 15, 10) // wide enough that later rows align with the first rows
+		p.table.minWidths(6, 23, 16, 15, 10) // make the columns wide enough that later rows align with the first rows
 	}
 	after, n := e.after(), 0
 	if e.All {

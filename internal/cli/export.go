@@ -32,7 +32,7 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	inventory, err := c.Inventory(ctx) // needed for the total in the progress bar
+	inventory, err := c.Inventory(ctx) // the progress bar needs the total number of animals
 	if err != nil {
 		return plainError(err)
 	}
@@ -57,9 +57,9 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// open returns the writer for the export, which is usually a temporary file in the target's directory. finish renames
-// this file to the target or, if there was an error, removes it. If the target is standard output, a pipe or a
-// device, open returns a writer for the target itself.
+// open returns a writer for the export and a function that completes it. The writer usually writes to a temporary file
+// in the target's directory. finish renames this file to the target or, if there was an error, removes it. If the
+// target is standard output, a pipe or a device, the writer writes to the target itself.
 func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
 	if e.File == "-" {
 		return t.out, func(err error) error { return err }, nil
@@ -68,7 +68,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	if real, err := filepath.EvalSymlinks(target); err == nil {
 		target = real
 	}
-	mode := os.FileMode(0o600) // readable only by its owner, because the file holds the whole catalogue
+	mode := os.FileMode(0o600) // only the owner may read the file, because it contains the whole catalogue
 	if info, err := os.Stat(target); err == nil {
 		if mode = info.Mode().Perm(); info.IsDir() {
 			return nil, nil, usagef("%s is a directory", e.File)

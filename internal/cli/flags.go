@@ -8,14 +8,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// idempotencyFlag holds the flag --idempotency-key for commands that create something.
+// idempotencyFlag holds the --idempotency-key flag for commands that create something.
 type idempotencyFlag struct {
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
 }
 
 func (o idempotencyFlag) options() []client.PostOption {
 	if o.IdempotencyKey == nil {
-		return nil // the client then generates a key for its own retries
+		return nil // without an option, the client generates a key for its own retries
 	}
 	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
@@ -32,8 +32,8 @@ func (o idempotencyFlag) problem() string {
 	return ""
 }
 
-// checkFlags returns the first problem as a usage error. Each problem names a flag and says what is wrong
-// with its value, or is "" if the value is valid.
+// checkFlags returns the first problem as a usage error. A problem names a flag and says what is wrong with its value.
+// An empty problem means that the value is valid.
 func checkFlags(problems ...string) error {
 	for _, problem := range problems {
 		if problem != "" {
@@ -58,8 +58,8 @@ func optionalTextProblem(flag, text string) string {
 	return textProblem(flag, text)
 }
 
-// statusProblem checks the value of --status, which may be empty. check returns what is wrong with any other value,
-// or "" if it is valid.
+// statusProblem checks the value of --status. An empty value is valid. The function check returns what is wrong with
+// any other value, or "" if it is valid.
 func statusProblem(status string, check func(string) string) string {
 	if status == "" {
 		return ""

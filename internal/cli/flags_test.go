@@ -30,10 +30,11 @@ var clientCommands = map[string]string{
 	"mcp": "",
 }
 
-// flagTests has a row for every flag of every command, except for the flags of serve that are in serveFlags. effect
-// is a text that the request or the output contains if the flag has the good value. problem is a part of the error
-// message for the bad value. Many bad values are empty, because a script often uses a variable that is not set: if
-// the command ignored the flag, it would do more than it was asked to. NONE stands for a flag without a value.
+// flagTests has a row for every flag of every command, except for the flags of serve that are in serveFlags. If the
+// flag has the good value, the request or the output contains the text effect. If it has the bad value, the error
+// message contains the text problem. Many bad values are empty, because scripts often pass a variable that is not set.
+// If the command ignored an empty value, it would do more than it was asked to do. NONE stands for a flag without a
+// value.
 var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets list", "status", "available", "status=available", "gone", "--status must be one of available, pending, sold"},
 	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", " ", "--category must have"},
@@ -110,18 +111,23 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"restore", "rehearse", "true", "backup.db can be restored.", "maybe", "--rehearse"},
 	{"restore", "continue-after", "1200 --database=new.db", "New ids continue after 1200", "-1", "--continue-after: -1 is out of range"},
 	{"doctor", "json", "", "", "maybe", "--json"},
-	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"}, // serve_backup_test.go has the good values
+	// Valid values of these flags are tested in serve_backup_test.go.
+	{"serve", "backup-dir", "", "", "missing", "--backup-dir: the folder missing does not exist"},
 	{"serve", "backup-every", "", "", "59s --backup-dir=.", "--backup-every: "},
 	{"serve", "backup-keep", "", "", "0 --backup-dir=.", "--backup-keep: "},
-	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"}, // the tests of HTTPS have the good values
+	// Valid values of these flags are tested in the HTTPS tests.
+	{"serve", "tls-cert", "", "", "alone.pem", "--tls-cert"},
 	{"serve", "tls-key", "", "", "alone.pem", "--tls-key"},
-	{"serve", "acme-domain", "", "", "*.example.com", "--acme-domain: "}, // TestServiceObtainsCertificate has the good values
+	// Valid values of these flags are tested in TestServiceObtainsCertificate.
+	{"serve", "acme-domain", "", "", "*.example.com", "--acme-domain: "},
 	{"serve", "acme-email", "", "", "Ann --acme-domain=pets.example.com", "--acme-email: "},
 	{"serve", "acme-cache", "", "", "animalstore.db --acme-domain=pets.example.com", "--acme-cache: "},
 	{"serve", "acme-directory", "", "", "http://ca.example --acme-domain=pets.example.com", "--acme-directory: "},
-	{"health", "acme-domain", "", "", "NONE", "--acme-domain"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
+	// A valid value is tested in TestHealthUsesHTTPSIfServiceHasCertificate.
+	{"health", "acme-domain", "", "", "NONE", "--acme-domain"},
 	{"health", "addr", "ADDR", "ready", "8080", "--addr: "},
-	{"health", "tls-cert", "", "", "NONE", "--tls-cert"}, // TestHealthUsesHTTPSIfServiceHasCertificate has the good value
+	// A valid value is tested in TestHealthUsesHTTPSIfServiceHasCertificate.
+	{"health", "tls-cert", "", "", "NONE", "--tls-cert"},
 }
 
 // databaseCommands maps the commands that are not in clientCommands to valid arguments.
@@ -142,10 +148,11 @@ func TestEveryFlagIsTested(t *testing.T) {
 		tested["serve --"+row.flag] = true
 	}
 	for flag := range tested {
-		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor has the flags of serve
+		tested[strings.Replace(flag, "serve --", "doctor --", 1)] = true // doctor accepts the same flags as serve
 	}
 	for command := range clientCommands {
-		for _, flag := range []string{"url", "key-file", "output"} { // see TestClientCommandsReportConnectionErrors and the scripts
+		// These flags are tested in TestClientCommandsReportConnectionErrors and in the scripts.
+		for _, flag := range []string{"url", "key-file", "output"} {
 			tested[command+" --"+flag] = true
 		}
 	}
@@ -181,7 +188,8 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 		name, words := row.command+" --"+row.flag, strings.Fields(row.command+" "+arguments+databaseCommands[row.command])
 		for _, variable := range slices.Compact([]string{"", variables[name]}) {
 			if variable != "" && (row.bad == "NONE" || strings.Contains(row.bad, "secret")) {
-				continue // unlike a flag, a variable always has a value and may contain a password
+				// Unlike a flag, a variable always has a value, and it may contain a password.
+				continue
 			}
 			t.Run(name+" "+variable, func(t *testing.T) {
 				with := func(value string) []string {
@@ -259,7 +267,7 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 		"pets set Rex --name=Max":      "<id>: ",
 		"pets remove":                  "<id>",
 		"pets remove 6 7 --if-match=x": "--if-match: an ETag belongs to one animal; remove them one at a time",
-		"serve --api-key " + adminKey:  "unknown flag --api-key", // the key would appear in the process list
+		"serve --api-key " + adminKey:  "unknown flag --api-key", // as a flag, the key would appear in the process list
 	} {
 		t.Run(line, func(t *testing.T) { expectRefusal(t, animalstore(t, strings.Fields(line)...), 2, want) })
 	}

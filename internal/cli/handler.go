@@ -52,8 +52,8 @@ func (s *serveCommand) newHandler(
 	return &rootHandler{api, pages}, nil
 }
 
-// keyShare returns how many requests of one API key may be in progress: a third of the connections, so that
-// one key cannot use nearly all of them. It is at least 16, for clients that send several requests at once.
+// keyShare returns how many requests of one API key may be in progress. The number is a third of the connections, so
+// that one key cannot use nearly all of them. It is at least 16, for clients that send several requests at once.
 func keyShare(connections int) int { return min(max(connections/3, 16), 333) }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

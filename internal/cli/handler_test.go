@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// If too many requests are in progress, a refused API request gets a JSON error, and a refused request for a staff
-// page gets an HTML page.
+// If too many requests are in progress, an API request is refused with a JSON error, and a request for a staff page is
+// refused with an HTML page.
 func TestRefusedRequestsGetAnErrorInTheirOwnForm(t *testing.T) {
 	t.Parallel()
 	log := server.NewBufferedLog(io.Discard)

@@ -26,8 +26,9 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "animalstore" {
 		os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
 	}
-	time.Local = time.UTC                    // the expected output has times in UTC
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise, the race detector delays every exit by one second
+	time.Local = time.UTC // the expected output has times in UTC
+	// Without this setting, the race detector delays every exit by one second.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ANIMALSTORE_") {
 			os.Unsetenv(name) // the developer's own settings must not affect the tests
@@ -44,7 +45,7 @@ func installProgram(t *testing.T) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// adminKey is the configured API key of newShop.
+// adminKey is the configured API key of the service that newShop starts.
 const adminKey = programtest.AdminKey
 
 // newFolder changes to a new, empty folder and sets environment variables. Both affect the whole process, so a test
@@ -190,7 +191,7 @@ func openTerminal(t *testing.T) (screen *programtest.Transcript, terminal *os.Fi
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(screen, control) // returns an error when the terminal is closed
+		io.Copy(screen, control) // Copy returns an error when the terminal is closed
 	}()
 	t.Cleanup(func() {
 		terminal.Close()

@@ -88,7 +88,7 @@ type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"The command; without one, help lists the commands."`
 }
 
-// Run prints the same text as the command's own flag --help.
+// Run prints the same text as the command's own --help flag.
 func (h helpCommand) Run(ctx context.Context, t terminal) error {
 	if code := run(ctx, append(h.Command, "--help"), t); code != exitOK {
 		return reportedError{code}

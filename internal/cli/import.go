@@ -76,8 +76,8 @@ func (i *importCommand) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("%s: %w", i.File, plainError(err))
 }
 
-// open opens the file in such a way that it can be read twice. If the input is a stream, open first copies it
-// to a temporary file.
+// open opens the file so that it can be read twice. If the input is a stream, open first copies it to a temporary
+// file.
 func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(), err error) {
 	file := os.Stdin
 	if i.File != "-" {
@@ -105,7 +105,8 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		temp.Close()
 		os.Remove(temp.Name())
 	}
-	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that is waiting for input
+	// If the context ends, closing the file interrupts a read that is waiting for input.
+	defer context.AfterFunc(ctx, func() { file.Close() })()
 	if _, err = io.Copy(temp, file); err != nil {
 		closeFile()
 		if ctx.Err() != nil {

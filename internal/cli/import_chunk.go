@@ -98,11 +98,11 @@ func (c *chunker) next() (chunk, error) {
 	return next, nil
 }
 
-// ids iterates over the ids in the chunk and their line numbers in the file.
+// ids iterates over the ids in the chunk. Each id comes with its line number in the file.
 func (c chunk) ids(format client.Format) iter.Seq2[int64, int] {
 	return func(yield func(id int64, line int) bool) {
 		if format == client.CSV {
-			rows, _ := petcsv.Read(c.content) // cannot fail, because the service has accepted the content
+			rows, _ := petcsv.Read(c.content) // Read cannot fail, because the service has accepted the content
 			for _, row := range rows {
 				if row.ID != nil && !yield(*row.ID, row.Line+c.lineOffset) {
 					return
@@ -114,7 +114,7 @@ func (c chunk) ids(format client.Format) iter.Seq2[int64, int] {
 		for text := range bytes.SplitSeq(c.content, newline) {
 			line++
 			var pet struct{ ID json.Number }
-			json.Unmarshal(text, &pet) // fails for a blank line, which has no id
+			json.Unmarshal(text, &pet) // Unmarshal fails for a blank line, which has no id
 			if id, err := strconv.ParseInt(pet.ID.String(), 10, 64); err == nil && !yield(id, line) {
 				return
 			}

@@ -22,13 +22,13 @@ type importRun struct {
 	client           *client.Client
 	file             *os.File
 	format           client.Format
-	upsert           bool      // whether animals with an id are changed
+	upsert           bool      // whether rows with an id change existing animals
 	resume           bool      // whether a chunk counts as valid if an earlier run has already imported it
 	out              io.Writer // where the progress is printed
 	keyPrefix        string    // the beginning of each chunk's idempotency key
 	chunks           [][sha256.Size]byte
 	animals          int                  // the number of animals in the file
-	lines            map[int64]int        // the line of each id in the file
+	lines            map[int64]int        // the line number in the file at which each id occurs
 	preview          client.ImportPreview // the sum of the previews of all chunks
 	created, updated int
 	replayed         int // the number of animals that had already been imported from the same file
@@ -105,9 +105,9 @@ func (r *importRun) checkChunk(n int, c chunk) error {
 	}
 	preview, err := r.client.CheckFile(r.ctx, r.format, c.content, options...)
 	if client.IsCode(err, client.CodeValidationFailed) && r.upsert && r.resume {
-		// If an earlier run has imported this chunk, the check fails because that run has changed the animals. In
-		// this case, the following request replays the response to the earlier import. In all other cases, the
-		// service refuses it for the same reason as the check.
+		// If an earlier run has imported this chunk, the check fails, because that run has changed the animals. The
+		// following request then replays the response to the earlier import. If no earlier run has imported the chunk,
+		// the service refuses the request for the same reason as the check.
 		if _, replayErr := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...); replayErr == nil {
 			err = nil
 		}
@@ -121,8 +121,8 @@ func (r *importRun) checkChunk(n int, c chunk) error {
 	if !r.upsert {
 		return nil
 	}
-	// Look for ids repeated in different chunks. The service detects repeats within a chunk, but a repeat in a later
-	// chunk would fail only after the earlier chunk had been imported.
+	// Look for ids that occur in more than one chunk. The service detects an id that occurs twice in one chunk. An id
+	// that occurs again in a later chunk would be refused only after the earlier chunk had been imported.
 	for id, line := range c.ids(r.format) {
 		if first := r.lines[id]; first > 0 {
 			return fmt.Errorf("nothing was imported because line %d has the same id as line %d", line, first)
@@ -155,7 +155,7 @@ func (r *importRun) estimate() int64 {
 		return 0
 	}
 	sample := make([]byte, 64<<10)
-	n, _ := r.file.ReadAt(sample, 0) // ReadAt returns an error if the file is shorter, which is allowed
+	n, _ := r.file.ReadAt(sample, 0) // ReadAt returns an error if the file is shorter, but a short file is allowed
 	lines := bytes.Count(sample[:n], newline)
 	return info.Size() * int64(lines) / int64(max(1, n))
 }

@@ -37,7 +37,8 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
 	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
 	for member, reason := range wanted.Problems(time.Now()).All() {
-		return usagef("%s %s", flags[member], reason) // checked before the database is opened
+		// The flags are checked before the database is opened, so that invalid flags do not create a database.
+		return usagef("%s %s", flags[member], reason)
 	}
 	return k.withService(ctx, true, func(service *shop.Service) error {
 		key, err := service.CreateKey(ctx, wanted)
@@ -54,7 +55,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// scopes returns the scopes that --scope or --role asks for, or the scope admin if neither flag is set.
+// scopes returns the scopes that --scope or --role specifies. If neither flag is set, it returns the admin scope.
 func (k *keysCreate) scopes() (scopes []shop.Scope, err error) {
 	if len(k.Scope) > 0 {
 		for _, scope := range k.Scope {

@@ -49,7 +49,7 @@ func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cu
 			}
 		}
 		n, cursor = n+len(items), next
-		if n > 0 { // otherwise only the header would be printed
+		if n > 0 { // without items, only the header would be printed
 			if err := p.flush(); err != nil {
 				return n, "", err
 			}

@@ -32,7 +32,7 @@ func freeAddr(addr string) string {
 	for next := port + 1; next <= min(port+tries, lastPort); next++ {
 		candidate := net.JoinHostPort(host, strconv.Itoa(next))
 		if listener, err := net.Listen("tcp", candidate); err == nil {
-			listener.Close() // an error can be ignored, because no client has used the port
+			listener.Close() // the error can be ignored, because no client has used the port
 			return candidate
 		}
 	}

@@ -129,7 +129,8 @@ func (o *ordersSet) Run(ctx context.Context, t terminal) error {
 	}
 	if o.HoldUntil != nil {
 		until, err := o.parseFuture(*o.HoldUntil)
-		if err == nil && until.IsZero() { // an empty value usually comes from an unset shell variable
+		// An empty value usually comes from an unset shell variable, so it is refused.
+		if err == nil && until.IsZero() {
 			err = errors.New("the time is missing")
 		}
 		if err != nil {
@@ -176,8 +177,8 @@ type orderStep struct {
 	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
 }
 
-// apply calls step for each order and prints the result. The sentence contains placeholders for the ids of
-// the order and its animal.
+// apply calls step for each order and prints the result. sentence contains placeholders for the ids of the order and
+// its animal.
 func (o orderStep) apply(
 	ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error),
 ) error {

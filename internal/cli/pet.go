@@ -216,14 +216,14 @@ func (p *petsRestore) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// errConflict is the error for a resource that no longer has the expected ETag. show is the command that shows the
-// resource.
+// errConflict returns the error for a resource that no longer has the expected ETag. show is the command that shows
+// the resource.
 func errConflict(resource string, id int64, show string) error {
 	return fmt.Errorf("%s %d was changed in the meantime, so it was left alone: check it with animalstore %s %d and try again", resource, id, show, id)
 }
 
-// ifMatchProblem checks the value of --if-match, which may be omitted. An empty value usually comes from an
-// unset shell variable, and ignoring it would drop the condition. show is the command that prints ETags.
+// ifMatchProblem checks the value of --if-match, which may be omitted. An empty value usually comes from an unset
+// shell variable. If it were ignored, the change would be unconditional. show is the command that prints ETags.
 func ifMatchProblem(etag *string, show string) string {
 	if etag != nil && *etag == "" {
 		return "--if-match must be an ETag as printed by " + show + ", or *"
@@ -231,7 +231,7 @@ func ifMatchProblem(etag *string, show string) string {
 	return ""
 }
 
-// quotedETag restores the quotes around an ETag, which the shell has removed.
+// quotedETag adds quotes to an ETag if the shell has removed them.
 func quotedETag(etag string) string {
 	if etag == "*" || strings.HasSuffix(etag, `"`) {
 		return etag
@@ -241,6 +241,6 @@ func quotedETag(etag string) string {
 
 // toJSON encodes an object from the API as JSON.
 func toJSON(thing any) []byte {
-	text, _ := json.Marshal(thing) // cannot fail, because the object was decoded from JSON
+	text, _ := json.Marshal(thing) // Marshal cannot fail, because the object was decoded from JSON
 	return text
 }

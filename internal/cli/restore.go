@@ -18,7 +18,7 @@ type restoreCommand struct {
 }
 
 // maxContinueAfter is the largest value of --continue-after. It is half of 2^53, the limit up to which JavaScript
-// represents integers exactly, so there is room for new ids.
+// represents integers exactly. The other half is left for new ids.
 const maxContinueAfter = 1 << 52
 
 // Run restores the backup. It prints where the old store was moved to and which keys are valid again.
@@ -42,7 +42,8 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintf(t.err, "The previous store is kept in %s.\n", done.Kept)
 	}
 	switch {
-	case done.GoOnEvents == 0: // the ids assigned after the backup are known
+	// The ids assigned after the backup are known, so there is nothing to report.
+	case done.GoOnEvents == 0:
 	case r.ContinueAfter != nil:
 		fmt.Fprintf(t.err, "New ids continue after %d. Positions of events continue after %d.\n", done.GoOn, done.GoOnEvents)
 	default:

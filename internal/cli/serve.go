@@ -110,8 +110,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Warn: func(w tracing.Warning) {
 			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
 		},
-		// All these errors get the same kind, "traces". The text of a repeated error differs each time, so it could
-		// not serve as the kind.
+		// All errors of the exporter are logged under the kind "traces", so that the limiter recognizes them as
+		// repeats. Their texts could not serve as the kind, because the text of a repeated error differs each time.
 		Report: func(err error) {
 			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
 		},
@@ -196,7 +196,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
-	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
+	working, stopWork := context.WithCancel(context.Background()) // this context ends after the last request
 	defer stopWork()
 	// Deliveries, backups and certificate orders end with ctx, because other nodes or the next start can complete
 	// them.

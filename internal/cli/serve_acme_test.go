@@ -13,7 +13,8 @@ import (
 func TestInvalidACMESettingsAreRefused(t *testing.T) {
 	folder := newFolder(t)
 	folder.Write("file", "")
-	t.Setenv("ANIMALSTORE_ADDR", programtest.TakenAddr(t)) // a value that is accepted by mistake must not start a service
+	// The address is in use, so that a value that is accepted by mistake does not start a service.
+	t.Setenv("ANIMALSTORE_ADDR", programtest.TakenAddr(t))
 	const domain = "--acme-domain pets.example.com "
 	for args, words := range map[string]string{
 		"--acme-domain 192.0.2.1":                           "--acme-domain: 192.0.2.1 is an IP address; expected a domain such as pets.example.com",

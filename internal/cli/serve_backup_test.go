@@ -15,7 +15,7 @@ func TestServiceMakesBackupsThatCanBeRestored(t *testing.T) {
 	newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_BACKUP_DIR=backups", "ANIMALSTORE_BACKUP_EVERY=90m", "ANIMALSTORE_BACKUP_KEEP=1")
 	shoptest.OK(t, os.Mkdir("backups", 0o700))
 	store := shoptest.Must(shoptest.OpenAt(t.Context(), "animalstore.db", shop.Options{}))(t)
-	store.AddPet(t, "Rex", 1, shop.Available) // before the service makes its first backup
+	store.AddPet(t, "Rex", 1, shop.Available) // add an animal before the service makes its first backup
 	shoptest.OK(t, store.Store.Close())
 	first := serve(t)
 	first.await("backup written")

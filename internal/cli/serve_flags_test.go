@@ -17,7 +17,7 @@ import (
 
 // serveFlags has a row for every flag of serve that is not in flagTests. The bad values must be refused, and the two
 // good values must be accepted. look returns a text about a running service. If the flag has the value good[i], this
-// text contains seen[i] but not the other element of seen.
+// text must contain seen[i], but not the other element of seen.
 var serveFlags = []struct {
 	flag       string
 	bad        []string
@@ -26,7 +26,8 @@ var serveFlags = []struct {
 }{
 	{"addr", []string{"", "8080", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:080", "::1:80"},
 		[2]string{"127.0.0.1:0", ":0"}, [2]string{"addr=127.0.0.1:", "addr=[::]:"}, theLog},
-	{"max-connections", []string{"0", "-1", "many", "1e4", "10000000000000000000"}, // the log says that the limit is lowered
+	// The good values are too high, so the log says that the limit is lowered.
+	{"max-connections", []string{"0", "-1", "many", "1e4", "10000000000000000000"},
 		[2]string{"1000000001", "1000000002"}, [2]string{" wanted=1000000001 ", " wanted=1000000002 "}, theLog},
 	{"database",
 		[]string{"", ":memory:", "sqlite://a.db", "mysql://shop:secret@a.example/shop", "postgres:/shop:secret@a.example/shop",
@@ -82,7 +83,8 @@ var serveFlags = []struct {
 		func(s *background, key string) string { return s.Send("GET", "/v1/pets/99999", key, "").String() }},
 	{"webhook-allow-private", []string{"maybe", "2"},
 		[2]string{"true", "false"}, [2]string{"connection refused", "webhooks may only use public addresses"},
-		func(s *background, key string) (seen string) { // this delivery always fails, but the flag decides why
+		// This delivery always fails. The value of the flag decides with which error it fails.
+		func(s *background, key string) (seen string) {
 			s.expect(201, "POST", "/v1/webhooks", key, `{"url":"http://127.0.0.1:1/","types":["webhook.deleted"]}`)
 			s.expect(202, "POST", "/v1/webhooks/1/test", key, "")
 			for !strings.Contains(seen, `"error":`) {
@@ -94,7 +96,8 @@ var serveFlags = []struct {
 		func(s *background, key string) string { // the functions in the rows above have added two animals
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
-	// This row must be the last, because it stops the service, which removes old events when it stops.
+	// This row must be the last one, because its function stops the service. The service removes old events when it
+	// stops.
 	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30days", "1h ", "300000000h"},
 		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
 		func(s *background, _ string) string {
@@ -197,7 +200,8 @@ func TestEmptyVariablesCountAsUnset(t *testing.T) {
 // written.
 func TestInvalidSettingsAreRefused(t *testing.T) {
 	folder := newFolder(t)
-	taken := programtest.TakenAddr(t) // a value that is accepted by mistake must not start a service
+	// The address is in use, so that a value that is accepted by mistake does not start a service.
+	taken := programtest.TakenAddr(t)
 	for _, row := range serveFlags {
 		flag, variable := "--"+row.flag, variableOf(row.flag)
 		t.Run(flag, func(t *testing.T) {
@@ -215,9 +219,10 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 				refuse(flag + "=" + value)
 			}
 			if row.good[0] != "true" {
-				refuse(flag) // the value is missing
+				refuse(flag) // the flag has no value
 			}
-			if row.flag != "api-key-file" { // TestInvalidConfiguredKeysAreRefusedAndHidden tests ANIMALSTORE_API_KEY
+			// Invalid values of ANIMALSTORE_API_KEY are tested in TestInvalidConfiguredKeysAreRefusedAndHidden.
+			if row.flag != "api-key-file" {
 				t.Setenv(variable, row.bad[len(row.bad)-1])
 				refuse()
 			}

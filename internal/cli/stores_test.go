@@ -39,8 +39,8 @@ func newStore(t *testing.T) *programtest.Folder {
 	return folder
 }
 
-// expectRefusals runs each command and checks that it fails with exit code 1 and one line on stderr. The line must
-// contain all parts of the text that the map has for the command. Parts are separated by " … ".
+// expectRefusals runs each command and checks that it fails with exit code 1 and one line on stderr. The value in the
+// map consists of texts that are separated by " … ". The line must contain all of them.
 func expectRefusals(t *testing.T, commands map[string]string) {
 	t.Helper()
 	for command, words := range commands {
@@ -264,7 +264,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		"another store's key":        stranger,
 		"a mistyped key":             issued[:20] + "0000" + issued[24:],
 		"the beginning of a key":     issued[:30],
-		"another service's key":      "sk_prod_4eC39HqLyjWDarjtT1zdp7dc", // recognizable as a key only from its context
+		"another service's key":      "sk_prod_4eC39HqLyjWDarjtT1zdp7dc", // only the context shows that this is a key
 	}
 	for what, secret := range secrets {
 		for _, method := range []string{"GET", "POST", "DELETE"} {

@@ -17,8 +17,8 @@ import (
 type table struct {
 	out    io.Writer
 	color  bool     // color the header and the statuses
-	header []string // nil once it is printed
-	status int      // the column of statuses, or -1
+	header []string // nil once the header is printed
+	status int      // the column that contains statuses, or -1
 	widths []int
 	rows   [][]string
 }

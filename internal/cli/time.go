@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timeFlag holds the flag --utc for commands that print or accept times.
+// timeFlag holds the --utc flag for commands that print or accept times.
 type timeFlag struct {
 	UTC bool `name:"utc" help:"Use UTC instead of the local time zone."`
 }
@@ -18,7 +18,7 @@ func (f timeFlag) zone() *time.Location {
 	return time.Local
 }
 
-// format formats a time for people. For the zero time, it returns the text given as none.
+// format formats a time for people. If the time is zero, format returns the text none.
 func (f timeFlag) format(at time.Time, none string) string {
 	if at.IsZero() {
 		return none

@@ -5,10 +5,10 @@ import (
 	"os"
 	"strings"
 	"time"
-	_ "time/tzdata" // provides the time zones if the system has no database of them, as in an empty container
+	_ "time/tzdata" // provides the time zones if the system has no time zone database, as in an empty container
 )
 
-// localZone is the value of --time-zone for the machine's own time zone.
+// localZone is the value of --time-zone that selects the machine's own time zone.
 const localZone = "local"
 
 // parseTimeZone parses the value of --time-zone.

@@ -217,7 +217,7 @@ func FuzzDatabase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, user, password, host, rest string) {
 		if len(password) < 12 || !utf8.ValidString(password) || strings.Contains(user+host+rest, password) {
-			return // the password would be indistinguishable from the rest of the URL
+			return // the password could not be told apart from the rest of the URL
 		}
 		for _, url := range []string{
 			"postgres://" + user + ":" + password + "@" + host + "/" + rest,
@@ -303,7 +303,7 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 	for _, name := range known {
 		find(t, "packaging/debian/animalstore.env", `^#?(`+name+`)=`)
 	}
-	// The variables of OpenTelemetry have no flags, so they are not among the known names.
+	// OpenTelemetry's variables have no flags, so they are not among the known names.
 	find(t, "packaging/debian/animalstore.env", `^#(OTEL_EXPORTER_OTLP_ENDPOINT)=`)
 	for _, used := range regexp.MustCompile(`\bOTEL_[A-Z_]+`).FindAllString(readRepoFile(t, "packaging/debian/animalstore.env"), -1) {
 		if !strings.Contains(readRepoFile(t, "docs/operating.md"), "`"+used+"`") {

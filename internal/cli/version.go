@@ -17,7 +17,7 @@ func (versionCommand) Run(t terminal) error {
 	return err
 }
 
-// versionFlag is the flag --version, which does the same as the command version.
+// versionFlag is the --version flag, which does the same as the version command.
 type versionFlag bool
 
 // BeforeReset prints the version and exits, before Kong can report that the command is missing.
@@ -29,8 +29,8 @@ func (versionFlag) BeforeReset(app *kong.Kong, t terminal) error {
 	return nil
 }
 
-// commit returns the commit that the binary was built from, such as "commit 6570a1c, ", or "" if Go has not recorded it,
-// as in "go run".
+// commit returns the commit that the binary was built from, such as "commit 6570a1c, ". It returns "" if Go has not
+// recorded the commit, as with "go run".
 func commit() string {
 	text, changed := "", ""
 	info, _ := debug.ReadBuildInfo()
