@@ -24,15 +24,15 @@ var (
 )
 
 const (
-	minCases    = 10_000 // the minimum number of requests for each seed; with fewer, the tool has not done its work
-	minStateful = 500    // the minimum number of requests in stateful sequences, for each store and key
+	minCases    = 10_000 // the minimum number of requests for each seed; with fewer, the tool has stopped too early
+	minStateful = 500    // the minimum number of requests in stateful sequences for each store and key
 	maxRuns     = 20     // the maximum number of additional runs to reach minStateful
 )
 
 func TestMain(m *testing.M) { programtest.Main(m) }
 
-// TestConformance runs the tool with each seed, on an empty store and on one with sample data, and with each kind
-// of API key. It prints a table, and fails if the tool finds something.
+// TestConformance runs the tool with each seed, on an empty store and on one with sample data, and with each kind of
+// API key. It prints a table and fails if the tool reports a problem.
 func TestConformance(t *testing.T) {
 	if *schemathesis == "" {
 		t.Skip("runs by hand: make conformance")
@@ -56,9 +56,9 @@ func TestConformance(t *testing.T) {
 	fmt.Print(table(reports))
 }
 
-// testStore runs the tool on a new store: without a key, with a key that may only read, and with a key that may do
-// everything. The latter must come last, because the tool changes the store and revokes keys with it. It is the
-// configured key, which cannot be revoked.
+// testStore runs the tool on a new store: without a key, with a key that may only read, and with the configured admin
+// key. The run with the admin key must be the last one, because it changes the store and revokes keys. The configured
+// key itself cannot be revoked.
 func testStore(t *testing.T, seed, store string) (reports []report) {
 	f := programtest.NewFolderWithKey(t)
 	p := f.Serve(fmt.Sprintf("--demo=%t", store == "demo"))
@@ -74,11 +74,11 @@ func testStore(t *testing.T, seed, store string) (reports []report) {
 		reports = append(reports, r)
 	}
 	checkWebhooks(t, p)
-	p.Output.Trim() // thousands of requests were logged
+	p.Output.Trim() // drop the log of thousands of requests
 	return reports
 }
 
-// runTool runs the tool and reads its report. The tool's output is printed if it finds something.
+// runTool runs the tool and reads its report. It prints the tool's output if the tool reports a problem.
 func runTool(t *testing.T, p *programtest.Program, seed, key string, options ...string) report {
 	t.Helper()
 	path := t.TempDir() + "/report.ndjson"
@@ -103,8 +103,8 @@ func runTool(t *testing.T, p *programtest.Program, seed, key string, options ...
 	return r
 }
 
-// checkWebhooks checks that every webhook had a URL on this machine, so that no message was sent to anybody else. The
-// tool's hooks.py is meant to ensure that.
+// checkWebhooks checks that every webhook had a URL on this machine, so that no message was sent to another machine.
+// The tool's hooks.py is meant to ensure that.
 func checkWebhooks(t *testing.T, p *programtest.Program) {
 	t.Helper()
 	type event struct {

@@ -9,14 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// phases are the phases of the tool, in their order.
+// phases lists the tool's phases in the order in which they run.
 var phases = []string{"examples", "coverage", "fuzzing", "stateful"}
 
 // report is the result of one run of the tool.
 type report struct {
 	seed, store, key string
-	byPhase          map[string]int // number of requests
-	findings         int            // failed checks and errors
+	byPhase          map[string]int // the number of requests in each phase
+	findings         int            // the number of failed checks and errors
 }
 
 func (r report) cases() (n int) {
@@ -34,7 +34,7 @@ func (r *report) add(other report) {
 	}
 }
 
-// read counts the requests and findings in the tool's log of events.
+// read counts the requests and findings in the tool's event log.
 func (r *report) read(log io.Reader) error {
 	r.byPhase = map[string]int{}
 	for decoder := json.NewDecoder(log); ; {
@@ -68,7 +68,7 @@ func (r *report) read(log io.Reader) error {
 	}
 }
 
-// table formats the number of requests of each run and phase, and the sums.
+// table returns a table with the number of requests in each run and phase, and the totals.
 func table(reports []report) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -76,8 +76,8 @@ func build(p platform) (*release, error) {
 // pseudoVersion matches the version that Go records for a commit without a tag.
 var pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
 
-// readVersion returns the version of a binary and the time of its commit. It fails if the commit has a tag for a
-// version other than release.
+// readVersion returns the version of a binary and the time of its commit. release is the expected version. readVersion
+// fails if the commit has a tag for another version.
 func readVersion(info *debug.BuildInfo, release string) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {

@@ -86,5 +86,5 @@ func write(out string, f file) error {
 	if err := os.WriteFile(path, f.content, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // sets the mode regardless of the umask
+	return os.Chmod(path, mode) // Chmod sets the mode regardless of the umask
 }

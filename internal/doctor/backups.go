@@ -45,7 +45,7 @@ func (x *examiner) checkBackups() {
 	x.checkBackupDisk()
 	files, err := x.BackupFolder.Files()
 	if err != nil {
-		return // checkBackupDisk has reported it
+		return // checkBackupDisk has already reported this error
 	}
 	if len(files) == 0 {
 		x.problem("backups", "Start the service, which makes a backup at once, and look for \"backup failed\" in its log.",

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// The remaining validity below which doctor reports a certificate. A certificate should be renewed earlier than that,
-// usually a month before it expires or, if its life is short, in the last third of its life.
+// The remaining validity below which doctor reports a certificate. For a short-lived certificate, the limit is a
+// fraction of its life. A certificate should be renewed earlier than that: usually a month before it expires or, if it
+// is short-lived, in the last third of its life.
 const (
-	expiresSoon   = 21 * 24 * time.Hour // reported as a warning; at most a quarter of the certificate's life
-	expiresAtOnce = 7 * 24 * time.Hour  // reported as a problem; at most a twelfth of the certificate's life
+	expiresSoon   = 21 * 24 * time.Hour // reported as a warning; never more than a quarter of the certificate's life
+	expiresAtOnce = 7 * 24 * time.Hour  // reported as a problem; never more than a twelfth of the certificate's life
 )
 
-// certificateAdvice contains the advice for each problem that a certificate can have.
+// certificateAdvice contains the advice for each problem that a certificate may have.
 type certificateAdvice struct {
-	replace string // if the certificate or its key cannot be read
-	renew   string // if the certificate has expired or will expire soon
-	rename  string // if the certificate is not valid for the host in --public-url
+	replace string // the advice if the certificate or its key cannot be read
+	renew   string // the advice if the certificate has expired or will expire soon
+	rename  string // the advice if the certificate is not valid for the host in --public-url
 }
 
 func (x *examiner) certificateAdvice() certificateAdvice {

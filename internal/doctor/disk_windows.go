@@ -28,7 +28,7 @@ func sameDisk(a, b string) bool {
 		return false
 	}
 	second, err := volume(b)
-	return err == nil && strings.EqualFold(first, second) // D:\ and d:\ are the same
+	return err == nil && strings.EqualFold(first, second) // D:\ and d:\ are the same path
 }
 
 // volume returns the path where the volume of a folder is mounted, such as D:\.
@@ -41,7 +41,8 @@ func volume(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mount := make([]uint16, len(folder)+2) // at most as long as the folder, plus a backslash and a NUL
+	// The mount path is at most as long as the folder's path, plus a backslash and a NUL.
+	mount := make([]uint16, len(folder)+2)
 	if err := windows.GetVolumePathName(path, &mount[0], uint32(len(mount))); err != nil {
 		return "", err
 	}

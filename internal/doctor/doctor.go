@@ -18,8 +18,8 @@ type Status string
 // The values of Status.
 const (
 	OK      Status = "ok"
-	Warning Status = "warning" // it works now, but may fail later or in some cases
-	Problem Status = "problem" // it does not work, or data or secrets are in danger
+	Warning Status = "warning" // the service works now, but may fail later or in some cases
+	Problem Status = "problem" // the service does not work, or data or secrets are in danger
 )
 
 // Finding is the result of one check.
@@ -32,7 +32,7 @@ type Finding struct {
 
 // Config says what to examine.
 type Config struct {
-	Database       string         // empty if its address is invalid
+	Database       string         // the database's address; empty if it is invalid
 	BackupFolder   *backup.Folder // nil if there are no scheduled backups
 	BackupInterval time.Duration
 	TLSCert        string // empty if there is no certificate

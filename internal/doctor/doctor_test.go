@@ -202,7 +202,7 @@ func TestDoctorExaminesServers(t *testing.T) {
 	const backups = "warning backups: the service does not back up a PostgreSQL server"
 	database := shoptest.NewPostgresDatabase(t)
 	config := Config{Database: database, MaxConnections: 10}
-	// The test server runs with fsync and full_page_writes off, because this is faster.
+	// The test server runs with fsync and full_page_writes turned off, because it is faster without them.
 	const fsync, pages = "problem database: fsync is off", "warning database: full_page_writes is off"
 	expect(t, examine(t, config), backups, fsync, pages)
 	direct := pgtest.Connect(t, database)

@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/server"
 )
 
-// checkOpenFiles compares the limit of open files with the number of connections that the service may have.
+// checkOpenFiles compares the limit on open files with the number of connections that the service may have.
 func (x *examiner) checkOpenFiles() {
 	if possible := server.ConnectionLimit(x.MaxConnections); possible < x.MaxConnections {
 		x.warn("open files", "Raise the limit (ulimit -n, LimitNOFILE= in systemd), or lower --max-connections. The metric process_max_fds shows that of a running service.",

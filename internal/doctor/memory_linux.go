@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// memoryLimit returns the amount of memory that this process may use. It is the lowest of the memory of the machine
-// and the limits of the process's control groups.
+// memoryLimit returns the amount of memory that this process may use. This is either the memory of the machine or the
+// limit of one of the process's control groups, whichever is lowest.
 func memoryLimit() (limit uint64, found bool) {
 	lower := func(n uint64) {
 		if !found || n < limit {
@@ -28,7 +28,7 @@ func memoryLimit() (limit uint64, found bool) {
 			continue
 		}
 		root, name := "/sys/fs/cgroup", "memory.max"
-		if parts[1] == "memory" { // control groups version 1
+		if parts[1] == "memory" { // this is how version 1 of control groups lists the memory controller
 			root, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		} else if parts[0] != "0" {
 			continue

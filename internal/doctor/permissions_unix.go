@@ -25,7 +25,7 @@ func (x *examiner) checkPermissions() {
 	check := func(path string, forbidden fs.FileMode) {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm()&forbidden == 0 {
-			return // the checks of the database and the settings report missing files
+			return // missing files are reported by the checks of the database and the settings
 		}
 		sound = false
 		x.problem("permissions", "Run chmod go-rwx "+path+", and give it to the service's user.", "%s has the mode %04o, so other users can use it", path, info.Mode().Perm())
@@ -42,7 +42,7 @@ func (x *examiner) checkPermissions() {
 		}
 	}
 	if x.BackupFolder != nil {
-		files, _ := x.BackupFolder.Files() // checkBackups reports the error
+		files, _ := x.BackupFolder.Files() // the error is reported by checkBackups
 		for _, file := range files {
 			check(file.Path, groupAndOthers)
 		}
@@ -51,7 +51,8 @@ func (x *examiner) checkPermissions() {
 		check(x.APIKeyFile, groupAndOthers)
 	}
 	if x.TLSKey != "" {
-		check(x.TLSKey, others) // a group may read it, because some systems have a group for certificates
+		// The group may read the private key, because some systems have a group for certificates.
+		check(x.TLSKey, others)
 	}
 	if sound {
 		x.ok("permissions", "no other user can use the files")

@@ -1,5 +1,5 @@
 package doctor
 
-// checkPermissions does nothing, because on Windows a file's access control list, and not its mode, decides who may
-// use it.
+// checkPermissions does nothing. On Windows, a file's access control list decides who may use the file, and not the
+// file's mode.
 func (x *examiner) checkPermissions() {}

@@ -24,7 +24,7 @@ func (x *examiner) checkServer(ctx context.Context) {
 	s := postgresServer{x, c}
 	version, encoding := s.text(ctx, "SHOW server_version"), s.text(ctx, "SHOW server_encoding")
 	var bytes int64
-	c.First(ctx, "SELECT pg_database_size(current_database())", &bytes) // 0 if the role may not read the size
+	c.First(ctx, "SELECT pg_database_size(current_database())", &bytes) // stays 0 if the role may not read the size
 	x.ok("database", "PostgreSQL %s with the encoding %s; the database has %s", version, encoding, size(bytes))
 	x.checkSchema(c)
 	s.checkDurability(ctx)
@@ -70,7 +70,7 @@ func (s postgresServer) checkDurability(ctx context.Context) {
 	}
 }
 
-// checkRole reports a server that has lost a part of its history, is a standby, or refuses writes.
+// checkRole reports a problem if the server has lost a part of its history, is a standby, or refuses writes.
 func (s postgresServer) checkRole(ctx context.Context) {
 	if s.LostTimeline != nil {
 		s.problem("database", "See \"A lost timeline\" in operating.md.", "%v", s.LostTimeline)
@@ -96,8 +96,10 @@ func (s postgresServer) checkLongTransactions(ctx context.Context) {
 }
 
 const (
-	clockWarning = time.Second      // holds use the server's clock and sessions the node's, so both must agree
-	clockProblem = 30 * time.Second // receivers of webhooks refuse signatures that are minutes off
+	// Holds use the server's clock, and sessions use the node's clock, so both clocks must agree.
+	clockWarning = time.Second
+	// Receivers of webhooks refuse signatures whose time is wrong by some minutes.
+	clockProblem = 30 * time.Second
 )
 
 // checkClock compares this machine's clock with the server's clock. It ignores a difference that may only be due to

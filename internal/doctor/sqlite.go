@@ -54,15 +54,15 @@ func hasWAL(database string) bool {
 	return err == nil
 }
 
-// checkStillUnused warns if a service was started during the examination, which assumed that nobody was using the
-// file.
+// checkStillUnused warns if a program began to use the file during the examination. The examination assumed that
+// nobody was using it.
 func (x *examiner) checkStillUnused() {
 	if hasWAL(x.Database) {
 		x.warn("database", "Run the command again.", "another program began to use the file during the examination, so the findings about it may be wrong")
 	}
 }
 
-// checkSchema reports whether the next start will migrate the schema. The schema is not newer than this program,
+// checkSchema reports whether the next start will migrate the schema. The schema cannot be newer than this program,
 // because OpenReadOnly would have refused it.
 func (x *examiner) checkSchema(c *sqlstore.Conn) {
 	steps, err := sqlstore.Migrations(c.Engine)
@@ -84,7 +84,7 @@ func (x *examiner) checkIntegrity(ctx context.Context, c *sqlstore.Conn) {
 		verdict = err.Error()
 	}
 	switch {
-	case ctx.Err() != nil: // interrupted
+	case ctx.Err() != nil: // the examination was interrupted
 	case verdict == "ok":
 		x.ok("database", "the quick check found no damage")
 	default:

@@ -71,7 +71,7 @@ func findTests(ctx context.Context, index *testIndex, mutants []mutant, pattern 
 			return err
 		}
 		fmt.Println(m.name)
-		if len(run.outcomes) < 2 { // the only outcome is that of the package
+		if len(run.outcomes) < 2 { // the only outcome is that of the package, so no test ran
 			fmt.Println(run.output)
 		}
 		for _, name := range run.failing() {

@@ -25,14 +25,14 @@ type testRun struct {
 	output   string
 }
 
-// runTests runs the selected tests of a package. If overlay is not "", the compiler reads the files that it
-// lists instead of the original ones; see go help build.
+// runTests runs the selected tests of a package. If overlay is not "", it is the path of a file that lists
+// replacements for source files; see go help build.
 func runTests(ctx context.Context, root, folder, pattern, overlay string) (testRun, error) {
 	command := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout", hangLimit, "-run", pattern, "./"+folder)
 	command.Dir = root
 	command.Env = os.Environ()
 	if overlay != "" {
-		// The flag -overlay is set in GOFLAGS, so that it also applies if a test builds the program.
+		// The -overlay flag is set in GOFLAGS, so that it also applies if a test builds the program.
 		command.Env = append(command.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var stderr bytes.Buffer
@@ -140,8 +140,8 @@ func (m mutant) runTests(ctx context.Context, index *testIndex, pattern string) 
 	return runTests(ctx, index.root, index.folders[m.test.pkg], pattern, overlay)
 }
 
-// checkUnmutated fails unless the tests of all mutants pass on the unchanged code. A test that fails without its
-// mutant cannot show that it catches the mutant.
+// checkUnmutated fails unless the tests of all mutants pass on the unchanged code. If a test fails on the unchanged
+// code, its failure does not show that it catches the mutant.
 func checkUnmutated(ctx context.Context, index *testIndex, mutants []mutant) error {
 	patterns := map[string][]string{}
 	for _, m := range mutants {

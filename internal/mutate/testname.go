@@ -53,9 +53,9 @@ func (n testName) pattern() string {
 // testIndex knows every test in the repository.
 type testIndex struct {
 	root     string
-	folders  map[string]string          // from the name of a package to its folder, relative to the root
+	folders  map[string]string          // maps the name of a package to its folder, relative to the root
 	declared map[string]bool            // the tests, as package.TestName
-	literals map[string]map[string]bool // the strings in the tests of each package, which may be names of subtests
+	literals map[string]map[string]bool // the strings in the tests of each package; some of them are names of subtests
 }
 
 // suitePackage contains tests that other packages run as subtests.
