@@ -13,10 +13,10 @@ import (
 	"animalstore/internal/programtest"
 )
 
-const quarter = 90 * 24 * 60 * 60 // in seconds
+const quarter = 90 * 24 * 60 * 60 // the validity of the certificates, in seconds
 
-// dial connects to a service with a server name and returns the certificate that it presents. It accepts every
-// certificate if roots is nil.
+// dial opens a TLS connection to a service with the given server name. It returns the certificate that the service
+// presents. If roots is nil, dial accepts every certificate.
 func dial(p *programtest.Program, roots *x509.CertPool, name string, protocols ...string) (*x509.Certificate, error) {
 	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{
 		RootCAs: roots, InsecureSkipVerify: roots == nil, ServerName: name, NextProtos: protocols})
@@ -48,9 +48,9 @@ func awaitCertificate(p *programtest.Program, roots *x509.CertPool) (got *x509.C
 	return got
 }
 
-// TestServiceObtainsCertificate uses a real authority, Pebble. The service obtains a certificate for its two domains,
-// behaves in the same way as with a certificate from files, refuses other names without asking the authority, and
-// uses the certificate again after a restart.
+// TestServiceObtainsCertificate uses a real authority, Pebble. The service must obtain a certificate for its two
+// domains and behave in the same way as with a certificate from files. It must refuse other names without asking the
+// authority, and use the certificate again after a restart.
 func TestServiceObtainsCertificate(t *testing.T) {
 	t.Parallel()
 	a := acmetest.NewAuthority(t, quarter)

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// An assistant that starts the command mcp can use the store over the command's standard input and output. It can use
+// An assistant that starts the mcp command can use the store over the command's standard input and output. It can use
 // the tools that its key allows, and the command exits when the assistant ends the session.
 func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 		got := shoptest.Must(session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments}))(t)
 		return got.Content[0].(*sdk.TextContent).Text, got.IsError
 	}
-	for range 2 { // the second call must not add another animal
+	for range 2 { // the second call must not add another animal, because it is a repeat
 		text, failed := call("add_animal", map[string]any{"name": "Rex", "categoryId": 1, "status": "available", "idempotencyKey": "the-first-one"})
 		if failed || !strings.HasPrefix(text, `animal 1: "Rex", category 1, available, version `) {
 			t.Errorf("got %q", text)

@@ -18,9 +18,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. The service must
-// be able to run on a backup, which must contain every animal that was acknowledged before the backup
-// started.
+// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. The service must be able
+// to run on each backup. A backup must contain every animal that was acknowledged before the backup started.
 func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
@@ -129,7 +128,8 @@ func TestStoppingServiceLeavesNoIncompleteBackup(t *testing.T) {
 				t.Errorf("%s was left behind", entry.Name())
 			}
 		}
-		interrupted = !strings.Contains(p.Output.String(), "backup written") // if the backup finished first, try again
+		// If the backup finished before the service stopped, try again.
+		interrupted = !strings.Contains(p.Output.String(), "backup written")
 	}
 }
 

@@ -37,8 +37,9 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, _ []*programtest.Program, l *load) {
 		replica.Stop(t)
-		// Wait until at least three commits are waiting for the replica. Other transactions conflict with these
-		// commits and fail, so there may never be three. Therefore, one is enough once a request has been refused.
+		// Wait until at least three commits are waiting for the replica. There may never be three, because other
+		// transactions conflict with these commits and fail. Therefore, one waiting commit is enough once a request
+		// has been refused.
 		before := l.refused.Load()
 		programtest.Await(t, "commits that wait for the replica", func() bool {
 			waiting := waitingCommits(t, primary)
@@ -51,9 +52,9 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 }
 
 // testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each client
-// adds an animal, orders it, and then also orders the animal that was added before it, possibly by another client, so
-// clients may compete for an animal. Half of the clients repeat a call until it gets a final response. The other half
-// never repeat a call.
+// adds an animal and orders it. It then also orders the animal that was added just before, possibly by another client,
+// so that clients compete for animals. Half of the clients repeat a call until it gets a final response. The other
+// half never repeat a call.
 func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, nodes []*programtest.Program, l *load)) {
 	t.Helper()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -90,9 +91,9 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	t.Logf("writes: %d acknowledged, %d refused", l.acknowledged.Load(), l.refused.Load())
 }
 
-// TestUndoneFailoverIsReported lets two nodes follow a failover and then leads them back to the old primary, which
-// lacks the writes that were acknowledged since the failover. While they are connected to the old primary, both nodes
-// must refuse all requests and say why, but log this only once. They must work again on the new primary.
+// TestUndoneFailoverIsReported lets two nodes follow a failover and then redirects them to the old primary. The old
+// primary lacks the writes that were acknowledged after the failover. While they are connected to it, both nodes must
+// refuse all requests and say why, but log this only once. They must work again on the new primary.
 func TestUndoneFailoverIsReported(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -164,8 +165,8 @@ func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // this server accepts connections but never responds
 	must(t, err)
 	defer silent.Close()
-	// No process listens on port 1. In contrast, another process might take a port that was free a moment
-	// ago.
+	// No process listens on port 1. The test does not look for a free port, because another process might take that
+	// port in the meantime.
 	const closed = "127.0.0.1:1"
 	var running sync.WaitGroup
 	for _, addr := range []string{silent.Addr().String(), closed} {

@@ -26,7 +26,7 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 		p := f.Serve()
 		l.check(p)
 		l.addUntil(p, fmt.Sprint("round ", round), int64(20+15*round), func() { p.Signal(syscall.SIGKILL) })
-		p.Kill() // wait until the process has exited
+		p.Kill() // Kill also waits until the process has exited
 		if t.Failed() {
 			return
 		}

@@ -136,7 +136,7 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 			}
 			programtest.ExpectStatus(t, a, http.StatusCreated)
 		}
-		p.Kill() // wait until the process has exited
+		p.Kill() // Kill also waits until the process has exited
 		// Release the messages that the killed process was sending, so that the next process does not wait 30 seconds
 		// before it sends them.
 		execSQL(f, "animalstore.db", "UPDATE webhook_deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
@@ -255,7 +255,7 @@ func (r *receiver) check(request *http.Request, id, body string) string {
 	return ""
 }
 
-// then sets the function that is called for each message and resets the total number of messages to 0.
+// then sets the function that is called for each message. It also resets the total number of messages to 0.
 func (r *receiver) then(onMessage func(total int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,7 +272,7 @@ func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
 		header := programtest.Decode[struct{ ID, Type, Subject string }](r.t, event)
 		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
 		kind, _, _ := strings.Cut(header.Type, ".")
-		if !since || kind == "key" || kind == "webhook" { // a webhook that names no types gets no events of these kinds
+		if !since || kind == "key" || kind == "webhook" { // a webhook without types gets no events of these kinds
 			continue
 		}
 		events++

@@ -17,11 +17,11 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestFullDiskRefusesWritesAndRecovers fills the disk while the service is running. Writes must get a 503 and
-// leave no partial data, reads must succeed, and writes must succeed again as soon as there is free space.
+// TestFullDiskRefusesWritesAndRecovers fills the disk while the service is running. Writes must get a 503 and leave no
+// partial data, reads must succeed, and writes must succeed again as soon as there is free space.
 //
-// The first subtest limits the file size, which requires no privileges. The second subtest fills a file system, which
-// makes writes fail with another error, but requires the privilege to mount one.
+// The first subtest limits the file size, which requires no privileges. The second subtest fills a file system, so
+// that writes fail with another error. It requires the privilege to mount a file system.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
 	t.Run("file size limit", func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { // runs after the program has exited
+		t.Cleanup(func() { // this cleanup runs after the program has exited
 			if err := syscall.Unmount(f.Path("disk"), 0); err != nil {
 				t.Error(err)
 			}
@@ -175,15 +175,14 @@ func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	f.MustRun("check")
 }
 
-// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The
-// service must lower its connection limit and continue to serve clients, even if it must open database files
-// first.
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The service
+// must lower its connection limit and continue to serve clients, even if it has not opened all database files yet.
 func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	const limit, clients = 100, 8
 	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
-	command.Env = []string{"GOMAXPROCS=2"} // determines the number of database connections
+	command.Env = []string{"GOMAXPROCS=2"} // GOMAXPROCS determines the number of database connections
 	p := f.Launch(command)
 	p.AwaitReady()
 	if !strings.Contains(p.Output.String(), "connection limit lowered") {

@@ -34,7 +34,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 
 // TestCachedReadsAreLinearizable is like TestNodesAreLinearizable, but most operations are reads, which the nodes can
 // answer from memory. The test also kills the whole database server or only its checkpointer. After either crash, the
-// server uses the ids of lost transactions again, for new transactions.
+// server reuses the ids of lost transactions for new transactions.
 func TestCachedReadsAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -78,7 +78,9 @@ func newWorkload(f *programtest.Folder, reads int) *workload {
 func (w *workload) killNodes(victims ...int) func() {
 	return func() {
 		for _, i := range victims {
-			w.nodes[i].Swap(nil).Kill() // clients must not use the node's port, which another process may take
+			// Swap first, so that no client uses the node's port after the node has exited. Another process may take
+			// the port.
+			w.nodes[i].Swap(nil).Kill()
 		}
 		for i, node := range serveNodesUnderLoad(w.folder, len(victims)) {
 			w.nodes[victims[i]].Store(node)
@@ -99,7 +101,8 @@ func (w *workload) awaitCaches() {
 	}
 }
 
-// run starts the clients, calls the disturbances one after another while the clients work, and checks the history.
+// run starts the clients and calls the disturbances one after another while the clients work. Then it checks the
+// history.
 func (w *workload) run(disturbances ...func()) {
 	t := w.t
 	t.Helper()
@@ -284,7 +287,7 @@ func (w *workload) parse(in step, a programtest.Response) (outcome, error) {
 	} else {
 		err = json.Unmarshal([]byte(a.Body), &list[0])
 	}
-	if in.kind == readStatus { // a page may have other animals, too
+	if in.kind == readStatus { // the page may also contain other animals
 		list = slices.DeleteFunc(list, func(o object) bool { return o.ID != w.pets[in.pet].id })
 	}
 	switch {

@@ -25,8 +25,8 @@ type load struct {
 	t            *testing.T
 	transport    *http.Transport
 	running      sync.WaitGroup
-	stopping     atomic.Bool  // the service is being stopped, so clients may get no response
-	ended        atomic.Bool  // the clients make no further step
+	stopping     atomic.Bool  // while true, the service is being stopped, and clients may get no response
+	ended        atomic.Bool  // if true, the clients take no further steps
 	acknowledged atomic.Int64 // the number of acknowledged animals and orders
 	truncated    atomic.Int64 // the number of incomplete responses
 	refused      atomic.Int64 // the number of responses with status 503
@@ -96,7 +96,7 @@ func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end
 	l.running.Wait()
 }
 
-// await waits until the given number of further animals and orders have been acknowledged.
+// await waits until the given number of additional animals and orders have been acknowledged.
 func (l *load) await(more int64) {
 	l.t.Helper()
 	enough := l.acknowledged.Load() + more
@@ -107,7 +107,7 @@ func (l *load) await(more int64) {
 type buyer struct {
 	*client.Client
 	load    *load
-	retries bool // repeat a call with the same idempotency key until it gets a final response
+	retries bool // whether the client repeats a call with the same idempotency key until it gets a final response
 }
 
 // buyer returns a client that uses one node.
@@ -169,7 +169,7 @@ func (b *buyer) try(call func() error) error {
 		if err == nil || !isTemporary(err) || !b.retries || b.load.ended.Load() {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond) // much shorter than Retry-After says, so that the test is fast
+		time.Sleep(20 * time.Millisecond) // wait for much less time than Retry-After says, so that the test is fast
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestRollingRestartFailsNoRequest restarts the nodes one after another under load, as an upgrade does. Half
-// of the clients use a load balancer that polls /readyz. The other half use a load balancer that sends
-// requests to a node until the node refuses connections. No call to the Go client may fail, and every
-// acknowledged change must exist exactly once.
+// TestRollingRestartFailsNoRequest restarts the nodes one after another under load, as an upgrade does. Half of the
+// clients use a load balancer that polls /readyz. The other half use a load balancer that sends requests to a node
+// until the node refuses connections. No call through the Go client may fail, and every acknowledged change must exist
+// exactly once.
 func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const clients = 4
@@ -129,7 +129,7 @@ func serveNodesUnderLoad(f *programtest.Folder, n int) []*programtest.Program {
 type balancer struct {
 	transport        *http.Transport
 	slots            []*atomic.Pointer[backend] // a slot is nil if its node is down
-	ignoresReadiness bool                       // if true, use a node until it refuses connections
+	ignoresReadiness bool                       // if true, the balancer uses a node until the node refuses connections
 	turn             atomic.Uint64
 }
 
@@ -159,8 +159,8 @@ func newBalancer(t *testing.T, nodes []*programtest.Program) *balancer {
 	return b
 }
 
-// put places a node in a slot, or empties the slot if node is nil, and returns the counter of the requests sent
-// to the node. The slot must be emptied when its node stops, because another process may reuse the port.
+// put places a node in a slot and returns the counter of the requests sent to the node. If node is nil, put empties
+// the slot. A slot must be emptied when its node stops, because another process may reuse the port.
 func (b *balancer) put(i int, node *programtest.Program) (used *atomic.Int64) {
 	if node == nil {
 		b.slots[i].Store(nil)
@@ -199,7 +199,7 @@ func (b *balancer) client(t *testing.T) *client.Client {
 
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
-		defer r.Body.Close() // each attempt sends a copy of the body
+		defer r.Body.Close() // close the original body, because each attempt sends a copy of it
 	}
 	for {
 		if response, err := b.forward(r); err != errNoNode {
@@ -213,8 +213,8 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// errNoNode is returned by forward if no node is ready. The balancer then waits and tries again, because all probes
-// may fail while the machine is stalling.
+// errNoNode is returned by forward if no node is ready. The balancer then waits and tries again, because all readiness
+// checks may fail while the machine is overloaded.
 var errNoNode = errors.New("no node is ready")
 
 // forward sends a request to the next node that accepts the connection.
@@ -229,7 +229,7 @@ func (b *balancer) forward(r *http.Request) (*http.Response, error) {
 		attempt := r.Clone(r.Context())
 		attempt.URL.Scheme, attempt.URL.Host = node.url.Scheme, node.url.Host
 		if r.GetBody != nil {
-			attempt.Body, _ = r.GetBody() // cannot fail because the body is in memory
+			attempt.Body, _ = r.GetBody() // GetBody cannot fail, because the body is in memory
 		}
 		var response *http.Response
 		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {

@@ -68,7 +68,7 @@ func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	if got := p.Send("GET", "/", "", ""); got.Status != 200 || !strings.Contains(got.Body, "sign in with your key") {
 		t.Errorf("/: got %v, want 200 with the sign-in page", got)
 	}
-	p.Client.Jar, _ = cookiejar.New(nil) // never fails
+	p.Client.Jar, _ = cookiejar.New(nil) // New never fails
 	home, err := p.Client.PostForm(p.URL+"/staff/sign-in", url.Values{"key": {programtest.AdminKey}})
 	if err != nil || home.StatusCode != 200 || home.Request.URL.Path != "/" {
 		t.Fatalf("signing in: got %+v, %v, want 200 at /", home, err)

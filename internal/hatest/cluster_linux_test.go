@@ -72,7 +72,7 @@ func (c *cluster) installPatroni(patroni string) {
 	c.t.Fatalf("no Python can run Patroni: %q", problems)
 }
 
-// command returns a command that finds Patroni's packages.
+// command returns a command in whose environment Python finds Patroni's packages.
 func (c *cluster) command(dir, name string, args ...string) *exec.Cmd {
 	command := c.sandbox.Command(dir, name, args...)
 	command.Env = append(command.Env, "PYTHONPATH="+c.packages, "PYTHONDONTWRITEBYTECODE=1")
@@ -128,7 +128,8 @@ func (c *cluster) stop() {
 	for _, m := range c.members {
 		thaw(m.dir)
 		for _, id := range processes(m.dir) {
-			if at, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", id)); at == m.dir { // Patroni, not PostgreSQL
+			// Signal only Patroni, whose working directory is m.dir. PostgreSQL's working directory is below it.
+			if at, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", id)); at == m.dir {
 				_ = syscall.Kill(id, syscall.SIGTERM)
 			}
 		}

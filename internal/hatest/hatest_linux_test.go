@@ -134,7 +134,8 @@ func (h *harness) killLeader(leader *member) {
 	for _, id := range h.postgresProcesses(leader, "walsender") {
 		must(h.t, syscall.Kill(id, syscall.SIGSTOP))
 	}
-	time.Sleep(time.Second) // gives the leader time for commits; the test does not depend on them
+	// Give the leader time to make such commits. The test does not depend on them.
+	time.Sleep(time.Second)
 	kill(h.t, leader.dir)
 	h.awaitFailover(leader)
 	h.cluster.startMember(leader)
@@ -150,8 +151,8 @@ func (h *harness) freezeLeader(leader *member) {
 	thaw(leader.dir)
 }
 
-// freezeLeaderBriefly is like freezeLeader, but the leader continues as soon as another member has taken over, before
-// the nodes have noticed that.
+// freezeLeaderBriefly is like freezeLeader, but the leader continues as soon as another member has taken over. At that
+// time, the nodes have not noticed the failover yet.
 func (h *harness) freezeLeaderBriefly(leader *member) {
 	h.t.Helper()
 	freeze(h.t, leader.dir)
@@ -174,15 +175,15 @@ func (h *harness) awaitLeader(from *member) {
 	})
 }
 
-// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again. Otherwise readers
-// would see commits that no standby has and that a second fault would undo.
+// killPostgres kills only the leader's PostgreSQL. Patroni must not start it as the leader again, because readers
+// would then see commits that no standby has and that a second fault would undo.
 func (h *harness) killPostgres(leader *member) {
 	h.t.Helper()
 	kill(h.t, filepath.Join(leader.dir, "data"))
 }
 
-// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the
-// reason given for killPostgres.
+// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself. The reason is
+// the same as in killPostgres.
 func (h *harness) killCheckpointer(leader *member) {
 	h.t.Helper()
 	for _, id := range h.postgresProcesses(leader, "checkpointer") {
@@ -210,7 +211,8 @@ func (h *harness) postgresProcesses(m *member, kind string) (ids []int) {
 func (h *harness) freezeEtcd(*member) {
 	h.t.Helper()
 	freeze(h.t, h.cluster.etcd)
-	time.Sleep(30 * time.Second) // longer than ttl; the expiry of the key cannot be seen from outside
+	// Wait longer than ttl, because the test cannot observe when the key expires.
+	time.Sleep(30 * time.Second)
 	thaw(h.cluster.etcd)
 }
 
@@ -227,9 +229,9 @@ func (h *harness) copyLeader() string {
 	return dir
 }
 
-// bringBack kills the whole cluster and starts a server on an old copy of the data in place of a member, as a
-// failover manager that has lost its state might do. Every node and every command must refuse this server, and
-// nothing may be acknowledged. Then the cluster starts again.
+// bringBack kills the whole cluster and replaces one member with a server that runs on an old copy of the data. A
+// failover manager that has lost its state might do the same. Every node and every command must refuse this server,
+// and nothing may be acknowledged. Then the cluster starts again.
 func (h *harness) bringBack(old string) {
 	h.t.Helper()
 	for _, m := range h.cluster.members {
@@ -263,7 +265,7 @@ func (h *harness) bringBack(old string) {
 		h.t.Errorf("check of the old state: %v", r)
 	}
 	for _, id := range processes(old) {
-		_ = syscall.Kill(id, syscall.SIGQUIT) // an error can be ignored, because the process may have exited
+		_ = syscall.Kill(id, syscall.SIGQUIT) // the error can be ignored, because the process may have exited
 	}
 	programtest.Await(h.t, "the old server to end", func() bool { return len(processes(old)) == 0 })
 	for _, m := range h.cluster.members {

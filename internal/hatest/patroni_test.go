@@ -22,8 +22,8 @@ type status struct {
 	Timeline          int
 }
 
-// settings are the settings of Patroni that docs/operating.md recommends, and that the test uses. ttl, loop_wait and
-// retry_timeout are shorter than Patroni's defaults, so that a failover takes less time.
+// settings contains the Patroni settings that docs/operating.md recommends. The test uses the same settings. ttl,
+// loop_wait and retry_timeout are shorter than Patroni's defaults, so that a failover takes less time.
 var settings = map[string]any{
 	"ttl": 20, "loop_wait": 5, "retry_timeout": 5,
 	"synchronous_mode": true, "synchronous_mode_strict": true,
@@ -36,7 +36,7 @@ var settings = map[string]any{
 	},
 }
 
-// config returns the configuration file of a member. JSON is valid YAML.
+// config returns the configuration file of a member as JSON. Patroni expects YAML, but JSON is valid YAML.
 func (m *member) config() []byte {
 	address := func(port int) string { return fmt.Sprint("127.0.0.1:", port) }
 	text, err := json.MarshalIndent(map[string]any{
@@ -80,7 +80,8 @@ func isComplete(members []status) bool {
 	return len(want) == 0
 }
 
-// flatten adds the names and values of settings to flat. A name that only groups other settings gets the value "".
+// flatten adds the names and values of settings to flat. If a name only groups other settings, its value in flat is
+// "".
 func flatten(settings map[string]any, flat map[string]string) {
 	for name, value := range settings {
 		if below, ok := value.(map[string]any); ok {

@@ -33,7 +33,8 @@ done
 rm -rf "$1"
 `
 
-// newSandbox creates a directory for processes. When the test ends, they are killed and the directory is removed.
+// newSandbox creates a directory for processes. When the test ends, these processes are killed and the directory is
+// removed.
 func newSandbox(t *testing.T) *pgtest.Sandbox {
 	t.Helper()
 	s, err := pgtest.NewSandbox("animalstore-ha-")
@@ -42,7 +43,7 @@ func newSandbox(t *testing.T) *pgtest.Sandbox {
 	must(t, err)
 	cleaner := exec.Command("sh", "-c", cleanerScript, "sh", s.Dir)
 	cleaner.Dir, cleaner.Stdin = "/", stdin
-	cleaner.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that Ctrl-C does not reach the cleaner
+	cleaner.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // keeps Ctrl-C from reaching the cleaner
 	must(t, cleaner.Start())
 	must(t, stdin.Close())
 	t.Cleanup(func() {
@@ -55,7 +56,7 @@ func newSandbox(t *testing.T) *pgtest.Sandbox {
 // processes returns the ids of the processes whose working directory is dir or below it. This finds all processes of
 // a member: PostgreSQL is not a child process of Patroni, but its working directory is its data directory.
 func processes(dir string) (ids []int) {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // the pattern is valid
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // Glob fails only for a malformed pattern
 	for _, link := range links {
 		at, err := os.Readlink(link)
 		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
@@ -122,7 +123,7 @@ func must(t *testing.T, err error) {
 func start(t *testing.T, command *exec.Cmd) {
 	t.Helper()
 	must(t, command.Start())
-	go func() { _ = command.Wait() }() // returns an error if the process was killed
+	go func() { _ = command.Wait() }() // Wait returns an error if the process was killed
 }
 
 func TestFreezeAndKillReachAllProcesses(t *testing.T) {

@@ -32,7 +32,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-var buildDir string // the directory that contains the binary
+var buildDir string // buildDir is the directory that contains the binary.
 
 // Binary is like Build but fails the test if the program cannot be built.
 func Binary(t testing.TB) string {

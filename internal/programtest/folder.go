@@ -81,7 +81,7 @@ func (f *Folder) Environment() []string {
 	environment = append(environment,
 		"PATH="+filepath.Dir(Binary(f.T))+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"GORACE=atexit_sleep_ms=0", // without this setting, the race detector delays every exit by one second
-		"no_proxy=*")               // prevents curl from using a proxy
+		"no_proxy=*")               // keeps curl from using a proxy
 	return append(environment, f.Variables...)
 }
 
@@ -111,7 +111,7 @@ func (f *Folder) MustRun(args ...string) Result {
 	return r
 }
 
-// Shell runs a shell script in which the command animalstore runs the program.
+// Shell runs a shell script. In the script, animalstore is a command that runs the program.
 func (f *Folder) Shell(script string) Result {
 	f.T.Helper()
 	return f.RunCommand("sh", "-c", script)
@@ -175,9 +175,9 @@ func checkForRaces(t *testing.T, output string) {
 	}
 }
 
-// TakenAddr returns an address that is already in use. Connections to it succeed, but nobody answers. Tests pass it to
-// a service that must refuse to start for another reason. If the service starts nevertheless, it cannot listen and
-// exits immediately instead of running forever.
+// TakenAddr returns an address that is already in use. Connections to it succeed, but get no response. Tests pass the
+// address to a service that must refuse to start for another reason. If the service does not refuse, it cannot listen
+// on the address and exits immediately instead of running forever.
 func TakenAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,7 +22,7 @@ type Program struct {
 	Exited          chan struct{}
 	URL             string // the service's base URL without a path
 	Client          *http.Client
-	DatabaseMayFail bool // if true, logged errors of the database do not fail the test
+	DatabaseMayFail bool // if true, database errors in the log do not fail the test
 }
 
 // Serve starts the service on a free port and waits until it responds.
@@ -91,10 +91,11 @@ func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 	return p
 }
 
-// databaseError matches the log lines for errors that a database causes.
+// databaseError matches log lines about errors that a database causes.
 var databaseError = regexp.MustCompile(`unavailable: |msg="a database server was refused"|msg="backup failed"`)
 
-// notReady matches the log line for a failed readiness check during shutdown, which is not an error.
+// notReady matches the log line about a readiness check that fails because the service is about to stop. This is not
+// an error.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)
 
 // listening matches the whole line, because the output may arrive in several pieces.

@@ -32,7 +32,7 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// sign adds a new key and the next serial number to a template and signs it. The first certificate is
+// sign adds a new key and the next serial number to a template, and signs the result. The first certificate is
 // self-signed.
 func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()

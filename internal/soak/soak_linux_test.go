@@ -44,8 +44,8 @@ func TestSoak(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
-		// The service is configured to close idle database connections quickly. Otherwise, the check for
-		// resource leaks would mistake them for a leak.
+		// The service is configured to close idle database connections quickly, because the check for resource leaks
+		// would mistake idle connections for a leak.
 		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
 		s.DatabaseFails = true

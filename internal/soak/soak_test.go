@@ -1,5 +1,5 @@
-// Package soak runs the whole service under load for as long as you like, injects faults, and checks
-// afterwards that no acknowledged write is lost or duplicated. It runs only with the environment variable SOAK:
+// Package soak runs the whole service under load for as long as you like, injects faults, and checks afterwards that
+// no acknowledged write is lost or duplicated. It runs only if the environment variable SOAK is set:
 //
 //	SOAK=10m go test -run '^TestSoak$' -timeout 0 -v ./internal/soak
 package soak
@@ -61,7 +61,7 @@ func (s *soak) restartNode(kind string, end func(*programtest.Program)) {
 func (s *soak) killNode() { s.restartNode("kill", (*programtest.Program).Kill) }
 func (s *soak) stopNode() { s.restartNode("stop", (*programtest.Program).Stop) }
 
-// awaitGrowth waits until number has grown by 20 or a problem has been found.
+// awaitGrowth waits until the counter number has grown by 20 or a problem has been found.
 func (s *soak) awaitGrowth(what string, number *atomic.Int64) {
 	s.t.Helper()
 	enough := number.Load() + 20

@@ -10,11 +10,11 @@ import (
 	"animalstore/internal/workload"
 )
 
-// promises contains what a node has issued to its clients, such as keys and ETags. It must remain valid after an
-// upgrade.
+// promises contains everything that a node has issued to its clients, such as keys and ETags. All of it must remain
+// valid after an upgrade.
 type promises struct {
 	load                 *workload.Load
-	created              programtest.Response // the first response to addKept
+	created              programtest.Response // the response to the first call of addKept
 	etag                 string
 	nextPage             string // the path and query of the page that begins with the kept animal
 	key, oldKey, revoked string // a rotated key, its secret from before the rotation, and a revoked key

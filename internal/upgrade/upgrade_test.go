@@ -1,5 +1,5 @@
-// Package upgrade replaces the previous release with this version under load. Without the flag -upgrade, nothing
-// runs, because the previous release must be built from the git history:
+// Package upgrade replaces the previous release with this version under load. Without the -upgrade flag, nothing runs,
+// because the previous release must be built from the git history:
 //
 //	go test -run '^TestUpgrade$' -timeout 0 -v ./internal/upgrade -upgrade
 package upgrade
@@ -23,10 +23,10 @@ func TestMain(m *testing.M) { programtest.Main(m) }
 
 var upgrade = flag.Bool("upgrade", false, "run the upgrade from the previous release, which is built from the git history")
 
-// TestUpgrade upgrades a store from the previous release under load: three nodes on PostgreSQL, one after another,
-// and the single node on SQLite. No call of a client that retries may fail, and every change must be made exactly
-// once. Every follower and every webhook must receive every event. Keys, sessions, cursors and ETags that the
-// previous release has issued must remain valid. Afterwards, the previous release must refuse the store.
+// TestUpgrade upgrades a store from the previous release under load. On PostgreSQL, it replaces three nodes one after
+// another. On SQLite, it replaces the only node. No call from a client that retries may fail, and every change must be
+// made exactly once. Every follower and every webhook must receive every event. Keys, sessions, cursors and ETags that
+// the previous release has issued must remain valid. Afterwards, the previous release must refuse the store.
 func TestUpgrade(t *testing.T) {
 	if !*upgrade {
 		t.Skip("runs by hand: make upgrade-test")
@@ -73,7 +73,7 @@ func runUpgrade(t *testing.T, previous string, f *programtest.Folder, n, retries
 		stopNode(node, func() { load.SetNode(i, nil) })
 		began := time.Now()
 		start(i, programtest.Binary(t))
-		// A much longer time means that migrations and writes deadlock.
+		// If this takes much longer than usual, migrations and writes are deadlocked.
 		t.Logf("node %d was ready %v after its start", i, time.Since(began))
 		awaitOperations(t, load)
 	}

@@ -28,7 +28,7 @@ type operation struct {
 	sent, responded time.Duration
 	result          opResult
 	noRetry         bool   // do not retry, because a retry could apply the change twice
-	batch           string // identifies a batch, in which either all operations take effect or none
+	batch           string // identifies a batch; either all operations in a batch take effect or none
 }
 
 // history contains the operations that clients performed and the final state that the service reports after
@@ -103,7 +103,7 @@ func (c *checker) checkOperations() {
 	acknowledged, unknown := map[string]int{}, map[string]int{}
 	size, found := map[string]int{}, map[string]int{}
 	for _, op := range c.operations {
-		acknowledged[op.eventKey] += 0 // adds the key even if the operation was refused
+		acknowledged[op.eventKey] += 0 // add the key even if the operation was refused
 		switch op.result {
 		case done:
 			acknowledged[op.eventKey]++
@@ -135,7 +135,7 @@ func (c *checker) checkOperations() {
 	}
 }
 
-// positioned is an operation and its position in a sequence that must agree with real time.
+// positioned is an operation with its position in a sequence. The order of the sequence must agree with real time.
 type positioned struct {
 	position int64
 	*operation

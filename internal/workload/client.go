@@ -132,8 +132,8 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 	}
 }
 
-// isTemporary reports whether a client may repeat a request later. One example is a 429, which a key gets if it sends
-// too many imports at the same time.
+// isTemporary reports whether a client may repeat a request later. For example, a key gets a 429 if it sends too many
+// imports at the same time.
 func isTemporary(e *client.Error) bool {
 	return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests || e.Code == client.CodeIdempotencyKeyInUse
 }
@@ -143,8 +143,8 @@ func (c *randomClient) uniqueName(what string) string {
 	return fmt.Sprintf("%s %d.%d", what, c.id, c.turn)
 }
 
-// anyCategory returns a random category ID. Usually the category is one that many animals have, but sometimes
-// it is new or has an extreme ID.
+// anyCategory returns a random category ID. Usually it is the ID of a category with many animals, but sometimes the
+// category is new or has an extreme ID.
 func (c *randomClient) anyCategory() int64 {
 	switch kind := c.rng.IntN(20); {
 	case kind == 0:
@@ -152,7 +152,7 @@ func (c *randomClient) anyCategory() int64 {
 	case kind == 1:
 		return pick(c.rng, []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1})
 	case kind < 4:
-		return int64(100 + c.rng.IntN(4)) // a category that is often empty and removed
+		return int64(100 + c.rng.IntN(4)) // a category that often becomes empty and is then removed
 	}
 	return int64(1 + c.rng.IntN(5))
 }

@@ -55,9 +55,9 @@ func (c *randomClient) changePet(ctx context.Context) {
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
 	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be retried. With
-	// If-Match, a delayed attempt fails instead. If the animal is for sale, an order may change it between two
-	// attempts. A failed retry would then not show whether the first attempt had failed, so the operation must not be
-	// retried either.
+	// If-Match, a delayed attempt fails instead. If the animal is for sale, however, an order may change it between
+	// two attempts. A failed retry would then not show whether the first attempt had succeeded, so the operation must
+	// not be retried either.
 	op := &operation{eventKey: "rename " + name, noRetry: !c.retries || pet.forSale}
 	var conditions []client.Condition
 	if c.retries {
@@ -88,8 +88,8 @@ func (c *randomClient) changePet(ctx context.Context) {
 	c.ownPets = append(c.ownPets, pet)
 }
 
-// removePet removes an animal and then its category, to which other clients may be adding animals. The
-// removal of a category is never retried because a retry might remove a new category with the same ID.
+// removePet removes an animal and then its category. Other clients may be adding animals to this category at the same
+// time. The removal of a category is never retried, because a retry might remove a new category with the same ID.
 func (c *randomClient) removePet(ctx context.Context) {
 	pet, ok := take(c.rng, &c.ownPets)
 	if ok && c.do(ctx, &operation{eventKey: fmt.Sprint("remove pets/", pet.ID)}, "pets", func(ctx context.Context) (int64, error) {

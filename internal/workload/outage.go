@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// AcknowledgedBy returns the number of operations that a node has acknowledged. The clients must be pinned.
+// AcknowledgedBy returns the number of operations that a node has acknowledged. Pinned must be set.
 func (l *Load) AcknowledgedBy(node int) (n int64) {
 	for id := node; id < len(l.clients); id += len(l.nodes) {
 		n += l.clients[id].acknowledged.Load()
@@ -17,8 +17,8 @@ func (l *Load) AcknowledgedBy(node int) (n int64) {
 	return n
 }
 
-// LongestPause returns the longest time between from and to during which a node acknowledged no operation. The
-// clients must be pinned, and the load must have been stopped.
+// LongestPause returns the longest time between from and to during which a node acknowledged no operation. Pinned must
+// be set, and the load must have been stopped.
 func (l *Load) LongestPause(node int, from, to time.Duration) time.Duration {
 	var acknowledged []time.Duration
 	for _, op := range l.operations {

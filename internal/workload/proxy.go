@@ -71,7 +71,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	p.conns[conn] = true
 	p.mu.Unlock()
 	if tcp, ok := conn.(*net.TCPConn); ok && rand.IntN(2) == 0 {
-		tcp.SetLinger(0) // closing sends an RST, which also discards data in flight
+		tcp.SetLinger(0) // closing the connection then sends an RST, which also discards data in flight
 	}
 	var copying sync.WaitGroup
 	for to, from := range map[net.Conn]net.Conn{node: conn, conn: node} {

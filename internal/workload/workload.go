@@ -27,16 +27,16 @@ type Load struct {
 	Seed uint64 // determines the random requests
 	// If DatabaseFails is set, even reads may get a 503.
 	DatabaseFails bool
-	// If Pinned is set, each client uses only one node, and nothing cuts its connections. Otherwise, clients reach
-	// the nodes through a proxy that cuts connections at random.
+	// If Pinned is set, each client uses only one node, and nothing cuts its connections. If it is not set, clients
+	// reach the nodes through a proxy that cuts connections at random.
 	Pinned bool
 	// If Retries is not 0, nothing cuts connections, and the Go client retries each call by itself, up to this many
 	// times. A call that fails in spite of its retries is a problem, unless a retry could apply the change twice.
 	Retries int
 	Pause   time.Duration // the average time that a client waits after each operation
 
-	// The number of requests without a response, of writes that got a 503, of acknowledged operations, of
-	// successful reads, and of connections that were cut.
+	// The numbers of requests without a response, writes that got a 503, acknowledged operations, successful reads,
+	// and connections that were cut.
 	Unanswered, Unavailable, Acknowledged, Reads, Cuts atomic.Int64
 
 	t       *testing.T
@@ -50,7 +50,7 @@ type Load struct {
 	nodes      []*programtest.Program // nil while a node is down
 	operations []*operation
 	forSale    []int64                  // the IDs of the animals that were most recently offered for sale
-	longest    map[string]time.Duration // see LongestRequests
+	longest    map[string]time.Duration // the longest duration for each kind of request
 	problems   []string
 }
 
@@ -59,7 +59,7 @@ func New(t *testing.T, seed uint64, nodes int) *Load {
 	t.Helper()
 	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes),
 		longest: map[string]time.Duration{}}
-	t.Cleanup(func() { // runs last because it is registered first
+	t.Cleanup(func() { // this cleanup runs last, because it is registered first
 		if len(l.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(l.problems), firstProblems(l.problems))
 		}
@@ -153,7 +153,7 @@ func (l *Load) start(all []func(context.Context)) (stop func()) {
 		cancel()
 		running.Wait()
 	}
-	l.t.Cleanup(stop) // stops the load if the test ends early
+	l.t.Cleanup(stop) // this cleanup stops the load if the test ends early
 	return stop
 }
 
