@@ -26,7 +26,7 @@ type Span struct {
 	Failed                      bool
 }
 
-// Collector receives spans by OTLP over HTTP at the path /v1/traces of its URL.
+// Collector receives spans in OTLP over HTTP at the path /v1/traces of its URL.
 type Collector struct {
 	URL   string
 	t     *testing.T

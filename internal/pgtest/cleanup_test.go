@@ -67,7 +67,7 @@ func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 				t.Errorf("the victim started no server in %q: %v", dir, err)
 			}
 			must(t, end(victim, stdin))
-			_ = victim.Wait() // returns an error if the process was killed
+			_ = victim.Wait() // Wait returns an error if the process was killed
 			Await(t, "the end of all processes", func() bool { return processes(dir) == "" })
 			Await(t, "the removal of the directory", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
 		})

@@ -76,7 +76,7 @@ func (s *Server) newDatabase(t testing.TB, template string) string {
 			break
 		}
 		var pgErr *pgconn.PgError
-		if !errors.As(err, &pgErr) || pgErr.Code != "55006" || time.Now().After(deadline) { // object_in_use
+		if !errors.As(err, &pgErr) || pgErr.Code != "55006" || time.Now().After(deadline) { // 55006 is object_in_use
 			t.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func StartProxy(t testing.TB, database string) *Proxy {
 // Address returns the proxy's address as host:port.
 func (p *Proxy) Address() string { return p.database.Host }
 
-// URL returns a URL that leads to the database through the proxy.
+// URL returns the URL with which a client reaches the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 
 // RoundTrips returns the number of round trips so far. A message or a pipeline to which the server responds is one

@@ -31,14 +31,15 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests forwards whole messages to the server, so that each one can be checked for a fault to inject. The
-// messages of a pipeline, which the server executes one after another until the first error, count as one message.
+// forwardRequests forwards whole messages to the server, so that it can check each message for a fault to inject. A
+// pipeline counts as one message. The server executes the messages in a pipeline one after another until the first
+// error.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
 	for err == nil {
 		if fault := c.proxy.takeFault(message); fault != nil {
-			out.Flush() // the fault affects only this message and not earlier ones
+			out.Flush() // forward the earlier messages, because the fault affects only this one
 			fault.inject(c, message)
 			close(fault.injected)
 			return
@@ -54,7 +55,7 @@ func (c *proxyConn) forwardRequests() {
 				break
 			}
 		}
-		if message, err = readPipeline(in); err == nil && message[0] != 'X' { // Terminate
+		if message, err = readPipeline(in); err == nil && message[0] != 'X' { // X is Terminate
 			c.proxy.requests.Add(1)
 		}
 	}
@@ -113,7 +114,8 @@ func readPipeline(in *bufio.Reader) (all []byte, err error) {
 			return nil, err
 		}
 		all = append(all, message...)
-		if !strings.Contains("PBDEC", string(message[0])) { // Parse, Bind, Describe, Execute and Close
+		// The letters stand for Parse, Bind, Describe, Execute and Close.
+		if !strings.Contains("PBDEC", string(message[0])) {
 			return all, nil
 		}
 	}

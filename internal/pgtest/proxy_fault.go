@@ -80,8 +80,8 @@ func (p *Proxy) setFault(match func([]byte) bool, inject func(*proxyConn, []byte
 	return p.fault.injected
 }
 
-// takeFault checks whether the current fault matches the message. If so, takeFault removes the fault and
-// returns it, and otherwise it returns nil.
+// takeFault checks whether the current fault matches the message. If so, takeFault removes the fault and returns it.
+// If not, takeFault returns nil.
 func (p *Proxy) takeFault(message []byte) *fault {
 	p.mu.Lock()
 	current := p.fault

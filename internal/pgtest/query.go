@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// DB is a direct connection to a database, which shows what the database really contains. Its methods fail the
-// test on any error.
+// DB is a direct connection to a database, with which tests see what the database really contains. Its methods fail
+// the test on any error.
 type DB struct {
 	*sql.DB
 	t testing.TB

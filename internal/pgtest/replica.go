@@ -15,7 +15,7 @@ import (
 // down.
 func StartWithReplica(t testing.TB, synchronous bool, settings ...string) (primary, replica *Server) {
 	t.Helper()
-	primarySettings := []string{"wal_keep_size=1GB"} // lets the replica catch up after it has been down
+	primarySettings := []string{"wal_keep_size=1GB"} // this setting lets the replica catch up after it has been down
 	if synchronous {
 		primarySettings = append(primarySettings, "synchronous_standby_names=replica")
 	}
@@ -57,9 +57,9 @@ func (s *Server) awaitReplica(synchronous bool) error {
 	})
 }
 
-// Promote makes a replica the primary and waits until it accepts writes. It polls the server because a single
-// query that waits for the end of recovery would hold a snapshot, and recovery may cancel such a query as a
-// conflict.
+// Promote makes a replica the primary and waits until it accepts writes. Promote polls the server. A single query that
+// waited for the end of recovery would hold a snapshot, and recovery may cancel a query whose snapshot conflicts with
+// it.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	err := s.connect(func(ctx context.Context, conn *pgx.Conn) error {

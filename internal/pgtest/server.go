@@ -109,10 +109,10 @@ func (s *Server) Kill(t testing.TB) {
 	if err := s.terminate("KILL"); err != nil {
 		t.Fatal(err)
 	}
-	// A killed server leaves behind a few bytes of shared memory and the file that identifies this memory.
+	// A killed server leaves a few bytes of shared memory behind, and the pid file with the id of this memory.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			// An error is ignored, because it breaks no test.
+			// The error is ignored, because it breaks no test.
 			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id))
 		}
 	}

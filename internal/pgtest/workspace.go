@@ -99,7 +99,7 @@ func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	return nil
 }
 
-// command returns a command that runs in the workspace as its user.
+// command returns a command that runs in the workspace as the user who owns the workspace.
 func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return w.account.command(ctx, w.dir, name, args...)
 }
@@ -110,10 +110,10 @@ const debianPrograms = "/usr/lib/postgresql/*/bin"
 // programsVariable is the environment variable that sets the directory of PostgreSQL's server programs.
 const programsVariable = "ANIMALSTORE_TEST_POSTGRES"
 
-// findPrograms returns the directory that contains PostgreSQL's server programs: the value of programsVariable if
-// it is set, otherwise the directory of initdb if initdb is in PATH. Otherwise, findPrograms chooses the newest
-// version among the directories that match the pattern folders, because Debian does not put the server programs
-// in PATH.
+// findPrograms returns the directory that contains PostgreSQL's server programs. If programsVariable is set, its value
+// is the directory. If it is not set and initdb is in PATH, findPrograms returns the directory of initdb. Debian does
+// not put the server programs in PATH. Therefore, findPrograms finally looks for the newest version among the
+// directories that match the pattern folders.
 func findPrograms(folders string) (string, error) {
 	if bin := os.Getenv(programsVariable); bin != "" {
 		return bin, nil

@@ -17,7 +17,7 @@ import (
 type version struct {
 	number  string
 	sum     string
-	refused bool // whether animalstore must refuse it
+	refused bool // whether animalstore must refuse this version
 }
 
 var versions = []version{

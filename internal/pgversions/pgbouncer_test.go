@@ -17,7 +17,7 @@ import (
 
 var pgBouncer = flag.String("pgbouncer", "", "path of PgBouncer")
 
-// The real program works behind PgBouncer in transaction mode. If synchronous_commit is too weak there, the program
+// The real program works behind PgBouncer in transaction mode. If the role's synchronous_commit is off, the program
 // refuses to start, because it cannot change the setting of a pooled session.
 func TestProgramLivesBehindPgBouncer(t *testing.T) {
 	if *pgBouncer == "" {
@@ -30,13 +30,14 @@ func TestProgramLivesBehindPgBouncer(t *testing.T) {
 	operator := pgtest.Connect(t, server.URL())
 	operator.Do("ALTER ROLE animalstore SET synchronous_commit = off",
 		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
-	for range 3 { // the second run would succeed if the first one had changed the pooled session
+	// If the first run had changed the setting of the pooled session, a later run would succeed.
+	for range 3 {
 		r := f.Run("serve", "--addr", programtest.TakenAddr(t))
 		programtest.ExpectRefusal(t, r, 1, "synchronous_commit is off", "ALTER ROLE … SET synchronous_commit = on")
 	}
 }
 
-// startPgBouncer starts PgBouncer in front of a server and returns its URL.
+// startPgBouncer starts PgBouncer in front of a server and returns PgBouncer's URL.
 func startPgBouncer(t *testing.T, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)

@@ -49,7 +49,7 @@ func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webh
 	return ids
 }
 
-// sinceAnyTime returns the argument of DueDeliveries that selects all due deliveries to the webhooks with the given
+// sinceAnyTime returns an argument for DueDeliveries. It selects all due deliveries to the webhooks with the given
 // ids.
 func sinceAnyTime(webhookIDs []int64) (webhooks []shop.DueWebhook) {
 	for _, id := range webhookIDs {
@@ -126,7 +126,8 @@ var deliveryCases = []testCase{
 
 	{name: "several deliveries are updated at once", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		for _, n := range []int{1, 3, 120, 700} { // chosen so that statements of every size are used
+		// The numbers of deliveries are chosen so that the store uses statements of every size.
+		for _, n := range []int{1, 3, 120, 700} {
 			var deliveries []shop.Delivery
 			for i := range n {
 				deliveries = append(deliveries, addDelivery(t, store, shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,
@@ -157,7 +158,7 @@ var deliveryCases = []testCase{
 			})
 		}
 		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last webhook does not exist
-		enqueue("evt_1", `{"changed":true}`, ids[2])                      // evt_1 keeps the body that is already stored
+		enqueue("evt_1", `{"changed":true}`, ids[2])                      // evt_1 keeps the body that was stored first
 		enqueue("evt_2", `{}`, ids[0])
 		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
 		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {
@@ -279,7 +280,7 @@ var deliveryCases = []testCase{
 				wanted[id] = min(3, n+1)
 			}
 		}
-		// Version 1.0 kept the deliveries of removed webhooks. A removed webhook must not be due.
+		// Version 1.0 kept the deliveries of removed webhooks. DueWebhooks must not return a removed webhook.
 		addDelivery(t, store, shop.Delivery{WebhookID: ids[59] + 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 			CreatedAt: now, NextAttemptAt: now.Add(-time.Hour), Body: []byte("{}")})
 		due := dueWebhooks(t, store, now)

@@ -40,7 +40,7 @@ func eventPage(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.P
 	return get(t, store, func(tx shop.ReadTx) (shop.Page[shop.StoredEvent], error) { return tx.Events(filter, w) })
 }
 
-// recordMany records n events in one transaction. of returns the event with the index i.
+// recordMany records n events in one transaction. The function named of returns the event with the index i.
 func recordMany(t *testing.T, store shop.Store, n int, of func(i int) shop.NewEvent) {
 	t.Helper()
 	events := make([]shop.NewEvent, n)
@@ -69,7 +69,7 @@ var eventCases = []testCase{
 	{name: "events are stored in order", run: func(t *testing.T, store shop.Store) {
 		wantPositions(t, store, 0, 0)
 		want := []shop.NewEvent{newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.OrderPlaced, "store/orders/9")}
-		for i := range 233 { // enough events that several statements are needed to insert them
+		for i := range 233 { // record enough events that several statements are needed to insert them
 			want = append(want, newEvent(shop.PetCreated, fmt.Sprintf("pets/%d", i)))
 		}
 		start := time.Now().Add(-time.Minute)

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// selects reports whether a filter must select an event. The tests compare its result with the store's.
+// selects reports whether a filter must select an event. The tests compare its result with the result of the store.
 func selects(f shop.EventFilter, e shop.StoredEvent) bool {
 	hidden := strings.HasPrefix(string(e.Type), "key.") || strings.HasPrefix(string(e.Type), "webhook.")
 	switch {
@@ -92,7 +92,7 @@ func disordered(t *testing.T, store shop.Store, clock *testClock) (all []shop.St
 			switch {
 			case n == 20 || n == 230:
 				event.Actor = "system"
-			case n >= 150 && n < 153: // more actors than the summary of a block can list
+			case n >= 150 && n < 153: // these events have more actors than the summary of a block can list
 				event.Actor = fmt.Sprintf("keys/%d", 100+n*each+i)
 			case i == 7 && n < 100:
 				event.Actor = "keys/11"

@@ -244,7 +244,7 @@ func wantNamed(t *testing.T, store shop.Store, names []string, limit int, want [
 	}
 }
 
-// add returns the inventory with one animal more.
+// add returns the inventory with one more animal.
 func add(inventory shop.Inventory, status shop.Status) shop.Inventory {
 	*map[shop.Status]*int64{
 		"": &inventory.Unspecified, shop.Available: &inventory.Available, shop.Pending: &inventory.Pending, shop.Sold: &inventory.Sold,

@@ -81,7 +81,7 @@ var petCountCases = []testCase{
 			c.add(shop.NewPet{Name: "x", CategoryID: 1, Status: shop.Sold})
 		}
 		c.publish()
-		twice := c.changes(1, 3) // folded twice below, as if by two nodes at the same time
+		twice := c.changes(1, 3) // these changes are folded twice below, as if by two nodes at the same time
 		if none := c.changes(100, 200); none.From != none.To {
 			t.Errorf("got %+v although there are few events", none)
 		}
@@ -148,7 +148,7 @@ func (c *counted) change(kind shop.EventType, mutate func(shop.WriteTx) (current
 		if err != nil {
 			return err
 		}
-		return tx.InsertEvents(newEvent(shop.CategoryCreated, "categories/1"), // this event is not counted
+		return tx.InsertEvents(newEvent(shop.CategoryCreated, "categories/1"), // category events are not counted
 			shop.NewEvent{Type: kind, Subject: fmt.Sprintf("pets/%d", cmp.Or(current, previous).ID), Actor: "system", Data: data})
 	})
 }

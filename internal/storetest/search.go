@@ -36,8 +36,8 @@ var searchCases = []testCase{
 		}
 	}},
 
-	// Whatever was added, renamed or removed, before or after it was indexed, a search finds the same animals as a
-	// comparison of all names.
+	// A search finds the same animals as a comparison of all names. This is true whether animals were added, renamed
+	// or removed before or after they were indexed.
 	{name: "a search finds what a comparison of all names finds", run: func(t *testing.T, store shop.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		parts := []string{"bella", "ben", "engal", "a", "é", "жук", "小", "白狗", "🐈", "123", "4", " ", " ", " "}
@@ -126,7 +126,7 @@ var searchCases = []testCase{
 		}
 	}},
 
-	// The work for one page is bounded, whatever is searched. The next page continues where the search stopped.
+	// The work for one page is bounded, whatever the search is for. The next page continues where the search stopped.
 	{name: "a search stops after 2,000 animals", run: func(t *testing.T, store shop.Store) {
 		const n = 5000
 		write(t, store, func(tx shop.WriteTx) error {

@@ -51,7 +51,7 @@ var sessionCases = []testCase{
 		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "Anna", Scopes: []shop.Scope{shop.PetsRead}, CreatedAt: now}, "old", "new")
 		other := addKey(t, store, shop.Key{Name: "Ben", Scopes: []shop.Scope{shop.PetsRead}, CreatedAt: now}, "other")
-		var sessions []shop.Session // the most recently used one first
+		var sessions []shop.Session // all sessions, the most recently used one first
 		for i, secret := range []string{"new", "other", "gone", "old"} {
 			sessions = append(sessions, shop.Session{ID: shop.HashSecret("token of " + secret), Secret: shop.HashSecret(secret), CreatedAt: now,
 				LastSeenAt: now.Add(-time.Duration(i) * time.Minute), EndsAt: now.Add(time.Hour)})

@@ -53,7 +53,7 @@ var staffCases = []testCase{
 		}
 		addOrder(t, store, shop.Order{PetID: 10, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
 		for _, c := range []struct {
-			from, to time.Duration // in hours
+			from, to time.Duration // multiplied by time.Hour below
 			limit    int
 			want     []int
 		}{{1, 3, 9, []int{1, 2, 3}}, {2, 9, 9, []int{2, 3, 0, 4}}, {0, 9, 2, []int{1, 2}}, {5, 9, 9, nil}, {2, 2, 9, nil}} {
@@ -124,7 +124,7 @@ var staffCases = []testCase{
 					t.Errorf("the period begins at %s", count.Begin)
 				}
 			}
-			if arrivals != 0 || sales != 3 { // PeriodStats does not include the first event
+			if arrivals != 0 || sales != 3 { // PeriodStats does not include the event with the first id
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
 			counts, err2 := tx.PeriodStats(0, events[0].ID)

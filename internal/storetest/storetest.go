@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Run runs the conformance test suite. open must return a new, empty store that uses the clock now, or its usual
-// clock if now is nil. open must also close the store when the test case ends.
+// Run runs the conformance test suite. open must return a new, empty store. If now is not nil, the store must use it
+// as its clock. open must also close the store when the test case ends.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store) {
 	for _, group := range []struct {
 		name  string
@@ -53,7 +53,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 	}
 }
 
-// testCase is a test of a store. It has the function run or, if it sets the store's clock, the function clocked.
+// testCase is a test of a store. Exactly one of run and clocked is set. A test that sets the store's clock uses
+// clocked.
 type testCase struct {
 	name    string
 	run     func(t *testing.T, store shop.Store)

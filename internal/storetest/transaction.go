@@ -45,7 +45,7 @@ var transactionCases = []testCase{
 	}},
 
 	{name: "a panic in a read leaves the store usable", run: func(t *testing.T, store shop.Store) {
-		for range 100 { // more reads than a connection pool has connections
+		for range 100 { // run more reads than a connection pool has connections
 			func() {
 				defer func() { recover() }()
 				store.Read(t.Context(), func(tx shop.ReadTx) error { panic("on purpose") })
@@ -62,7 +62,7 @@ var transactionCases = []testCase{
 			if _, err := insertPet(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {
 				t.Error("the transaction continued after a failed statement")
 			}
-			return nil // ignoring the error must not lead to a commit
+			return nil // the transaction must not be committed, even though the error is ignored
 		})
 		if err == nil {
 			t.Error("the write succeeded despite a failed statement")

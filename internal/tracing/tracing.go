@@ -31,12 +31,12 @@ type Provider struct {
 // Config configures a Provider. All fields are required.
 type Config struct {
 	Version string
-	// Getenv returns the value of an environment variable. The OpenTelemetry SDK reads the variables of the process
-	// itself, so a test can only pass os.Getenv or a function that turns tracing off.
+	// Getenv returns the value of an environment variable. The OpenTelemetry SDK does not use Getenv, but reads the
+	// environment of the process. Therefore, a test can only pass os.Getenv or a function that turns tracing off.
 	Getenv func(string) string
 	// Warn is called for each variable with an invalid value.
 	Warn func(Warning)
-	// Report is called with each error of the exporter. It must not block.
+	// Report is called with each error from the exporter. It must not block.
 	Report func(error)
 }
 
@@ -92,9 +92,8 @@ func (p *Provider) Traceparent() func(context.Context) string {
 	}
 }
 
-// maxTracestate is the size in bytes up to which a Tracestate header is kept. A longer one is dropped, because
-// anybody can send it, and spans keep it in memory while they are waiting for the collector. The standard asks for
-// at least 512 bytes.
+// maxTracestate is the maximum size of a Tracestate header in bytes. A longer header is dropped, because anybody can
+// send one, and spans keep it in memory while they wait for the collector. The standard asks for at least 512 bytes.
 const maxTracestate = 512
 
 // extract returns a context with the trace that a request's headers describe.
@@ -106,8 +105,8 @@ func extract(r *http.Request) context.Context {
 	return propagation.TraceContext{}.Extract(r.Context(), headers)
 }
 
-// Handler returns a handler that starts a span for each request, except for requests that skip selects. The span
-// continues the trace in the Traceparent header. Its name and attributes are set by the access log. If p is nil,
+// Handler returns a handler that starts a span for each request, except for requests for which skip returns true. The
+// span continues the trace in the Traceparent header. The access log sets its name and its attributes. If p is nil,
 // Handler returns next.
 func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) http.Handler {
 	if p == nil {
@@ -120,7 +119,7 @@ func (p *Provider) Handler(next http.Handler, skip func(*http.Request) bool) htt
 		}
 		ctx := extract(r)
 		ctx, span := p.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
-		defer span.End() // even if the handler panics to drop the connection
+		defer span.End() // end the span even if the handler panics to drop the connection
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

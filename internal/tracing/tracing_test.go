@@ -62,15 +62,15 @@ func TestRequestContinuesTheTraceOfItsClient(t *testing.T) {
 	}
 }
 
-// A Tracestate header that is too long is dropped, because a span keeps it until the collector takes the span.
-// The trace continues without it.
+// A Tracestate header that is too long is dropped, because a span keeps it in memory until the collector has received
+// the span. The trace continues without the header.
 func TestLongTracestateIsDropped(t *testing.T) {
 	t.Parallel()
 	member := "a=" + strings.Repeat("v", 253)
 	for _, test := range []struct{ sent, want []string }{
 		{nil, nil},
 		{[]string{"a=1,b=2"}, []string{"a=1,b=2"}},
-		{[]string{member + ",b" + member}, []string{member + ",b" + member}}, // 512 bytes
+		{[]string{member + ",b" + member}, []string{member + ",b" + member}}, // exactly 512 bytes
 		{[]string{member + ",bb" + member}, nil},
 		{[]string{member, "bb" + member}, nil},
 	} {
@@ -100,14 +100,15 @@ func TestUnreachableCollectorIsReportedAndHoldsUpNothing(t *testing.T) {
 	})
 	served := 0
 	handler := p.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }), never)
-	for range 10_000 { // more than the queue holds
+	for range 10_000 { // start more spans than the queue holds
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 	}
 	if err := <-reported; err == nil || served != 10_000 {
 		t.Errorf("got %v after %d requests, want an error after all", err, served)
 	}
 	start := time.Now()
-	_ = p.Close() // whether it reports an error depends on what is left in the queue
+	// Whether Close returns an error depends on what is left in the queue.
+	_ = p.Close()
 	if took := time.Since(start); took > 10*FlushTimeout {
 		t.Errorf("Close took %v, want about %v at most", took, FlushTimeout)
 	}
@@ -118,7 +119,7 @@ func TestTracesAreOffUnlessVariablesAskForThem(t *testing.T) {
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"
 	for variables, want := range map[string]struct {
 		on      bool
-		warning string // the variable that the only warning is about
+		warning string // the variable in the only warning; empty if there is no warning
 	}{
 		"":                       {},
 		"OTEL_SERVICE_NAME=shop": {},
