@@ -23,7 +23,7 @@ const bareInserts = "bare SQLite loop"
 // transaction.
 const minImportRatio = 0.5
 
-// importKey identifies the results for one subject on one engine.
+// importKey identifies the import results of one subject on one engine.
 type importKey struct{ prefix, subject string }
 
 // importResult is the result of one import of a million animals.

@@ -56,7 +56,7 @@ func (r *results) ratio(one, other cell) float64 {
 	var ratios []float64
 	for _, s := range r.samples[one] {
 		for _, o := range r.samples[other] {
-			if o.turn == s.turn { // a subject that has failed lacks some turns
+			if o.turn == s.turn { // if a subject failed, it has no samples for some turns
 				ratios = append(ratios, s.perSecond/o.perSecond)
 			}
 		}
@@ -139,7 +139,7 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000)
 }
 
-// microseconds formats a duration, or returns "" if it is 0 because it was not measured.
+// microseconds formats a duration. It returns "" if the duration is 0, because 0 means that it was not measured.
 func microseconds(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -89,7 +89,7 @@ type request struct {
 	query          url.Values
 	body           any    // nil if the request has no body
 	idempotencyKey string // set only for POST requests
-	ifMatch        string // empty if the request does not depend on the state of the resource
+	ifMatch        string // empty if the request is unconditional
 	ifNoneMatch    string
 	err            error // the error from an invalid option; the call returns this error
 }

@@ -44,7 +44,7 @@ const (
 // Event describes one change in the format defined by CloudEvents 1.0.
 type Event struct {
 	SpecVersion     string    `json:"specversion"`
-	ID              string    `json:"id"` // decimal digits; a later event has a larger number
+	ID              string    `json:"id"` // a number in decimal digits; a later event has a larger number
 	Source          string    `json:"source"`
 	Type            EventType `json:"type"`
 	Subject         string    `json:"subject"` // the path of the changed resource, such as pets/7

@@ -76,7 +76,7 @@ type Imported struct {
 type ImportPreview struct {
 	Created    int `json:"created"`    // the number of animals that the import would create
 	Updated    int `json:"updated"`    // the number of animals that it would change
-	IgnoredIDs int `json:"ignoredIds"` // the number of rows whose id it would ignore, because [Upsert] is not set
+	IgnoredIDs int `json:"ignoredIds"` // the number of rows whose id would be ignored, because [Upsert] is not set
 }
 
 // ImportPets creates up to [MaxImport] animals. It creates either all of them or none. If an animal is

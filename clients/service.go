@@ -15,7 +15,7 @@ const adminKey = "the-key-of-the-clients"
 
 // service is the real program, which runs on an empty store in its own folder.
 type service struct {
-	url     string // without /v1
+	url     string // the base URL without /v1
 	dir     string
 	command *exec.Cmd
 }

@@ -48,7 +48,7 @@ type Config struct {
 // Manager keeps a valid certificate in its folder.
 type Manager struct {
 	Config
-	client     *http.Client // nil for the default
+	client     *http.Client // nil to use the default client
 	delays     []time.Duration
 	mu         sync.Mutex
 	challenges map[string]*tls.Certificate // the certificates that answer the challenges in progress, keyed by domain

@@ -119,8 +119,8 @@ func (m *Manager) authorize(ctx context.Context, client *acme.Client, url string
 	return nil
 }
 
-// backoff returns the pause before the next try, or -1 after maxTries. By default, the client would retry until the
-// context ends.
+// backoff returns the pause before the next try, or -1 after maxTries tries. Without backoff, the client would retry
+// until the context ends.
 func backoff(tries int, _ *http.Request, _ *http.Response) time.Duration {
 	if tries >= maxTries {
 		return -1

@@ -28,7 +28,7 @@ import (
 // sets the target.
 type Authority struct {
 	Directory string         // the URL of the authority's directory
-	TrustFile string         // a file with the certificate of the directory's server (PEM), for SSL_CERT_FILE
+	TrustFile string         // a PEM file with the certificate of the directory's server, for SSL_CERT_FILE
 	Client    *http.Client   // trusts the directory's server
 	Roots     *x509.CertPool // the root certificate that clients must trust
 	Orders    atomic.Int64   // the number of orders that the authority has received

@@ -48,7 +48,7 @@ type commandLine struct {
 // terminal holds the output streams for a command. Results are written to out, and everything else to err.
 type terminal struct{ out, err io.Writer }
 
-// usageError is a mistake in the command's arguments. The program then exits with exitUsage.
+// usageError is an error in the command's arguments. It makes the program exit with exitUsage.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

@@ -48,7 +48,7 @@ type copyProgress struct {
 	terminal bool
 	open     bool // whether a line on the terminal must be cleared
 	last     storeadmin.CopyProgress
-	next     time.Time // the time at which the next line about the same table is due
+	next     time.Time // the time at which the next progress line about the same table is due
 }
 
 func (l *copyProgress) show(p storeadmin.CopyProgress) {

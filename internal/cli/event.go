@@ -57,7 +57,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// actorProblem checks the value of --actor, which may be empty.
+// actorProblem checks the value of --actor. An empty value is valid.
 func (e *eventsCommand) actorProblem() string {
 	if reason := shop.ActorProblem(e.Actor); e.Actor != "" && reason != "" {
 		return "--actor " + reason

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// importCommand imports the animals in a file into a running store. With --mode upsert, it also changes existing
-// animals. It checks the whole file before it imports anything. An import can be repeated safely, because the
-// idempotency key for each chunk is derived from the file's content.
+// importCommand imports the animals in a file through the API of a running service. With --mode upsert, it also
+// changes existing animals. It checks the whole file before it imports anything. An import can be repeated safely,
+// because the idempotency key for each chunk is derived from the file's content.
 type importCommand struct {
 	apiFlags
 	File   string `arg:"" help:"CSV or NDJSON file to import; - is standard input."`

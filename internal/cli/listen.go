@@ -27,7 +27,7 @@ func listen(addr string) (net.Listener, error) {
 // with port 0, which makes the system choose a port.
 func freeAddr(addr string) string {
 	const tries, lastPort = 100, 65535
-	host, text, _ := net.SplitHostPort(addr) // settings has checked the address
+	host, text, _ := net.SplitHostPort(addr) // the address is valid, because the settings method has checked it
 	port, _ := strconv.Atoi(text)
 	for next := port + 1; next <= min(port+tries, lastPort); next++ {
 		candidate := net.JoinHostPort(host, strconv.Itoa(next))

@@ -35,7 +35,7 @@ func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	return o.printResult(t, nil, format, args...)
 }
 
-// printFields prints a resource as JSON or as lines that consist of a name and a value.
+// printFields prints a resource as JSON or as lines, each with a name and a value.
 func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)

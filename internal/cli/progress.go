@@ -16,7 +16,7 @@ type progress struct {
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar // nil if out is not a terminal
-	next  time.Time                // the time at which the next line is due
+	next  time.Time                // the time at which the next progress line is due
 }
 
 // progressInterval is the time between two lines if the output is not a terminal.

@@ -100,7 +100,7 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// checkBaseURL checks the base URL of the API, which may be empty.
+// checkBaseURL checks the base URL of the API. An empty URL is valid.
 func checkBaseURL(text string) error {
 	if text == "" {
 		return nil

@@ -104,7 +104,7 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 			t.Errorf("events of follower %d (-want +got):\n%s", i, diff)
 		}
 	}
-	l.check(nodes[0]) // every acknowledged animal is stored
+	l.check(nodes[0]) // every acknowledged animal must be stored
 	announced, stored := announcedAndStored(nodes[0])
 	if slices.Sort(announced); !slices.Equal(announced, stored) {
 		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)

@@ -139,7 +139,8 @@ func TestScheduledBackupSurvivesFullDisk(t *testing.T) {
 	f := programtest.NewFolderWithKey(t)
 	f.Serve("--demo").Stop()
 	must(t, os.Mkdir(f.Path("backups"), 0o700))
-	blocks := fileSize(f.Path("animalstore.db")) / 4 / 512 // ulimit -f counts blocks of 512 or 1,024 bytes
+	// Depending on the shell, ulimit -f counts blocks of 512 or 1,024 bytes.
+	blocks := fileSize(f.Path("animalstore.db")) / 4 / 512
 	p := f.Launch(exec.Command("sh", "-c", fmt.Sprintf("ulimit -S -f %d; exec animalstore serve --addr 127.0.0.1:0 --backup-dir backups", blocks)))
 	p.DatabaseMayFail = true
 	p.AwaitReady()

@@ -126,7 +126,8 @@ func (m mutant) try(ctx context.Context, index *testIndex) result {
 	return r
 }
 
-// runTests runs the selected tests in the package of the mutant's test against the mutant.
+// runTests runs tests against the mutant. It selects the tests that match the pattern, in the package of the mutant's
+// own test.
 func (m mutant) runTests(ctx context.Context, index *testIndex, pattern string) (testRun, error) {
 	temp, err := os.MkdirTemp("", "mutate-")
 	if err != nil {

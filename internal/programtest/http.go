@@ -113,7 +113,7 @@ func (p *Program) Feed() (all []string) {
 	return all
 }
 
-// Pages returns the elements of a list, from the given page to the last one.
+// Pages returns the elements of a list, from the page at url to the last page.
 func Pages[T any](p *Program, url string) (all []T) {
 	p.T.Helper()
 	for url != "" {

@@ -40,7 +40,7 @@ func TestUpgrade(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.Shared(t).NewDatabase(t))
-		runUpgrade(t, previous, f, 3, 4) // 4 retries are the default of the Go client
+		runUpgrade(t, previous, f, 3, 4) // 4 is the Go client's default number of retries
 	})
 }
 

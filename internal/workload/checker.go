@@ -154,7 +154,7 @@ func (c *checker) checkRealTimeOrder() {
 		if events := c.at[op.eventKey]; len(events) == 1 && times[op.eventKey] == 1 {
 			orders["feed"] = append(orders["feed"], positioned{int64(events[0]), op})
 			if e := c.events[events[0]]; e.Type == client.EventPetCreated {
-				pet, _, _ := e.Pet() // check has already reported any error
+				pet, _, _ := e.Pet() // an error has already been reported by check
 				orders["order of IDs"] = append(orders["order of IDs"], positioned{pet.ID, op})
 			}
 		}

@@ -22,7 +22,7 @@ type follower struct {
 
 	mu   sync.Mutex
 	last string
-	seen []string // a description of each event
+	seen []string // a description of each event that was received
 }
 
 func newFollower(l *Load) *follower {
