@@ -18,7 +18,6 @@ const (
 	// defaultTimeout is the time limit for each attempt. It must be longer than the five seconds for which
 	// the service may wait for an earlier request with the same idempotency key.
 	defaultTimeout = 30 * time.Second
-	defaultRetries = 4
 	// maxResponse is the maximum size of a response body in bytes. It is far larger than the largest page,
 	// which contains a hundred animals.
 	maxResponse = 8 << 20

@@ -16,6 +16,7 @@ import (
 // Retries use exponential backoff with full jitter, in addition to Retry-After. The jitter keeps clients that
 // failed at the same time from retrying at the same time.
 const (
+	defaultRetries = 4
 	initialBackoff = 250 * time.Millisecond
 	maxBackoff     = 5 * time.Second
 	// maxRetryAfter is the longest Retry-After that a call waits for. If Retry-After is longer, the call
