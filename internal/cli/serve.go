@@ -18,7 +18,6 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
-	"animalstore/internal/tracing"
 	"animalstore/internal/version"
 	"animalstore/internal/webhook"
 )
@@ -104,26 +103,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 			return err
 		}
 	}
-	traces, err := tracing.Open(ctx, tracing.Config{
-		Version: version.Number,
-		Getenv:  os.Getenv,
-		Warn: func(w tracing.Warning) {
-			log.Warn("an OpenTelemetry variable is invalid", "variable", w.Variable, "problem", w.Problem)
-		},
-		// All errors of the exporter are logged under the kind "traces", so that the limiter recognizes them as
-		// repeats. Their texts could not serve as the kind, because the text of a repeated error differs each time.
-		Report: func(err error) {
-			limiter.Log(slog.LevelWarn, "traces", "cannot export traces", "error", err)
-		},
-	})
-	if err != nil { // the service must start even if it cannot export traces
-		log.Warn("cannot set up traces; traces are off", "error", err)
-	}
-	defer func() {
-		if err := traces.Close(); err != nil {
-			log.Warn("cannot export the last traces", "error", err)
-		}
-	}()
+	traces := openTraces(ctx, log.Logger, limiter)
+	defer closeTraces(traces, log.Logger)
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
 		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
