@@ -32,8 +32,8 @@ type postgresEngine struct {
 	// cancelTimeout is how long the server may take to confirm that it has cancelled a statement.
 	cancelTimeout time.Duration
 	closed        atomic.Bool
-	// alone limits how many connections are used by writes outside of groups.
-	alone *shop.Places
+	// singleWrites limits how many connections are used by writes outside of groups.
+	singleWrites *shop.Places
 	// retrySlot is a single place. It ensures that this node retries only one write at a time after a conflict.
 	retrySlot *shop.Places
 	groups    *postgresGroups
@@ -75,7 +75,7 @@ func openPostgres(
 		afterWrite:    afterWrite,
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,
-		alone:         newAlonePlaces(settings.maxConns),
+		singleWrites:  newSingleWritePlaces(settings.maxConns),
 		retrySlot:     shop.NewPlaces(1, 1),
 
 		timelineRefusals: newTimelineRefusals(),
@@ -119,7 +119,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 		return shop.UnavailableError(err)
 	}
 	if shop.WriteSetOf(ctx) == nil {
-		return p.writeAlone(ctx, context.WithoutCancel(ctx), fn)
+		return p.writeSingle(ctx, context.WithoutCancel(ctx), fn)
 	}
 	deadline := time.Now().Add(p.retryBudget)
 	queued, cancel := context.WithDeadline(ctx, deadline)
@@ -129,10 +129,10 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	}
 	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
-	return p.writeAlone(ctx, left, fn)
+	return p.writeSingle(ctx, left, fn)
 }
 
-// writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If caller ends, the current attempt
+// writeSingle runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If caller ends, the current attempt
 // continues, because its transaction may be nearly committed. But there are no further attempts, because the client may
 // already have sent its request to another node. A delayed attempt here could overwrite what that node has written
 // since.
@@ -141,9 +141,9 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 // gives up when it has waited for a lock for a while. The write then leaves its place to another write and waits for a
 // new place. After a conflict, it keeps its place, so that its API key does not start more and more writes that
 // conflict.
-func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
+func (p *postgresEngine) writeSingle(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
-	place := alonePlace{places: p.alone, key: shop.ActorOf(caller)}
+	place := singleWritePlace{places: p.singleWrites, key: shop.ActorOf(caller)}
 	defer place.release()
 	err := p.retry(caller, ctx, func(ctx context.Context) (err error) {
 		if err := place.acquire(caller, ctx); err != nil {
@@ -156,7 +156,7 @@ func (p *postgresEngine) writeAlone(caller, ctx context.Context, fn func(shop.Wr
 		}()
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
-		err = p.transaction(ctx, p.aloneOptions(ctx), func(t *tx, commit func() error) error {
+		err = p.transaction(ctx, p.singleWriteOptions(ctx), func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {

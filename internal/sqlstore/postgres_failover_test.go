@@ -148,7 +148,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
 	// Do not use a group. It sends its rows together with its COMMIT, and resolveCommit could overtake both.
-	h.alone = true
+	h.ungrouped = true
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()

@@ -20,10 +20,10 @@ const shortBudget = time.Second
 // shows what the database really contains.
 type faultHarness struct {
 	*testing.T
-	store  *Store
-	proxy  *pgtest.Proxy
-	direct *pgtest.DB
-	alone  bool // whether write never uses groups
+	store     *Store
+	proxy     *pgtest.Proxy
+	direct    *pgtest.DB
+	ungrouped bool // whether write never uses groups
 }
 
 func newFaultHarness(t *testing.T, database string) *faultHarness {
@@ -45,9 +45,9 @@ func (h *faultHarness) setOption(option string) {
 	h.proxy.Heal()
 }
 
-// write adds an animal to category 1. It uses a group, unless h.alone is set or the category does not exist yet.
+// write adds an animal to category 1. It uses a group, unless h.ungrouped is set or the category does not exist yet.
 func (h *faultHarness) write(name string) error {
-	if h.alone {
+	if h.ungrouped {
 		return h.store.Write(context.Background(), adding(name))
 	}
 	return h.store.Write(inCategoryOne, adding(name))

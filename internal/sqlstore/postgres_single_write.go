@@ -14,22 +14,22 @@ import (
 // divided by lockWaitShare.
 const lockWaitShare = 20
 
-// newAlonePlaces returns places for writes outside of groups. These writes use at most half of the connections. The
+// newSingleWritePlaces returns places for writes outside of groups. These writes use at most half of the connections. The
 // other connections remain for groups and reads, which never wait long for the locks of other transactions. One API key
 // gets half of the places, so that its writes do not hold up those of other keys.
-func newAlonePlaces(maxConns int32) *shop.Places {
+func newSingleWritePlaces(maxConns int32) *shop.Places {
 	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
 }
 
-// alonePlace is the place of a write outside of groups. The write may acquire and release its place several times.
-type alonePlace struct {
+// singleWritePlace is the place of a write outside of groups. The write may acquire and release its place several times.
+type singleWritePlace struct {
 	places *shop.Places
 	key    string
 	held   bool
 }
 
 // acquire waits for a place until ctx or caller ends. If the write already has a place, acquire does nothing.
-func (a *alonePlace) acquire(caller, ctx context.Context) error {
+func (a *singleWritePlace) acquire(caller, ctx context.Context) error {
 	if a.held {
 		return nil
 	}
@@ -47,16 +47,16 @@ func (a *alonePlace) acquire(caller, ctx context.Context) error {
 }
 
 // release frees the place if the write has one.
-func (a *alonePlace) release() {
+func (a *singleWritePlace) release() {
 	if a.held {
 		a.places.Release(a.key)
 		a.held = false
 	}
 }
 
-// aloneOptions returns the options for the transaction of a write outside of groups. A write with a long budget,
+// singleWriteOptions returns the options for the transaction of a write outside of groups. A write with a long budget,
 // such as an import, waits longer for a lock, because it is expensive to repeat.
-func (p *postgresEngine) aloneOptions(ctx context.Context) pgx.TxOptions {
+func (p *postgresEngine) singleWriteOptions(ctx context.Context) pgx.TxOptions {
 	wait := max(time.Millisecond, p.budgetOf(ctx)/lockWaitShare)
 	return pgx.TxOptions{
 		BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = %d", wait.Milliseconds()),

@@ -15,9 +15,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// aloneHarness has a store with four connections. Another transaction has created category 7 and has not been committed
+// singleWriteHarness has a store with four connections. Another transaction has created category 7 and has not been committed
 // yet, so writes that create pets in this category wait for it.
-type aloneHarness struct {
+type singleWriteHarness struct {
 	*testing.T
 	store   *Store
 	direct  *pgtest.DB
@@ -25,10 +25,10 @@ type aloneHarness struct {
 	running sync.WaitGroup
 }
 
-func newAloneHarness(t *testing.T) *aloneHarness {
+func newSingleWriteHarness(t *testing.T) *singleWriteHarness {
 	t.Helper()
 	database := newDatabase(t)
-	h := &aloneHarness{T: t, store: open(t, database+"&pool_max_conns=4", Options{}), direct: pgtest.Connect(t, database)}
+	h := &singleWriteHarness{T: t, store: open(t, database+"&pool_max_conns=4", Options{}), direct: pgtest.Connect(t, database)}
 	var err error
 	h.other, err = h.direct.Begin()
 	must(t, err)
@@ -42,7 +42,7 @@ func newAloneHarness(t *testing.T) *aloneHarness {
 }
 
 // create adds a pet to a category. If the category does not exist, create adds it.
-func (h *aloneHarness) create(ctx context.Context, category int64) error {
+func (h *singleWriteHarness) create(ctx context.Context, category int64) error {
 	ctx = shop.WithWriteSet(ctx, shop.WriteSet{Categories: []int64{category}})
 	return h.store.Write(ctx, func(tx shop.WriteTx) error {
 		if _, err := tx.EnsureCategories(category); err != nil {
@@ -53,7 +53,7 @@ func (h *aloneHarness) create(ctx context.Context, category int64) error {
 }
 
 // startCreates starts n writes that create a pet in category 7, and waits until one of them is waiting for the lock.
-func (h *aloneHarness) startCreates(n int) {
+func (h *singleWriteHarness) startCreates(n int) {
 	h.Helper()
 	for range n {
 		h.running.Go(func() {
@@ -69,7 +69,7 @@ func (h *aloneHarness) startCreates(n int) {
 // for groups. The waiting writes succeed when the other transaction ends.
 func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	t.Parallel()
-	h := newAloneHarness(t)
+	h := newSingleWriteHarness(t)
 	postgresOf(h.store).retryBudget = time.Hour // so that no attempt gives up waiting for the lock
 	must(t, h.create(t.Context(), 1))
 	h.startCreates(12)
@@ -91,7 +91,7 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 // that need no lock. It succeeds when the other transaction ends.
 func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
-	h := newAloneHarness(t)
+	h := newSingleWriteHarness(t)
 	postgresOf(h.store).retryBudget = ample / 3 // an attempt waits for the lock for a second
 	h.startCreates(1)
 	must(t, h.create(t.Context(), 8)) // this write needs the only place that its key may use
@@ -102,7 +102,7 @@ func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 // If its caller goes away, a write that is waiting for a place fails before it has begun.
 func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	t.Parallel()
-	h := newAloneHarness(t)
+	h := newSingleWriteHarness(t)
 	postgresOf(h.store).retryBudget = time.Hour
 	h.startCreates(1)
 	ctx, cancel := context.WithCancel(t.Context())
