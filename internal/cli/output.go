@@ -118,3 +118,11 @@ func isControl(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 }
+
+// count returns a number with its noun, such as "1 animal" or "2 animals".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -49,11 +49,3 @@ func (p *progress) clear() {
 		p.bar.Clear()
 	}
 }
-
-// count returns a number with its noun, such as "1 animal" or "2 animals".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -90,27 +90,29 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	return false, err
 }
 
-// clock is a clock whose time is set by the simulation.
-type clock struct{ at time.Time }
-
-func (c *clock) now() time.Time { return c.at }
-
-// nestedStore is a Store that works inside a write transaction of another store. Everything that a service
-// does with it becomes part of that transaction.
-type nestedStore struct{ tx shop.WriteTx }
-
-func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
-func (w nestedStore) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
-func (w nestedStore) Ready(context.Context) error                                { return nil }
-func (w nestedStore) ReadLimits() shop.ReadLimits                                { return shop.ReadLimits{Heavy: 1} }
-func (w nestedStore) ReadCatalog(_ context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
-	if err := fn(w.tx); err != nil {
-		return shop.CatalogState{}, err
+// openShop creates the employees' keys and the categories.
+func (s *simulation) openShop(ctx context.Context) error {
+	for _, w := range []struct {
+		worker *employee
+		name   string
+		scopes []shop.Scope
+	}{
+		{&s.anna, "Anna, back office", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead}},
+		{&s.ben, "Ben, at the till", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite}},
+		{&s.web, "Web shop", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
+	} {
+		key, err := s.service.CreateKey(ctx, shop.NewKey{Name: w.name, Scopes: w.scopes})
+		if err != nil {
+			return err
+		}
+		*w.worker = employee{ctx, key.Secret}
 	}
-	return shop.StateIn(w.tx)
+	return s.actAs(s.anna, func(ctx context.Context) error {
+		for _, category := range categories {
+			if _, err := s.service.CreateCategory(ctx, category.name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
-func (w nestedStore) CurrentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
-	return shop.CatalogVersion{}, time.Time{}
-}
-func (w nestedStore) Publish(context.Context) error { return nil }
-func (w nestedStore) Wakeups() <-chan struct{}      { return nil }

@@ -74,33 +74,6 @@ func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time)
 	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUsed(ctx)
 }
 
-// openShop creates the employees' keys and the categories.
-func (s *simulation) openShop(ctx context.Context) error {
-	for _, w := range []struct {
-		worker *employee
-		name   string
-		scopes []shop.Scope
-	}{
-		{&s.anna, "Anna, back office", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead}},
-		{&s.ben, "Ben, at the till", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite}},
-		{&s.web, "Web shop", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
-	} {
-		key, err := s.service.CreateKey(ctx, shop.NewKey{Name: w.name, Scopes: w.scopes})
-		if err != nil {
-			return err
-		}
-		*w.worker = employee{ctx, key.Secret}
-	}
-	return s.actAs(s.anna, func(ctx context.Context) error {
-		for _, category := range categories {
-			if _, err := s.service.CreateCategory(ctx, category.name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // actAs calls do with a context that names an employee as the actor.
 func (s *simulation) actAs(w employee, do func(context.Context) error) error {
 	principal, err := s.service.Authenticate(w.ctx, w.secret)
