@@ -115,11 +115,11 @@ func (c *Client) DeleteWebhook(ctx context.Context, id int64) error {
 	return err
 }
 
-// RotateWebhook gives a webhook a new secret and returns the webhook with that secret. If the response with
-// the secret was lost, RotateWebhook returns [ErrSecretLost]. During the overlap, which is rounded up to
-// whole seconds, messages are also signed with the old secret; see [DefaultOverlap]. RotateWebhook fails with
-// [CodeNotFound] if the webhook does not exist, and with [CodeValidationFailed] if there is an overlap and the
-// webhook already has 10 secrets.
+// RotateWebhook gives a webhook a new secret and returns the webhook with that secret. If an earlier
+// attempt rotated the secret but its response was lost, RotateWebhook returns [ErrSecretLost]. During the overlap,
+// which is rounded up to whole seconds, messages are also signed with the old secret; see [DefaultOverlap].
+// RotateWebhook fails with [CodeNotFound] if the webhook does not exist, and with [CodeValidationFailed] if overlap is
+// positive and the webhook already has 10 secrets.
 func (c *Client) RotateWebhook(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Webhook, error) {
 	return c.issueWebhook(ctx, pathOf("/webhooks", id)+"/rotate", newRotation(overlap), options)
 }

@@ -51,8 +51,8 @@ const (
 	streamPause = time.Millisecond // the pause before a new stream replaces one that the service has ended
 )
 
-// attacks returns all attacks. The number in a name is the kind of the attack. Kinds A1 to A11 were found in a
-// review of version 1.0, and the later ones came with new features.
+// attacks returns all attacks. Each name begins with the kind of attack, such as A3. Kinds A1 to A11 were found in a
+// review of version 1.0. The others were added with new features.
 func attacks() []attack {
 	return []attack{
 		{name: "A0 slow headers", send: slowHeaders},

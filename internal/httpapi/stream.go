@@ -98,7 +98,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 }
 
 // streamStart returns the position after which a stream starts. Without a position from the client, the stream
-// starts with the oldest event if the filter has a time, and after the newest event otherwise.
+// starts with the oldest event if the filter specifies a time, and after the newest event otherwise.
 func (a *API) streamStart(x *exchange, filter shop.EventFilter, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil

@@ -76,7 +76,7 @@ func (g *clockGuard) requeueSetBack() {
 	g.setBack = true
 }
 
-// cutoff returns clockGuard.cutoff for the current time of the store's clock.
+// cutoff returns clockGuard.cutoff for the current time by the store's clock.
 func (s *Service) cutoff(tx ReadTx, age time.Duration) (time.Time, error) {
 	now, err := tx.Now()
 	return s.clockGuard.cutoff(now, age), err

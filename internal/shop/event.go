@@ -44,8 +44,8 @@ func EventTypes() []EventType {
 	}
 }
 
-// IsPublic reports whether every key with the scope events:read may see events of this type. Events about keys and
-// webhooks require the scope admin, because the URL of a webhook may contain a token.
+// IsPublic reports whether every key with the events:read scope may see events of this type. Events about keys and
+// webhooks require the admin scope, because the URL of a webhook may contain a token.
 func (t EventType) IsPublic() bool {
 	kind, _, _ := strings.Cut(string(t), ".")
 	return kind == "pet" || kind == "category" || kind == "order"

@@ -68,7 +68,7 @@ type Key struct {
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
-// isAdmin reports whether the key has the scope admin and has not expired.
+// isAdmin reports whether the key has the admin scope and has not expired.
 func (k Key) isAdmin(now time.Time) bool {
 	return slices.Contains(k.Scopes, Admin) && !isPast(k.ExpiresAt, now)
 }
@@ -156,7 +156,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 }
 
 // RevokeKey deletes a key. It fails with not_found if the key does not exist, or with last_admin_key if it is
-// the only valid key with the scope admin.
+// the only valid key with the admin scope.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 	err := s.writeOnly(ctx, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
@@ -190,7 +190,7 @@ func existingKey(tx ReadTx, id int64) (Key, error) {
 }
 
 // HasKeys reports whether there is a key that someone may be able to use. Nobody knows the secrets of the
-// keys that are created with a demo store, so these keys do not count. None of them has the scope admin,
+// keys that are created with a demo store, so these keys do not count. None of them has the admin scope,
 // which is why HasKeys looks only for admin keys in a demo store.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 	return read(ctx, s, func(tx ReadTx) (bool, error) {
@@ -219,7 +219,7 @@ type KeyReader interface {
 	// CurrentSecret returns the hash of the key's current secret, which is the one that no rotation has replaced. It
 	// fails if the key does not exist.
 	CurrentSecret(id int64) (SecretHash, error)
-	// CountAdmins returns the number of keys that have the scope admin and have not expired.
+	// CountAdmins returns the number of keys that have the admin scope and have not expired.
 	CountAdmins(now time.Time) (int, error)
 }
 

@@ -38,7 +38,7 @@ func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 	})
 }
 
-// The last key with the scope admin cannot be revoked, not even while keys of other scopes exist.
+// The last key with the admin scope cannot be revoked, not even while keys of other scopes exist.
 func TestLastAdminKeyCannotBeRevoked(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

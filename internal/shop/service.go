@@ -12,7 +12,7 @@ type Options struct {
 	// Environment is the environment that the store must belong to. A new store is assigned to it. If
 	// Environment is empty, any store is accepted and a new store is assigned to production.
 	Environment Environment
-	// ConfiguredKey is the secret of an additional key with the scope admin. This key is never stored. If
+	// ConfiguredKey is the secret of an additional key with the admin scope. This key is never stored. If
 	// ConfiguredKey is empty, there is no such key.
 	ConfiguredKey string
 	// KnownCategories makes the service refuse animals whose category does not exist. If it is false, a

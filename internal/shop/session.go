@@ -130,7 +130,7 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 }
 
 // ListSessions returns the sessions that a principal may end. These are the sessions of the principal's own key or,
-// if the principal has the scope admin, of all keys. It returns at most maxListedSessions, the most recently used
+// if the principal has the admin scope, of all keys. It returns at most maxListedSessions, the most recently used
 // first.
 func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, error) {
 	list := SessionList{Now: s.now(), Limit: maxListedSessions}
@@ -155,7 +155,7 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 }
 
 // EndSession ends the session whose IDText is idText, and returns the session. It fails with not_found if there is no
-// such session or the principal may not end it. Only a principal with the scope admin may end the sessions of other
+// such session or the principal may not end it. Only a principal with the admin scope may end the sessions of other
 // keys.
 func (s *Service) EndSession(ctx context.Context, p Principal, idText string) (ended Session, err error) {
 	bytes, err := hex.DecodeString(idText)

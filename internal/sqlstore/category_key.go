@@ -93,7 +93,7 @@ func (t *tx) addCategoryKeys() (n int64, more bool, err error) {
 	return int64(len(unkeyed)), len(unkeyed) == keyedNames, err
 }
 
-// setCategoryKeys stores the keys of names that are already stored.
+// setCategoryKeys sets the name_key column of categories that are already in the database.
 func (t *tx) setCategoryKeys(categories ...shop.Category) error {
 	return inChunks(categories, "(CAST($ AS BIGINT), CAST($ AS TEXT))", func(part []shop.Category, places string) error {
 		var args []any

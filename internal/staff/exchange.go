@@ -219,7 +219,7 @@ func (x *exchange) show(status int, page, title string, data any) error {
 	return x.showIn(x.newPage(), status, page, title, data)
 }
 
-// showIn is like show, but renders the page in the given buffer.
+// showIn is like show, but renders the page into the given buffer.
 func (x *exchange) showIn(buffer *pageBuffer, status int, page, title string, data any) error {
 	defer buffer.release()
 	view := x.view(title, data)

@@ -107,8 +107,8 @@ func (x *exchange) finishSignIn(in shop.SignedIn, with string) {
 	x.Log.Info("signed in", "request", x.id, "key", in.Principal.Actor(), "with", with, "device", deviceName(x.r.UserAgent()))
 }
 
-// maxAddressBytes is the maximum length of an address to which a page leads back. Pages and headers repeat the
-// address, even for users who are not signed in.
+// maxAddressBytes is the maximum length of the address of the page to which a user returns, for example after signing
+// in. The length is limited because pages and headers repeat the address, even for users who are not signed in.
 const maxAddressBytes = 2 << 10
 
 // isStaffPath reports whether a path leads to a staff page and cannot lead to another site. It returns false for a

@@ -22,7 +22,7 @@ func (b *browser) undo(page string) response {
 	if form == nil {
 		b.t.Fatalf("%s offers no Undo", page)
 	}
-	b.mustGet(page).lacks("Undo</button>") // a message is shown once
+	b.mustGet(page).lacks("Undo</button>") // the message with the button is shown only once
 	return b.post(form[1], hiddenFields(form[2])...)
 }
 

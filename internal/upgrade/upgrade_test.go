@@ -24,9 +24,9 @@ func TestMain(m *testing.M) { programtest.Main(m) }
 var upgrade = flag.Bool("upgrade", false, "run the upgrade from the previous release, which is built from the git history")
 
 // TestUpgrade upgrades a store from the previous release under load. On PostgreSQL, it replaces three nodes one after
-// another. On SQLite, it replaces the only node. No call from a client that retries may fail, and every change must be
+// another. On SQLite, it replaces the only node. If a client retries, none of its calls may fail, and every change must be
 // made exactly once. Every follower and every webhook must receive every event. Keys, sessions, cursors and ETags that
-// the previous release has issued must remain valid. Afterwards, the previous release must refuse the store.
+// the previous release issued must remain valid. Afterwards, the previous release must refuse to open the store.
 func TestUpgrade(t *testing.T) {
 	if !*upgrade {
 		t.Skip("runs by hand: make upgrade-test")
