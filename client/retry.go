@@ -49,7 +49,7 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
 				// The attempt whose response was lost may have made this change. If the caller did not know that, it
 				// might make the change twice.
-				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
+				return got, fmt.Errorf("%w; the retry found it changed, perhaps by the first attempt", lost)
 			}
 		}
 		if try == c.retries || ctx.Err() != nil || !isRetryable(err) {
