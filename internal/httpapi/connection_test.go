@@ -143,9 +143,10 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	greedy := bearing(s.key(shop.PetsRead, shop.PetsWrite))
 	const pet = `{"name":"Rex","categoryId":1}`
 	entered, release := s.Store.HoldWrites()
+	defer release()
 	accepted := s.postAll(t, 1, entered, "/v1/pets", pet, greedy, "Idempotency-Key: a")
-	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // refused at once
 	s.do("GET", "/v1/pets", "", greedy).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
+	s.do("POST", "/v1/pets", pet, greedy, "Idempotency-Key: a").wantError(t, 429, shop.RateLimited) // refused at once
 	s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", greedy).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/openapi.json", "", greedy).want(t, 200, "")
 	s.do("GET", "/v1/pets", "").want(t, 200, "")

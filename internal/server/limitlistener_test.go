@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,11 +57,13 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 			})
 			for range 4 * limit {
 				transport := newTransport()
-				client := &http.Client{Transport: transport, Timeout: time.Minute}
+				patience, stop := context.WithTimeout(ctx, time.Minute)
+				defer stop()
 				programtest.Await(t, "a new client to be served", func() bool {
-					response, err := client.Get(scheme + addr)
-					if os.IsTimeout(err) {
-						t.Fatal(err)
+					request, _ := http.NewRequestWithContext(patience, "GET", scheme+addr, nil)
+					response, err := transport.RoundTrip(request)
+					if err != nil && patience.Err() != nil {
+						t.Fatal("no place within a minute: ", err)
 					}
 					if err != nil {
 						return false // the server may drop this connection if its first request takes long to arrive

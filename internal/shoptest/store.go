@@ -30,7 +30,8 @@ func (s *Store) FailWith(fault func(write bool) error) {
 	s.fault = fault
 }
 
-// HoldWrites blocks every write until release is called. Each write sends a value on entered when it starts.
+// HoldWrites blocks every write until release is called. Each write sends a value on entered when it starts. release
+// may be called more than once.
 func (s *Store) HoldWrites() (entered <-chan struct{}, release func()) {
 	begun, gate := make(chan struct{}), make(chan struct{})
 	s.FailWith(func(write bool) error {
@@ -43,7 +44,7 @@ func (s *Store) HoldWrites() (entered <-chan struct{}, release func()) {
 		}
 		return nil
 	})
-	return begun, func() { close(gate) }
+	return begun, sync.OnceFunc(func() { close(gate) })
 }
 
 // HoldSearches blocks every search inside its transaction until release is called or the context of the search ends.

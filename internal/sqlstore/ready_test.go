@@ -22,7 +22,7 @@ func wantReady(t *testing.T, store *Store, words string) {
 		t.Errorf("the error repeats its code: %v", err)
 	}
 	if e := shop.AsError(err); err == nil || words == "" || e.Code != shop.Unavailable || !strings.Contains(e.Message, words) {
-		t.Errorf("it is ready: %v, want %q", err, words)
+		t.Fatalf("it is ready: %v, want %q", err, words)
 	}
 }
 
