@@ -81,8 +81,8 @@ func (t *httpTarget) measure(ctx context.Context, connections int, duration time
 	return s, nil
 }
 
-// nextRequest returns the request for the next turn. If each part can be used only once, every turn gets its
-// own share of the parts.
+// nextRequest returns the request for the next turn. If each request must have values of its own, such as the id of
+// an animal to order, no two turns get the same values.
 func (t *httpTarget) nextRequest() request {
 	r := t.request
 	if r.consumesParts {

@@ -74,7 +74,7 @@ func (r row) problems() (problems []string) {
 	return problems
 }
 
-// An attack that exceeds a single limit has one problem, and one column of the table says FAIL.
+// An attack that exceeds a single limit is reported with one problem, and one column of the table says FAIL.
 func TestRowReportsEachExceededLimit(t *testing.T) {
 	fine := row{
 		peak: 100_000_000, before: state{100_000_000, 20, 50, nil}, later: state{200_000_000, 25, 60, nil},

@@ -75,7 +75,7 @@ const killMemory = 4_000_000_000
 type watcher struct {
 	p       *programtest.Program
 	mu      sync.Mutex // guards the fields below
-	sockets int64      // the most bytes that the kernel has held for TCP connections since reset
+	sockets int64      // the most bytes that the kernel has held for TCP connections since the last call of reset
 	killed  bool       // whether the service has exceeded killMemory
 }
 

@@ -151,7 +151,7 @@ func addNamedCategories(ctx context.Context, database string) error {
 // such as indexing, is not measured.
 func finishJobs(f *programtest.Folder) {
 	f.T.Helper()
-	const interval, idle = 2 * time.Second, 0.05 // idle is a share of one processor
+	const interval, idle = 2 * time.Second, 0.05 // the service counts as idle if it uses less than this share of one processor
 	p := f.Serve()
 	defer p.Stop()
 	programtest.Await(f.T, "the service to be idle", func() bool {

@@ -112,7 +112,7 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 }
 
 // TestKilledServiceDeliversEveryEvent kills the service several times while it delivers messages. Every event
-// must arrive at least once and always with the same webhook-id.
+// must arrive at least once, and each repetition must have the same webhook-id.
 func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
 	const rounds = 4

@@ -37,7 +37,7 @@ func fieldsOf(t *testing.T, object json.RawMessage) string {
 	return strings.Join(all, ", ")
 }
 
-// Section 2: resources and their fields.
+// Section 2 of the specification: resources and their fields.
 func TestInterfaceFields(t *testing.T) {
 	s := parallelShop(t)
 	const withStatus, withoutStatus = "categoryId integer, id integer, name string, status string", "categoryId integer, id integer, name string"
@@ -82,7 +82,7 @@ func TestInterfaceFields(t *testing.T) {
 	}
 }
 
-// Section 3: the status may be set on creation and can be used as a filter. Section 4.1: list animals.
+// Sections 3 and 4.1 of the specification: the status may be set on creation and used as a filter of lists.
 func TestInterfaceList(t *testing.T) {
 	s := parallelShop(t)
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]").wantHeaders(t, "Content-Type: application/json")
@@ -106,7 +106,7 @@ func TestInterfaceList(t *testing.T) {
 			}
 		}
 	}
-	// Section 8: limits.
+	// Section 8 of the specification: parameters with invalid values are refused.
 	for _, query := range []string{"limit=0", "limit=101", "limit=-1", "limit=x", "limit=", "limit=1.5", "status=Sold", "status=", "status=none"} {
 		s.do("GET", "/v1/pets?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
@@ -122,7 +122,7 @@ func TestInterfaceList(t *testing.T) {
 	}
 }
 
-// Section 4.2: add an animal.
+// Section 4.2 of the specification: add an animal.
 func TestInterfaceCreate(t *testing.T) {
 	s := parallelShop(t)
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`).want(t, 201, `{"id":1,"name":"Rex","categoryId":1}`).
@@ -143,7 +143,7 @@ func TestInterfaceCreate(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// Section 4.3: get an animal, which is a deprecated operation. Section 9: the operation works until it is removed.
+// Sections 4.3 and 9 of the specification: getting an animal is deprecated, but works until it is removed.
 func TestInterfaceGet(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"sold"}`)
@@ -170,8 +170,8 @@ func TestInterfaceAuthentication(t *testing.T) {
 	s.do("GET", "/v1/pets", "", "Authorization: bearer "+adminKey).want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
 }
 
-// Section 4.4: there is an endpoint for orders. Section 9: the version is in the path and in the OpenAPI document, and
-// the document marks the deprecated operation.
+// Sections 4.4 and 9 of the specification: there is an endpoint for orders, the version is in the path and in the
+// OpenAPI document, and the document marks the deprecated operation.
 func TestInterfaceDescription(t *testing.T) {
 	s := parallelShop(t)
 	s.do("GET", "/v1/store/orders", "").want(t, 200, "[]")

@@ -40,7 +40,7 @@ func ActorOf(ctx context.Context) string {
 	return system
 }
 
-// keyOf returns the id of the key that an actor refers to. ok is false if the actor is not a key.
+// keyOf returns the id of the key that an actor refers to. ok is false if the actor does not refer to a key.
 func keyOf(actor string) (id int64, ok bool) {
 	text, ok := strings.CutPrefix(actor, "keys/")
 	id, err := strconv.ParseInt(text, 10, 64)

@@ -20,7 +20,7 @@ type importPlan struct {
 // plannedPet is an animal to create, or to update if before has an id. Its category may not exist yet.
 type plannedPet struct {
 	NewPet
-	line     int // the line of the row that describes the animal
+	line     int // the line number of the row that describes the animal
 	category *importCategory
 	before   Pet
 }

@@ -217,8 +217,8 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	return s.reportIndexing(work, indexed, more)
 }
 
-// reportIndexing updates the progress after a run that has indexed the given number of animals, orders and names of
-// categories. If many runs are needed, as in a store from an earlier version, it also passes the progress to
+// reportIndexing updates the progress after a run that has indexed the given number of animals, orders and
+// category names. If many runs are needed, as in a store from an earlier version, it also passes the progress to
 // Options.OnIndexing from time to time.
 func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
 	i, now, left := &s.indexing, s.clock(), int64(0)

@@ -36,8 +36,8 @@ var searchCases = []testCase{
 		}
 	}},
 
-	// A search finds the same animals as a comparison of all names. This is true whether animals were added, renamed
-	// or removed before or after they were indexed.
+	// A search finds exactly the animals whose names match the search text. This is true whether animals were added,
+	// renamed or removed before or after they were indexed.
 	{name: "a search finds what a comparison of all names finds", run: func(t *testing.T, store shop.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		parts := []string{"bella", "ben", "engal", "a", "é", "жук", "小", "白狗", "🐈", "123", "4", " ", " ", " "}

@@ -12,8 +12,8 @@ import (
 // may run only one at a time, so that one key cannot slow down the reads of others.
 const MaxReplays = 2
 
-// turnPause is how long a key pauses after an operation if more of its operations are waiting, as a multiple of the
-// operation's duration. A key with many operations is therefore active for at most a quarter of the time.
+// turnPause is how long an API key must wait after an operation if more of its operations are waiting, as a multiple of
+// the operation's duration. A key with many operations is therefore active for at most a quarter of the time.
 const turnPause = 3
 
 // KeyTurns makes operations of one kind take turns. Only a few run at the same time, and only one for each API key.
