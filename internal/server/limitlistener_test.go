@@ -55,15 +55,15 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 				defer s.listener.mu.Unlock()
 				return len(s.listener.open) == limit
 			})
+			patience, stop := context.WithTimeout(ctx, 2*time.Minute)
+			defer stop()
 			for range 4 * limit {
 				transport := newTransport()
-				patience, stop := context.WithTimeout(ctx, time.Minute)
-				defer stop()
 				programtest.Await(t, "a new client to be served", func() bool {
 					request, _ := http.NewRequestWithContext(patience, "GET", scheme+addr, nil)
 					response, err := transport.RoundTrip(request)
 					if err != nil && patience.Err() != nil {
-						t.Fatal("no place within a minute: ", err)
+						t.Fatal("the new clients were not served within two minutes: ", err)
 					}
 					if err != nil {
 						return false // the server may drop this connection if its first request takes long to arrive
