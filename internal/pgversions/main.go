@@ -37,7 +37,7 @@ func main() {
 // expects the program to refuse it.
 const (
 	storeTests = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish|" +
-		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit"
+		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit|ForALock|RetrySlot|NamedCategories|NamesThatOther"
 	lifeTest      = "^TestProgramLivesOnPostgres$"
 	pgBouncerTest = "^TestProgramLivesBehindPgBouncer$"
 )
