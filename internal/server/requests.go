@@ -10,9 +10,6 @@ import (
 // Every connection may have one request in progress. HTTP/2 allows more. These extra requests of all
 // connections share a limit, so that the number of connections also limits the number of requests.
 const (
-	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2
-	// recommends at least 100.
-	maxStreamsPerConn = 100
 	// maxExtraRequests is the maximum number of requests in progress beyond the first on each connection.
 	maxExtraRequests = 500
 	// extraReserve is how many extra requests are accepted beyond maxExtraRequests, to serve probes and clients

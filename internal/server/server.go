@@ -25,6 +25,9 @@ const (
 	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
 	// them. HTTP/2 does not allow a smaller buffer.
 	maxReceiveBuffer = 64 << 10
+	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2 recommends at
+	// least 100.
+	maxStreamsPerConn = 100
 )
 
 // ShutdownTimeout is how long Run waits for requests to finish after it has stopped accepting new ones. It is
