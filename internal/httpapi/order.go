@@ -123,13 +123,3 @@ func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {
 	o.problems.Merge(change.Problems())
 	return change, o.problems.Err()
 }
-
-func (a *API) getInventory(x *exchange) error {
-	inventory, err := a.Service.Inventory(x.r.Context())
-	if err != nil {
-		return err
-	}
-	body := encode(inventory)
-	x.sendResource(shop.EntityTag(body), body)
-	return nil
-}
