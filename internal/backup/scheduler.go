@@ -21,9 +21,6 @@ const (
 	retryDelay = 10 * time.Minute
 )
 
-// MinInterval is the shortest interval between backups.
-const MinInterval = time.Minute
-
 // Config holds the settings for a Scheduler.
 type Config struct {
 	Database string // the path of the store's file, which may be in use

@@ -8,9 +8,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// The defaults for scheduled backups.
+// The defaults and limits for scheduled backups.
 const (
 	defaultBackupInterval = 24 * time.Hour
+	minBackupInterval     = time.Minute
 	defaultBackupKeep     = 7
 )
 
@@ -40,7 +41,7 @@ func (s *serveCommand) backupSettings(parsed *settings) error {
 	if s.Backup.Keep != nil {
 		parsed.backupKeep = *s.Backup.Keep
 	}
-	if parsed.backupInterval < backup.MinInterval {
+	if parsed.backupInterval < minBackupInterval {
 		return usagef("--backup-every: %s is out of range; expected 1m or more", parsed.backupInterval)
 	}
 	if parsed.backupKeep < 1 {

@@ -18,9 +18,9 @@ func (s *simulation) scheduleArrivals() {
 		s.schedule(start.Add(time.Duration(i)*3*time.Minute+s.between(time.Second, time.Minute)), func() error { return s.arrive(stays) })
 	}
 	for ago := weeks*7 - 1; ago >= 0; ago-- {
-		several := 6 + s.random.IntN(6)
+		several := fewestDaily + s.random.IntN(moreDaily)
 		if ago%7 == 3 {
-			several = s.random.IntN(3) // a quiet day with few arrivals
+			several = s.random.IntN(3) // once a week, there is a quiet day
 		}
 		for range several {
 			s.schedule(s.randomOpenTime(ago), func() error { return s.arrive(false) })

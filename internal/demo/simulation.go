@@ -11,8 +11,6 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// opening is the number of animals that arrive on the first day.
-	opening = 64
 	// openHours is how long the shop is open each day. It closes at the time of day at which the store is filled, so
 	// that the demo does not depend on that time.
 	openHours = 9 * time.Hour
