@@ -192,7 +192,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		background.Go(func() { settings.acme.Run(interruptible) })
 	}
 	return httpServer.Run(ctx, listener, server.Handlers{
-		Serve: traces.Handler(handler, httpapi.IsProbe), Refuse: traces.Handler(http.HandlerFunc(handler.refuse), httpapi.IsProbe), Malformed: handler.api.Malformed,
+		Serve: traced(traces, handler), Refuse: traced(traces, http.HandlerFunc(handler.refuse)), Malformed: handler.api.Malformed,
 		IsProbe: httpapi.IsProbe, Drain: handler.drain,
 	})
 }

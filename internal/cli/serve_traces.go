@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 
+	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/tracing"
 	"animalstore/internal/version"
@@ -29,6 +31,11 @@ func openTraces(ctx context.Context, log *slog.Logger, limiter *server.LogLimite
 		log.Warn("cannot set up traces; traces are off", "error", err)
 	}
 	return traces
+}
+
+// traced returns a handler that starts a span for each request, except for probes, which would fill the collector.
+func traced(traces *tracing.Provider, handler http.Handler) http.Handler {
+	return traces.Handler(handler, httpapi.IsProbe)
 }
 
 // closeTraces exports the remaining traces.
