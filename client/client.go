@@ -100,8 +100,8 @@ type apiResponse struct {
 	body   []byte
 }
 
-// do makes a call and decodes the response body into the value that into points to. If into is nil, do
-// expects 204 No Content.
+// do makes a call, decodes the response body and stores the result in *into. If into is nil, do expects
+// 204 No Content.
 func (c *Client) do(ctx context.Context, r request, into any) (apiResponse, error) {
 	if r.err != nil {
 		return apiResponse{}, r.err

@@ -75,7 +75,7 @@ type Imported struct {
 // ImportPreview describes what an import would do.
 type ImportPreview struct {
 	Created    int `json:"created"`    // the number of animals that the import would create
-	Updated    int `json:"updated"`    // the number of animals that it would change
+	Updated    int `json:"updated"`    // the number of existing animals that the import would change
 	IgnoredIDs int `json:"ignoredIds"` // the number of rows whose id would be ignored, because [Upsert] is not set
 }
 

@@ -173,7 +173,7 @@ var (
 	breeds     = []string{"Bengal", "Beagle", "Persian", "Poodle", "Siamese", "Terrier", "Ragdoll", "Boxer"}
 )
 
-// newPet returns the animal with the given id. No animal is sold.
+// newPet returns the animal with the given id. Its status is available.
 func newPet(id int64) shop.NewPet {
 	given := id % 8
 	breed := given/4*4 + id/8%4

@@ -12,7 +12,7 @@ type CatalogVersion struct {
 	Snapshot string // distinguishes the states of a database that other processes change, too
 }
 
-// CatalogState describes the snapshot that a read has used.
+// CatalogState describes the snapshot that a read used.
 type CatalogState struct {
 	Version  CatalogVersion
 	Time     time.Time // the time of the store's clock when the snapshot was taken or shortly after

@@ -22,9 +22,10 @@ func scanCount(scan Scanner) (count shop.CategoryCount, err error) {
 	return count, err
 }
 
-// LargestCategories reads the n largest stored counts, and one more for each category that has become smaller since its
-// count was stored. So at least n of the categories that it has read have not become smaller. Any other category can be
-// larger than these n only if it has changed. So LargestCategories also reads the counts of all changed categories.
+// LargestCategories finds the n largest categories from stored counts, some of which may be out of date. If k categories
+// have become smaller since their counts were stored, it reads the n+k largest stored counts. At least n of these
+// categories have not become smaller. Only a category whose count has changed could be larger than them, so
+// LargestCategories also reads the counts of all changed categories.
 func (t *tx) LargestCategories(n int) ([]shop.CategoryCount, error) {
 	recent, err := t.recentCounts()
 	if err != nil {

@@ -178,7 +178,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						h.proxy.Delay(0)
 					}
 					if inTime {
-						// The duration of the outage does not matter as long as it is shorter than the budget.
+						// The duration of the outage does not matter as long as it is shorter than the retry budget.
 						time.Sleep(100 * time.Millisecond)
 						heal()
 					}

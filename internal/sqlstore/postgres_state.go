@@ -73,8 +73,8 @@ func (p *postgresEngine) catalogState(r stateRow, conn *pgx.Conn, session *witne
 	return state
 }
 
-// currentVersion asks the witness for the current version. It returns no version if this node already knows that the
-// catalogue has changed since seen was read.
+// currentVersion asks the witness for the current version. It returns a zero version if this node already knows that
+// the catalogue has changed since the version in seen.
 func (p *postgresEngine) currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	session, latest := p.witness.session.Load(), p.witness.latest.Load()
 	if session == nil || session.generation != seen.Changes || latest == nil || *latest != seen.Snapshot {

@@ -131,8 +131,8 @@ func TestUnfinishedBatchRemembersThatThereIsMore(t *testing.T) {
 	}
 }
 
-// IndexSearch reports whether other writes are waiting for its transaction. These may be other members of its group, or
-// writes that are still queued.
+// IndexSearch reports whether other writes are waiting for its transaction to finish. These may be other members of its
+// group, or writes that are still queued.
 func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -100,7 +100,7 @@ func (g *group) run(m *member) (alive bool) {
 	if m.err = m.begin(); m.err != nil {
 		return true
 	}
-	// The member runs with a context that cannot end. An interrupted statement would roll back the whole
+	// The member runs with a context that is never cancelled. An interrupted statement would roll back the whole
 	// transaction, including the changes made by other members.
 	t := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect}
 	w := &memberWriter{tx: t, group: g}
