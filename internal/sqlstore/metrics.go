@@ -69,3 +69,6 @@ func (m *metrics) commit(do func() error) error {
 	m.commits.Observe(time.Since(start).Seconds())
 	return err
 }
+
+// collectors returns the metrics that only this engine has.
+func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }

@@ -7,6 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// collectors returns the metrics that only this engine has.
+func (p *postgresEngine) collectors() []prometheus.Collector {
+	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines), newCacheGauge(p.witness)}
+}
+
 // poolCollector exports statistics about the connection pool. It uses the names, types, labels and help texts
 // of the Prometheus collector for database/sql (collectors.NewDBStatsCollector), because dashboards and
 // alerts for that collector already exist.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"animalstore/internal/shop"
 )
 
@@ -69,10 +67,4 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 		p.startEpoch(ctx, era)
 	}
 	return err
-}
-
-func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }
-
-func (p *postgresEngine) collectors() []prometheus.Collector {
-	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines), newCacheGauge(p.witness)}
 }
