@@ -50,43 +50,6 @@ func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Ca
 	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
-// maxCategoriesCompared is the maximum number of categories whose names FindCategories compares. categoryBatch is the
-// number of categories that it reads at once.
-const maxCategoriesCompared, categoryBatch = 20_000, 500
-
-// FindCategories returns at most limit categories whose names contain every word of the text (see
-// ContainsWords), sorted by ascending id. It looks only at the first 20,000 categories, so that its work is
-// bounded.
-func (s *Service) FindCategories(ctx context.Context, text string, limit int) (Page[Category], error) {
-	words := SearchWords(text)
-	return heavyRead(ctx, s, func() (Page[Category], error) {
-		return read(ctx, s, func(tx ReadTx) (found Page[Category], err error) {
-			batch := PageRequest{Limit: categoryBatch}
-			for range maxCategoriesCompared / categoryBatch {
-				categories, err := tx.Categories(batch)
-				if err != nil {
-					return found, err
-				}
-				for _, category := range categories {
-					if category.Name == "" || !ContainsWords(category.Name, words) {
-						continue
-					}
-					if len(found.Items) == limit {
-						found.More = true
-						return found, nil
-					}
-					found.Items = append(found.Items, category)
-				}
-				if len(categories) < categoryBatch {
-					return found, nil
-				}
-				batch.After = &categories[len(categories)-1].ID
-			}
-			return found, nil
-		})
-	})
-}
-
 // Category returns the category with the given id. It fails with not_found if there is none.
 func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
 	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })

@@ -1,0 +1,135 @@
+package shop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
+type SearchBookkeeping interface {
+	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It also indexes a
+	// limited number of names of categories that an earlier version wrote. A batch may take several transactions. The
+	// first one gets nil, and each of the others gets the unfinished rest that the previous one returned. Only one
+	// batch of a store may be in progress on a node.
+	IndexSearch(unfinished IndexBatch) (IndexResult, error)
+}
+
+// IndexBatch is the rest of a batch of IndexSearch that has not been written yet. Only the store knows what it
+// contains.
+type IndexBatch any
+
+// IndexResult is the result of one call of IndexSearch.
+type IndexResult struct {
+	Indexed    int64      // the number of animals, orders and names of categories that this call has indexed
+	More       bool       // whether there may be more to index
+	Unfinished IndexBatch // the rest of the batch, or nil if everything has been written
+	OthersWait bool       // whether other writes are waiting for this transaction
+}
+
+// IndexProgress is the progress of the job that maintains the search index.
+type IndexProgress struct {
+	Indexed int64 // the number of animals, orders and names of categories that this node has indexed
+	Left    int64 // the number of animals, orders and names of categories that are not indexed yet
+}
+
+// IndexProgress returns the progress as of the last report, which is at most indexReportInterval old while
+// animals are being indexed.
+func (s *Service) IndexProgress() IndexProgress {
+	s.indexing.mu.Lock()
+	defer s.indexing.mu.Unlock()
+	return s.indexing.progress
+}
+
+// indexing is the state of the job that maintains the search index.
+type indexing struct {
+	running    sync.Mutex    // held during a run of IndexSearch, so that there is only one at a time
+	unfinished IndexBatch    // the rest of the batch that the last run began, or nil; protected by running
+	again      chan struct{} // a value in this channel starts the next run at once
+
+	mu       sync.Mutex // protects the fields below
+	progress IndexProgress
+	reported time.Time
+}
+
+const (
+	// indexSteps is the maximum number of transactions in one run of IndexSearch. A run reports its progress at its
+	// end.
+	indexSteps = 20
+	// indexPause is how long IndexSearch pauses after a transaction if other writes are waiting, as a multiple
+	// of the transaction's duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
+	indexPause = 3
+	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
+	indexReportInterval = 5 * time.Second
+)
+
+// IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until a text is in
+// the index, searches have to compare it separately. IndexSearch also indexes names of categories that an earlier
+// version wrote. When ctx ends, it completes its current transaction and starts no other, so that the program ends
+// soon.
+func (s *Service) IndexSearch(ctx context.Context) error {
+	i, work := &s.indexing, context.WithoutCancel(ctx)
+	i.running.Lock()
+	defer i.running.Unlock()
+	more, err := read(work, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing to do
+	if err != nil {
+		return err
+	}
+	indexed := int64(0)
+	for step := 0; more && step < indexSteps; step++ {
+		start := time.Now()
+		var result IndexResult
+		err := s.bookkeep(work, func(tx BookkeepingTx) (err error) {
+			result, err = tx.IndexSearch(i.unfinished)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		i.unfinished, more, indexed = result.Unfinished, result.More, indexed+result.Indexed
+		if result.OthersWait {
+			select {
+			case <-time.After(indexPause * time.Since(start)):
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if more {
+		select {
+		case i.again <- struct{}{}:
+		default: // the next run will start at once anyway
+		}
+	}
+	return s.reportIndexing(work, indexed, more)
+}
+
+// reportIndexing updates the progress after a run that has indexed the given number of animals, orders and
+// category names. If many runs are needed, as in a store from an earlier version, it also passes the progress to
+// Options.OnIndexing from time to time.
+func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) error {
+	i, now, left := &s.indexing, s.clock(), int64(0)
+	i.mu.Lock()
+	i.progress.Indexed += indexed
+	behind, due := i.progress.Left > 0, now.Sub(i.reported).Abs() >= indexReportInterval
+	i.mu.Unlock()
+	switch {
+	case more && !due, !more && !behind:
+		return nil
+	case more:
+		var err error
+		if left, err = read(ctx, s, ReadTx.CountUnindexed); err != nil {
+			return err
+		}
+	}
+	i.mu.Lock()
+	i.progress.Left, i.reported = left, now
+	progress := i.progress
+	i.mu.Unlock()
+	if s.onIndexing != nil {
+		s.onIndexing(progress)
+	}
+	return nil
+}
