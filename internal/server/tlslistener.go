@@ -11,21 +11,6 @@ import (
 	"time"
 )
 
-// plainListener accepts connections without TLS.
-type plainListener struct {
-	*limitListener
-	malformed func(w http.ResponseWriter, r *http.Request, refusal *http.Response)
-}
-
-// Accept returns the next connection.
-func (l *plainListener) Accept() (net.Conn, error) {
-	c, err := l.accept()
-	if err != nil {
-		return nil, err
-	}
-	return &http1Conn{halfCloser: c, limited: c, malformed: l.malformed}, nil
-}
-
 // tlsListener accepts connections with TLS. It returns a connection only after the handshake, which decides whether
 // the client uses HTTP/2: net/http serves HTTP/2 only on a *tls.Conn, and HTTP/1 needs an http1Conn.
 type tlsListener struct {
