@@ -66,12 +66,15 @@ func (a *API) rotateKey(x *exchange) error {
 	return runIdempotentSecret(x, rotate, withoutKeySecret, respondWith[shop.IssuedKey](200))
 }
 
+// defaultOverlap is how long old secrets keep working after a rotation if the request does not say.
+const defaultOverlap = 24 * time.Hour
+
 func decodeOverlap(body []byte) (time.Duration, error) {
 	o, err := parseOptionalObject(body)
 	if err != nil {
 		return 0, err
 	}
-	overlap := o.seconds("overlapSeconds", shop.DefaultOverlap)
+	overlap := o.seconds("overlapSeconds", defaultOverlap)
 	if reason := shop.OverlapProblem(overlap); reason != "" {
 		o.problems.Add("overlapSeconds", reason)
 	}

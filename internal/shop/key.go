@@ -114,12 +114,8 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	})
 }
 
-// DefaultOverlap and MaxOverlap are the default and the maximum time for which old secrets keep working after
-// a rotation.
-const (
-	DefaultOverlap = 24 * time.Hour
-	MaxOverlap     = 30 * 24 * time.Hour
-)
+// MaxOverlap is the maximum time for which old secrets keep working after a rotation.
+const MaxOverlap = 30 * 24 * time.Hour
 
 // OverlapProblem explains why an overlap is invalid. It returns "" if the overlap is valid.
 func OverlapProblem(overlap time.Duration) string {
