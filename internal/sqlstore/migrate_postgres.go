@@ -72,13 +72,16 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 // ErrNoStore means that the database exists but does not contain a store.
 var ErrNoStore = errors.New("there is no store in it")
 
-const pgDuplicateTable = "42P07"
+const (
+	pgDuplicateTable  = "42P07"
+	pgDuplicateObject = "42710" // every table has a type of the same name
+)
 
 // isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
 	// PostgreSQL's system catalogue raises one of these errors if two sessions create the same table.
-	case pgUniqueViolation, pgDuplicateTable, "XX000":
+	case pgUniqueViolation, pgDuplicateTable, pgDuplicateObject, "XX000":
 		return true
 	}
 	return false
@@ -118,8 +121,8 @@ func migrateNext(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 	}
 	_, err = tx.Exec(ctx, steps[version], pgx.QueryExecModeSimpleProtocol)
 	switch pgCode(err) {
-	case pgDuplicateTable:
-		// Another node cannot have created this table, because this node holds the lock.
+	case pgDuplicateTable, pgDuplicateObject:
+		// Another node cannot have created this table or type, because this node holds the lock.
 		return fmt.Errorf("it is the database of another program: %v", err)
 	case pgLockTimeout:
 		return fmt.Errorf("a long transaction, such as that of a backup, uses a table that must change; wait until it ends, and start again: %w", err)

@@ -112,6 +112,22 @@ func TestNodesMigrateADatabaseOnce(t *testing.T) {
 	}
 }
 
+// If another node creates the first table at the same moment, PostgreSQL may report only the type that belongs to the
+// table. A starting node must then try again. The test creates just the type, because that moment cannot be hit.
+func TestTypeOfTheFirstTableMeansThatAnotherNodeMigrates(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	db := pgtest.Connect(t, database)
+	db.Do("CREATE TYPE schema_version AS ENUM ('one')")
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	if err := migrateBy(t, t.Context(), database, steps[:1]); !isConcurrentMigration(err) {
+		t.Errorf("got %v, want an error after which the migration is tried again", err)
+	}
+	db.Do("DROP TYPE schema_version")
+	must(t, migrateBy(t, t.Context(), database, steps[:1]))
+}
+
 // If the start times out because another session has locked the schema, the error says so.
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
