@@ -173,7 +173,8 @@ func (c *importCategories) assigns() bool {
 }
 
 // create creates the missing categories. Those with an id come first, so that their ids are not assigned to other
-// categories. Because all imports lock categories in ascending order, they cannot deadlock.
+// categories. Categories are created in ascending order, so that imports seldom deadlock. If they do, for example because
+// a repeated import has locked the last assigned id first, the store retries one of them.
 func (c *importCategories) create(tx *eventTx) error {
 	var unnamed []int64
 	var named []Category
@@ -192,6 +193,7 @@ func (c *importCategories) create(tx *eventTx) error {
 	if _, err := tx.EnsureCategories(unnamed...); err != nil {
 		return err
 	}
+	slices.SortFunc(named, func(a, b Category) int { return cmp.Compare(a.ID, b.ID) })
 	if err := tx.InsertCategories(named...); err != nil {
 		return err
 	}
