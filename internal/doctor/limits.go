@@ -16,7 +16,8 @@ func (x *examiner) checkOpenFiles() {
 	x.ok("open files", "the limit of this process allows %d connections", x.MaxConnections)
 }
 
-// neededMemory is the number of bytes that a node may need; see the memory budget in docs/operating.md.
+// neededMemory is the number of bytes that a node may need, with two exceptions; see the memory budget in
+// docs/operating.md.
 const neededMemory = 300_000_000
 
 // checkMemory compares the memory that this process may use with neededMemory.
@@ -29,7 +30,7 @@ func (x *examiner) checkMemory() {
 		x.ok("memory", "this process may use %s", size(limit))
 		return
 	}
-	action := "Allow at least 300 MB (MemoryMax= in systemd, mem_limit in Compose), or set GOMEMLIMIT and --max-connections lower."
+	action := "Allow at least 300 MB, or better 512 MB (MemoryMax= in systemd, mem_limit in Compose), or set GOMEMLIMIT and --max-connections lower."
 	if os.Getenv("GOMEMLIMIT") != "" {
 		x.warn("memory", action, "this process may use only %s; GOMEMLIMIT is set and must be below that", size(limit))
 		return

@@ -37,7 +37,8 @@ func main() {
 // expects the program to refuse it.
 const (
 	storeTests = "^TestPostgresIsAStore$|Timeline|Cluster|Commits|Encoding|MigrateADatabase|NoRightToCreate|Restart|Demoted|Publish|" +
-		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit|ForALock|RetrySlot|NamedCategories|NamesThatOther"
+		"RareRows|EveryPage|DueDeliveries|LongSnapshot|UnfitServers|EveryCommit|ForALock|NamedCategoriesOnPostgres|NamesThatOther|" +
+		"LockedCategoryIDs|KeysAreAdded|TypeOfTheFirstTable"
 	lifeTest      = "^TestProgramLivesOnPostgres$"
 	pgBouncerTest = "^TestProgramLivesBehindPgBouncer$"
 )

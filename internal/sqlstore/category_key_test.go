@@ -72,7 +72,7 @@ func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
 	wantNamed(t, store, "žofky", "[{3 ŽOFKY} {4 ŽOFKY}]")
 }
 
-// Adding the keys does not wait for writes that add pets to the categories, and such writes do not wait for it.
+// Adding the keys does not wait for a transaction that has added a pet to the category.
 func TestKeysAreAddedToCategoriesThatGetPets(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// singleWriteHarness has a store with four connections. Another transaction has created category 7 and has not been committed
-// yet, so writes that create pets in this category wait for it.
+// singleWriteHarness has a store with four connections. Another transaction has created category 7 and has not been
+// committed yet, so writes that create pets in this category wait for it.
 type singleWriteHarness struct {
 	*testing.T
 	store   *Store
