@@ -216,15 +216,6 @@ func resetSearches(a *attacker) {
 	})
 }
 
-func largeImports(a *attacker) {
-	file := "name,categoryId\n" + strings.Repeat("a\n", 4<<20-10)
-	a.repeat(8, 0, func() {
-		if a.importFile(file) == http.StatusTooManyRequests {
-			a.sleep(time.Second)
-		}
-	})
-}
-
 func dashboards(a *attacker) {
 	a.repeat(30, 30, func() { a.request("GET", "/", "", a.session()) })
 }
@@ -258,16 +249,6 @@ func livePages(a *attacker) {
 	a.repeat(2100, 1000, func() {
 		if conn := a.sendPart(head("GET", "/staff/live", a.session())); conn != nil {
 			a.untilClosed(conn, 0, "")
-		}
-	})
-}
-
-// slowImports sends imports that do not end during the attack.
-func slowImports(a *attacker) {
-	text := head("POST", "/v1/imports?dryRun=true", a.authorization(), "Content-Type: text/csv", "Content-Length: 8000000") + "name,categoryId\n"
-	a.repeat(16, 50, func() {
-		if conn := a.sendPart(text); conn != nil {
-			a.untilClosed(conn, time.Second/2, strings.Repeat("a", 1000))
 		}
 	})
 }
@@ -371,23 +352,6 @@ func longTracestates(a *attacker) {
 		a.request("GET", "/v1/pets", "", fmt.Sprintf("Traceparent: 00-%016x%016x-b7ad6b7169203331-01", rand.Uint64(), 1+rand.Uint64N(1e9)),
 			"Tracestate: "+strings.Join(state, ","))
 	})
-}
-
-// namedImports imports one animal at a time and gives the name of its category, which the service must look up
-// among many names.
-func namedImports(a *attacker) {
-	a.repeat(2, 0, func() { a.importFile("name,category\na,b\n") })
-}
-
-// ambiguousImports sends files in which no row is valid, because many categories have the name that the rows
-// give.
-func ambiguousImports(a *attacker) {
-	file := "name,category\n" + strings.Repeat("a,"+commonName+"\n", 10_000)
-	a.repeat(2, 2, func() { a.importFile(file) })
-}
-
-func (a *attacker) importFile(file string) (status int) {
-	return a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv")
 }
 
 // maxLogRate is how many bytes per second the service may log while it refuses requests. This includes the
