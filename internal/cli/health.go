@@ -12,7 +12,7 @@ import (
 )
 
 // healthCommand checks whether the service on this machine is ready. Containers without a shell need it for their
-// health check. It reads the same environment variables as serve, so the address has to be configured only once.
+// health check. It reads the same environment variables as serve, so operators configure the address only once.
 type healthCommand struct {
 	Addr       string   `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
 	TLSCert    string   `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
