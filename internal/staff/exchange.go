@@ -63,7 +63,16 @@ func (x *exchange) acquire(limit *web.KeyLimit) error {
 	return err
 }
 
-// releaseLimits stops counting the exchange towards the limits that acquire was called with.
+// awaitTurn waits until it is the key's turn. The turn ends when the exchange sends its response.
+func (x *exchange) awaitTurn(turns *web.KeyTurns) error {
+	done, err := turns.Wait(x.r.Context(), x.principal)
+	if err == nil {
+		x.held = append(x.held, done)
+	}
+	return err
+}
+
+// releaseLimits stops counting the exchange towards the limits that acquire was called with, and ends its turns.
 func (x *exchange) releaseLimits() {
 	for _, release := range x.held {
 		release()

@@ -2,8 +2,10 @@ package staff
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -75,6 +77,26 @@ func TestPrintedListsAreLimited(t *testing.T) {
 	for range web.MaxExports + 1 { // after a list is sent, it no longer counts
 		own.mustGet("/staff/pets/print")
 		own.mustGet("/staff/orders/print")
+	}
+}
+
+// A key that has many lists to print makes them one after the other, and does not delay other keys. A list whose
+// browser has disconnected stops waiting.
+func TestPrintedListsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	s, principal, own, another := greedy(t)
+	for _, path := range []string{"/staff/pets/print", "/staff/orders/print"} {
+		done := shoptest.Must(s.pages.printTurns.Wait(t.Context(), principal))(t)
+		waiting, disconnect := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if response, err := own.client.Do(own.request("GET", path).WithContext(waiting)); err == nil {
+			response.Body.Close()
+			t.Errorf("%s: got status %d before it was the key's turn", path, response.StatusCode)
+		}
+		disconnect()
+		another.mustGet(path)
+		own.mustGet("/staff/pets")
+		done()
+		own.mustGet(path)
 	}
 }
 

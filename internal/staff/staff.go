@@ -50,6 +50,7 @@ type Pages struct {
 	// of users who are. It has no limit per key, because these users have no key.
 	publicSlots *web.KeyLimit
 	prints      *web.KeyLimit
+	printTurns  *web.KeyTurns
 	streams     *web.KeyLimit
 	// linkAttempts limits how often someone may try sign-in links that do not work.
 	linkAttempts *failureLimit
@@ -92,6 +93,7 @@ func New(c Config) (*Pages, error) {
 		mux: http.NewServeMux(), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
 		slots: web.NewKeyLimit("requests", maxRequests, maxKeyRequests), publicSlots: web.NewKeyLimit("requests", maxPublicRequests, maxPublicRequests+1),
 		prints:       web.NewKeyLimit("printed lists", maxPrints, maxKeyPrints),
+		printTurns:   web.NewKeyTurns(maxRenderedPrints),
 		linkAttempts: newFailureLimit(),
 		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
