@@ -67,7 +67,7 @@ func TestCertificateIsRedWhenItsAlertFires(t *testing.T) {
 func TestDashboardUsesExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	d := readDashboard(t)
-	const classicModel = 39 // the schema version, which Grafana 11 and newer import without changes
+	const classicModel = 39 // schema version of a dashboard file; Grafana 11 and newer import dashboards of this version as they are
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < classicModel || len(d.Templating.List) != 2 {
 		t.Errorf("got %q, %q, schema %d and %v, want a uid, a title, schema %d or newer, and two variables",
 			d.UID, d.Title, d.SchemaVersion, d.Templating.List, classicModel)

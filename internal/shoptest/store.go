@@ -57,7 +57,7 @@ func (s *Store) HoldSearches() (entered <-chan struct{}, release func()) {
 	return h.entered, sync.OnceFunc(func() { close(h.gate) })
 }
 
-// hold blocks its callers until gate is closed.
+// hold makes searches wait. Each search sends a value on entered and then waits until gate is closed.
 type hold struct{ entered, gate chan struct{} }
 
 // heldTx is a transaction in which searches are blocked.

@@ -123,5 +123,5 @@ func TestReadinessIsReportedInTime(t *testing.T) {
 	direct.AwaitLockWait()
 	cancel()
 	wantUnavailable(t, "readiness", <-ready)
-	direct.AwaitLockWait() // even now, the write is still waiting
+	direct.AwaitLockWait() // the write is still waiting for the lock, although Ready has returned
 }

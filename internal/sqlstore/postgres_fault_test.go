@@ -159,7 +159,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							// Silence all connections. Only this COMMIT still arrives.
+							// Hold back all later messages on every connection. This COMMIT still reaches the server.
 							h.proxy.Delay(time.Hour)
 							return true
 						}

@@ -64,8 +64,8 @@ func isLostTimeline(err error) bool {
 type timelineGuard struct {
 	mu       sync.Mutex
 	seen     timeline
-	reported timelineError // the refusal that was reported last
-	recorded timelineError // the refusal that was recorded last
+	reported timelineError // the last refusal that this node has logged
+	recorded timelineError // the last refusal that this node has recorded on the server
 }
 
 // observe returns a *timelineError if a server must be refused. If not, it remembers the server's timeline. recorded is
