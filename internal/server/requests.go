@@ -47,6 +47,9 @@ func (c *connRequests) allWait() bool { return c.waiting.Load() >= c.open.Load()
 func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)
+		if c.secure != nil {
+			r.TLS = c.secure // net/http does not know it; see http2Conn
+		}
 		open := c.requests.open.Add(1)
 		defer func() {
 			c.requests.madeProgress()

@@ -166,12 +166,24 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 				t.Cleanup(transport.CloseIdleConnections)
 				return &http.Client{Transport: transport}
 			}
+			get := func(client *http.Client, path string) (int, error) {
+				response, err := client.Get("https://" + addr + path)
+				if err != nil {
+					return 0, err
+				}
+				defer response.Body.Close()
+				return response.StatusCode, nil
+			}
 			const conns = 12
 			var clients sync.WaitGroup
 			var refused, ended atomic.Int64
 			ctx, cancel := context.WithCancel(t.Context())
 			for range conns {
 				client := newClient()
+				// Without a first request, the client would open a connection for each of the others.
+				if status, err := get(client, "/"); status != http.StatusOK {
+					t.Fatalf("the first request of a client returned %d (error %v), want 200", status, err)
+				}
 				for range maxStreamsPerConn {
 					clients.Go(func() {
 						defer ended.Add(1)
@@ -190,14 +202,6 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 				}
 			}
 			probe := newClient()
-			get := func(path string) (int, error) {
-				response, err := probe.Get("https://" + addr + path)
-				if err != nil {
-					return 0, err
-				}
-				defer response.Body.Close()
-				return response.StatusCode, nil
-			}
 			if kind == "work" {
 				programtest.Await(t, "all requests to be served or refused", func() bool {
 					return running.Load()+ended.Load() == conns*maxStreamsPerConn
@@ -206,9 +210,9 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 					t.Errorf("%d requests were in progress, %d were refused; want at most %d", most.Load(), refused.Load(), limit)
 				}
 				before := running.Load()
-				clients.Go(func() { get("/work") })
+				clients.Go(func() { get(probe, "/work") })
 				programtest.Await(t, "a client with one request to be served", func() bool { return running.Load() == before+1 })
-				if status, err := get("/"); status != http.StatusOK {
+				if status, err := get(probe, "/"); status != http.StatusOK {
 					t.Errorf("the second request of a client returned %d (error %v), want 200", status, err)
 				}
 				close(release)
@@ -218,7 +222,7 @@ func TestRequestsOverHTTP2AreLimited(t *testing.T) {
 					return s.droppedConns(reasonStalled) > 0
 				})
 			}
-			if status, err := get("/livez"); status != http.StatusOK {
+			if status, err := get(probe, "/livez"); status != http.StatusOK {
 				t.Errorf("/livez: got %d, %v", status, err)
 			}
 			cancel()

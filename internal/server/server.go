@@ -99,6 +99,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 		// and is logged.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     newErrorLog(log),
+		Protocols:                    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			WriteByteTimeout:              writeByteTimeout,
 			MaxConcurrentStreams:          maxStreamsPerConn,
@@ -106,6 +107,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 			MaxReceiveBufferPerStream:     maxReceiveBuffer,
 		},
 	}
+	server.Protocols.SetHTTP1(true)
 	var background sync.WaitGroup
 	defer background.Wait()
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -113,9 +115,9 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handlers Handle
 	ended := make(chan error, 1)
 	plain := plainListener{s.listener, handlers.Malformed}
 	if certificate := s.config.Certificate; certificate != nil {
-		server.TLSConfig = certificate.tlsConfig()
+		server.Protocols.SetUnencryptedHTTP2(true) // for an http2Conn; clients without TLS do not get here
 		background.Go(func() { certificate.watch(watching, log) })
-		secure := newTLSListener(plain, server.TLSConfig, server.ErrorLog)
+		secure := newTLSListener(plain, certificate.tlsConfig(), server.ErrorLog)
 		defer secure.handshakes.Wait()
 		background.Go(func() { ended <- server.Serve(secure) })
 	} else {

@@ -12,7 +12,7 @@ import (
 )
 
 // tlsListener accepts connections with TLS. It returns a connection only after the handshake, which decides whether
-// the client uses HTTP/2: net/http serves HTTP/2 only on a *tls.Conn, and HTTP/1 needs an http1Conn.
+// the client uses HTTP/2 and needs an http2Conn, or HTTP/1 and needs an http1Conn.
 type tlsListener struct {
 	plainListener
 	config     *tls.Config
@@ -87,8 +87,11 @@ func (l *tlsListener) handshake(c *limitedConn) {
 		return
 	}
 	c.SetDeadline(time.Time{})
-	var conn net.Conn = secure
-	if state.NegotiatedProtocol != "h2" {
+	var conn net.Conn
+	if state.NegotiatedProtocol == "h2" {
+		c.secure = &state
+		conn = newHTTP2Conn(secure, c)
+	} else {
 		conn = &tlsHTTP1Conn{&http1Conn{halfCloser: secure, limited: c, malformed: l.malformed}, state}
 	}
 	if !l.offer(acceptResult{conn, nil}) {

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// http2Conn is a TLS connection whose client has chosen HTTP/2. net/http answers many frames of a client without
+// calling the handler: it acknowledges PING and SETTINGS, and resets streams. A client could make it keep 10,000 such
+// answers in memory, and send as many as the processors allow. http2Conn therefore counts the frames in both
+// directions: it stops reading while too many frames have no answer, and closes the connection after too many answers
+// that are not part of a response.
+//
+// net/http gets the connection as HTTP/2 without TLS, because it would otherwise accept only a *tls.Conn. http2Conn
+// therefore has no method ConnectionState, and trackRequests sets http.Request.TLS.
+type http2Conn struct {
+	net.Conn
+	limited    *limitedConn
+	preface    int // the number of bytes read of the client's preface
+	received   frameCounter
+	unanswered atomic.Int64 // frames received and not answered yet
+	sent       frameCounter
+	control    int // control frames sent since the last part of a response
+	writing    atomic.Bool
+	wrote      chan struct{} // has an element if frames have been written
+	closed     chan struct{}
+	closeOnce  sync.Once
+}
+
+const (
+	// clientPreface is what every HTTP/2 client sends first.
+	clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	// maxUnanswered is the maximum number of frames that a client may send before it reads the answers. It is more
+	// than an ordinary client sends at once: maxStreamsPerConn requests with their bodies.
+	maxUnanswered = 250
+	// answerWait is how long http2Conn waits for an answer to be written. If none is being written by then, the frames
+	// did not need any.
+	answerWait = 100 * time.Millisecond
+	// maxControl is the maximum number of control frames that a client gets in a row, without a part of a response
+	// between them. An ordinary client gets a few.
+	maxControl = 250
+)
+
+var errTooManyControlFrames = errors.New("the client needs too many HTTP/2 control frames")
+
+func newHTTP2Conn(secure net.Conn, limited *limitedConn) *http2Conn {
+	return &http2Conn{Conn: secure, limited: limited, wrote: make(chan struct{}, 1), closed: make(chan struct{})}
+}
+
+func (c *http2Conn) unwrap() *limitedConn { return c.limited }
+
+// Read reads from the connection as soon as the client has read enough answers. It closes the connection if the client
+// does not speak HTTP/2, because net/http would otherwise serve it as an HTTP/1 client.
+func (c *http2Conn) Read(p []byte) (int, error) {
+	if c.received.isBetweenFrames() {
+		if err := c.awaitAnswers(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.Conn.Read(p)
+	start := p[:min(n, len(clientPreface)-c.preface)]
+	if string(start) != clientPreface[c.preface:c.preface+len(start)] {
+		c.Close()
+		return 0, io.EOF
+	}
+	c.preface += len(start)
+	c.received.count(p[len(start):n], func(byte) { c.unanswered.Add(1) })
+	return n, err
+}
+
+// awaitAnswers waits while too many frames are unanswered. It fails if the connection is closed.
+func (c *http2Conn) awaitAnswers() error {
+	for c.unanswered.Load() >= maxUnanswered {
+		select {
+		case <-c.wrote:
+		case <-time.After(answerWait):
+			if !c.writing.Load() {
+				c.unanswered.Store(0)
+			}
+		case <-c.closed:
+			return net.ErrClosed
+		}
+	}
+	return nil
+}
+
+// Write sends frames to the client. It closes the connection if the client has made net/http send too many control
+// frames.
+func (c *http2Conn) Write(p []byte) (int, error) {
+	c.writing.Store(true)
+	defer c.writing.Store(false)
+	c.sent.count(p, c.answered)
+	select {
+	case c.wrote <- struct{}{}:
+	default:
+	}
+	if c.control > maxControl {
+		c.Close()
+		return 0, errTooManyControlFrames
+	}
+	return c.Conn.Write(p)
+}
+
+// answered counts a frame that is sent to the client.
+func (c *http2Conn) answered(kind byte) {
+	switch {
+	case kind == dataFrame || kind == headersFrame:
+		// net/http sends a part of a response only after all control frames, so none of them is waiting.
+		c.unanswered.Store(0)
+		c.control = 0
+		return
+	case kind != windowUpdateFrame: // window updates acknowledge the body of a request
+		c.control++
+	}
+	if c.unanswered.Load() > 0 {
+		c.unanswered.Add(-1)
+	}
+}
+
+// Close closes the connection.
+func (c *http2Conn) Close() error {
+	c.closeOnce.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// frameCounter finds the HTTP/2 frames in a stream of bytes. Its zero value expects the start of a frame.
+type frameCounter struct {
+	header  [frameHeaderSize]byte
+	read    int // the number of bytes of the header that are known
+	payload int // the number of bytes until the next frame starts
+}
+
+// These are the size of a frame's header and some types of frames.
+const (
+	frameHeaderSize   = 9 // three bytes for the length of the payload, one for the type, and five more
+	dataFrame         = 0
+	headersFrame      = 1
+	windowUpdateFrame = 8
+)
+
+func (f *frameCounter) isBetweenFrames() bool { return f.read == 0 && f.payload == 0 }
+
+// count calls found with the type of each frame whose header ends in p. p is the next part of the stream.
+func (f *frameCounter) count(p []byte, found func(kind byte)) {
+	for len(p) > 0 {
+		skipped := min(f.payload, len(p))
+		f.payload -= skipped
+		p = p[skipped:]
+		n := copy(f.header[f.read:], p)
+		if f.read += n; f.read == frameHeaderSize {
+			f.payload = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
+			f.read = 0
+			found(f.header[3])
+		}
+		p = p[n:]
+	}
+}
