@@ -278,10 +278,6 @@ func (a *API) execute(x *exchange) error {
 	return nil
 }
 
-func errNoSuchPath() error {
-	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
-}
-
 // options answers OPTIONS requests, including the CORS preflight requests that browsers send.
 func (a *API) options(x *exchange, e *endpoint) error {
 	if x.r.URL.Path == "*" { // "OPTIONS *" asks about the whole server

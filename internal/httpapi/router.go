@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"animalstore/internal/shop"
 )
 
 // endpoint is one API path and the routes for its methods.
@@ -103,4 +105,8 @@ func (e *endpoint) match(segments []string) (params []string, ok bool) {
 		}
 	}
 	return params, true
+}
+
+func errNoSuchPath() error {
+	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
 }

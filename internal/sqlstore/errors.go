@@ -29,24 +29,6 @@ const (
 	otherError     errorKind = "other"
 )
 
-// readyMessages are the messages that /readyz shows. They contain no names or addresses, because /readyz can
-// be read without an API key.
-var readyMessages = map[errorKind]string{
-	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
-	diskFull:       "The database cannot be written: its disk is full.",
-	ioFailed:       "The disk or the files of the database failed; the log has the error.",
-	corrupt:        "The database is damaged; restore a backup.",
-	replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
-	busy:           "The database is busy, or accepts no more connections.",
-	conflict:       "The database is busy: concurrent writes conflict.",
-	unreachable:    "The database cannot be reached.",
-	unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
-	lostHistory:    "The database server has lost a part of its history or belongs to another cluster, so it is not used; the log has the error.",
-	timedOut:       "The database takes too long to respond.",
-	unknownOutcome: "The connection to the database broke during a write.",
-	otherError:     "The database refused a statement; the log has the error.",
-}
-
 // errReadOnly is the error for a server that would refuse writes.
 var errReadOnly = errors.New("the server is read-only")
 

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,17 +51,8 @@ type witnessSession struct {
 	token string
 }
 
-const (
-	// witnessTimeout is how long a check may take.
-	witnessTimeout = time.Second
-	// witnessPause is the time between two attempts to open a session. If the last attempt has shown that the server
-	// is unfit, the time is unfitPause instead.
-	witnessPause = time.Second
-	unfitPause   = time.Minute
-)
-
-// errUnfit marks a session that cannot prove that the catalogue is unchanged.
-var errUnfit = errors.New("the session cannot prove that the catalogue is unchanged")
+// witnessTimeout is how long a check may take.
+const witnessTimeout = time.Second
 
 func newWitness(p *postgresEngine) *witness {
 	w := &witness{engine: p, turn: make(chan struct{}, 1)}
@@ -77,33 +67,6 @@ func (w *witness) current() *witnessSession {
 		w.open()
 	}
 	return s
-}
-
-// open opens a session in the background. It does nothing if there is already a session, if one is being opened, or if
-// an attempt has just failed.
-func (w *witness) open() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed || w.opening || w.session.Load() != nil || time.Now().Before(w.retryAt) {
-		return
-	}
-	w.opening = true
-	w.running.Go(func() {
-		s, err := w.connect()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.opening = false
-		switch {
-		case err == nil && w.closed:
-			closeConn(s.conn)
-		case err == nil:
-			w.session.Store(s)
-		case errors.Is(err, errUnfit) || isUnsupported(err):
-			w.retryAt = time.Now().Add(unfitPause)
-		default:
-			w.retryAt = time.Now().Add(witnessPause)
-		}
-	})
 }
 
 // close ends the session. Later checks return no version.

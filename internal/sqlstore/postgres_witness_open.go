@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -20,6 +21,43 @@ const fitSQL = `
 			SELECT FROM unnest(ARRAY['pets', 'orders', 'pet_search', 'pet_search_changes', 'search_progress']) AS name
 				JOIN pg_class AS stored ON stored.oid = CAST(name AS regclass) LEFT JOIN pg_am ON pg_am.oid = stored.relam
 			WHERE stored.relkind <> 'r' OR pg_am.amname IS DISTINCT FROM 'heap')`
+
+const (
+	// witnessPause is the time between two attempts to open a session. If the last attempt has shown that the server
+	// is unfit, the time is unfitPause instead.
+	witnessPause = time.Second
+	unfitPause   = time.Minute
+)
+
+// errUnfit marks a session that cannot prove that the catalogue is unchanged.
+var errUnfit = errors.New("the session cannot prove that the catalogue is unchanged")
+
+// open opens a session in the background. It does nothing if there is already a session, if one is being opened, or if
+// an attempt has just failed.
+func (w *witness) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.opening || w.session.Load() != nil || time.Now().Before(w.retryAt) {
+		return
+	}
+	w.opening = true
+	w.running.Go(func() {
+		s, err := w.connect()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.opening = false
+		switch {
+		case err == nil && w.closed:
+			closeConn(s.conn)
+		case err == nil:
+			w.session.Store(s)
+		case errors.Is(err, errUnfit) || isUnsupported(err):
+			w.retryAt = time.Now().Add(unfitPause)
+		default:
+			w.retryAt = time.Now().Add(witnessPause)
+		}
+	})
+}
 
 // connect opens a session and tests it. It fails with errUnfit if the session cannot prove that the catalogue is
 // unchanged.

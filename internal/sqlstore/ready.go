@@ -7,6 +7,24 @@ import (
 	"animalstore/internal/shop"
 )
 
+// readyMessages are the messages that /readyz shows. They contain no names or addresses, because /readyz can
+// be read without an API key.
+var readyMessages = map[errorKind]string{
+	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
+	diskFull:       "The database cannot be written: its disk is full.",
+	ioFailed:       "The disk or the files of the database failed; the log has the error.",
+	corrupt:        "The database is damaged; restore a backup.",
+	replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
+	busy:           "The database is busy, or accepts no more connections.",
+	conflict:       "The database is busy: concurrent writes conflict.",
+	unreachable:    "The database cannot be reached.",
+	unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
+	lostHistory:    "The database server has lost a part of its history or belongs to another cluster, so it is not used; the log has the error.",
+	timedOut:       "The database takes too long to respond.",
+	unknownOutcome: "The connection to the database broke during a write.",
+	otherError:     "The database refused a statement; the log has the error.",
+}
+
 // Ready returns an unavailable error if the store cannot be read or written. The error has a message for operators.
 //
 // If the last write failed, Ready tries to write as well, because only a write can show that the disk has space
