@@ -81,21 +81,6 @@ type dialect struct {
 	convertError func(error) error
 }
 
-// SQLiteInventory is the query for the number of pets with each status in SQLite.
-const SQLiteInventory = "SELECT status, n FROM inventory"
-
-// PostgresInventory is the query for the number of pets with each status in PostgreSQL. It includes the changes that
-// have not been added to the inventory table yet.
-var PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
-	" UNION ALL SELECT status, n FROM " + waitingRows("inventory_changes") + ") AS notes GROUP BY status"
-
-func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
-
-// clockOf adapts a clock in this process to the signature of dialect.now.
-func clockOf(clock func() time.Time) func(*tx) (time.Time, error) {
-	return func(*tx) (time.Time, error) { return clock().UTC().Truncate(time.Microsecond), nil }
-}
-
 // sqliteDialect keeps the inventory in one row for each status. With a single writer, updates of the same row
 // never conflict. The dialect uses the clock of this process, because no other process writes orders to the
 // file.
@@ -153,13 +138,4 @@ func postgresDialect(clock func() time.Time) *dialect {
 		d.now, d.time = clockOf(clock), ""
 	}
 	return d
-}
-
-// serverMicros is an SQL expression for the server's time in microseconds since 1970. The server's clock is
-// used because the clocks of the nodes may be hours apart.
-const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
-
-func serverTime(t *tx) (time.Time, error) {
-	at, _, err := one(t, scanValue[int64], "SELECT "+serverMicros)
-	return fromMicros(at), err
 }

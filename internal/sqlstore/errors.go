@@ -29,9 +29,6 @@ const (
 	otherError     errorKind = "other"
 )
 
-// errReadOnly is the error for a server that would refuse writes.
-var errReadOnly = errors.New("the server is read-only")
-
 // endedError converts the error of a read or write whose context has ended to a shop error. If the deadline has passed,
 // the error says so. If the client has gone away, no explanation is needed.
 func endedError(err error) error {

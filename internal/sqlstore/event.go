@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,22 +136,6 @@ func (t *tx) NewestEvents(subject string, n int) ([]shop.StoredEvent, error) {
 	return all(t, scanEvent, "SELECT "+eventColumns+" FROM ("+query+") AS newest ORDER BY newer DESC, id DESC LIMIT $2", subject, n)
 }
 
-// PeriodStats returns, for each period, how many pets were created and how many were sold. It counts the events whose
-// positions are greater than after and at most upTo.
-func (t *tx) PeriodStats(after, upTo int64) ([]shop.PeriodStats, error) {
-	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
-	return all(t, func(scan Scanner) (count shop.PeriodStats, err error) {
-		var period int64
-		err = scan(&period, &count.Arrivals, &count.Sales)
-		count.Begin = fromMicros(period * shop.StatsPeriod.Microseconds())
-		return count, err
-	}, `
-		SELECT at / $3 AS period, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
-			CAST(sum(CASE WHEN type <> 'pet.updated' THEN 0
-				WHEN `+current+` = 'sold' AND `+previous+` IS DISTINCT FROM 'sold' THEN 1 ELSE 0 END) AS BIGINT)
-		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo, shop.StatsPeriod.Microseconds())
-}
-
 func (t *tx) LastEvent() (int64, error) {
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
 	if err != nil {
@@ -176,9 +159,6 @@ func (t *tx) EventHorizon() (int64, error) {
 	}
 	return strconv.ParseInt(text, 10, 64)
 }
-
-// removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.
-const removeAtOnce = 1000
 
 // RemoveEvents removes old events in the order of their positions. An old event that follows a newer one stays until
 // the newer one is removed. Every query starts after the events that earlier calls removed. If it started at the
@@ -217,37 +197,4 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 		}
 	}
 	return len(removed) == limit, t.set("event_horizon", strconv.FormatInt(last, 10))
-}
-
-// agedRow is the id of a row and its time in microseconds since 1970.
-type agedRow struct{ id, at int64 }
-
-func scanAge(scan Scanner) (row agedRow, err error) {
-	err = scan(&row.id, &row.at)
-	return row, err
-}
-
-// countOlder returns how many rows come before the first row that is not older than the given time.
-func countOlder(rows []agedRow, before time.Time) int {
-	n := slices.IndexFunc(rows, func(r agedRow) bool { return r.at >= micros(before) })
-	if n < 0 {
-		return len(rows)
-	}
-	return n
-}
-
-// removeOldest removes rows that are older than before, in the order of their ids. It stops at the first row that is
-// too new. Rows with a time after now were written while the clock was wrong. Their times are ignored: they are
-// removed together with the next row that is old enough.
-func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
-	oldest, err := all(t, scanAge, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
-	if err != nil {
-		return nil, err
-	}
-	n := countOlder(oldest, before)
-	if n == 0 {
-		return nil, nil
-	}
-	return all(t, scanValue[int64], "DELETE FROM "+table+" WHERE id IN (SELECT id FROM "+table+" WHERE id <= $1 ORDER BY id LIMIT $2) RETURNING id",
-		oldest[n-1].id, removeAtOnce)
 }

@@ -2,6 +2,14 @@ package sqlstore
 
 import "animalstore/internal/shop"
 
+// SQLiteInventory is the query for the number of pets with each status in SQLite.
+const SQLiteInventory = "SELECT status, n FROM inventory"
+
+// PostgresInventory is the query for the number of pets with each status in PostgreSQL. It includes the changes that
+// have not been added to the inventory table yet.
+var PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
+	" UNION ALL SELECT status, n FROM " + waitingRows("inventory_changes") + ") AS notes GROUP BY status"
+
 func (t *tx) Inventory() (shop.Inventory, error) {
 	type count struct {
 		status shop.Status

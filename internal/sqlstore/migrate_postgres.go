@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -68,9 +67,6 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 	_, err = firstRow(ctx, r, "SELECT version FROM schema_version WHERE one = 1", &version)
 	return version, err
 }
-
-// ErrNoStore means that the database exists but does not contain a store.
-var ErrNoStore = errors.New("there is no store in it")
 
 const (
 	pgDuplicateTable  = "42P07"

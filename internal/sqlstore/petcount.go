@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,6 +22,9 @@ func scanCount(scan Scanner) (count shop.CategoryCount, err error) {
 	err = scan(&count.CategoryID, &count.Available, &count.Pending, &count.Sold, &count.Unspecified)
 	return count, err
 }
+
+// ErrUncounted means that the number of pets in a category is not known, because the store has been damaged.
+var ErrUncounted = errors.New("the number of pets in each category is not known")
 
 // LargestCategories finds the n largest categories from stored counts, some of which may be out of date. If k categories
 // have become smaller since their counts were stored, it reads the n+k largest stored counts. At least n of these

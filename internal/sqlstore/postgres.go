@@ -51,13 +51,6 @@ type postgresEngine struct {
 	failedWaits, failedWaitTime atomic.Int64
 }
 
-const (
-	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
-	pgPingTimeout = time.Second
-	// pgCancelTimeout is the default of postgresEngine.cancelTimeout.
-	pgCancelTimeout = time.Second
-)
-
 // openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after
 // every write. Its arguments are the changes made by the write and whether the write was committed.
 func openPostgres(
@@ -130,59 +123,6 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	return p.writeSingle(ctx, left, fn)
-}
-
-// writeSingle runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If caller ends, the current attempt
-// continues, because its transaction may be nearly committed. But there are no further attempts, because the client may
-// already have sent its request to another node. A delayed attempt here could overwrite what that node has written
-// since.
-//
-// While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a place, and an attempt
-// gives up when it has waited for a lock for a while. The write then leaves its place to another write and waits for a
-// new place. After a conflict, it keeps its place, so that its API key does not start more and more writes that
-// conflict.
-func (p *postgresEngine) writeSingle(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
-	var changes effects
-	place := singleWritePlace{places: p.singleWrites, key: shop.ActorOf(caller)}
-	defer place.release()
-	err := p.retry(caller, ctx, func(ctx context.Context) (err error) {
-		if err := place.acquire(caller, ctx); err != nil {
-			return err
-		}
-		defer func() {
-			if !isLostRace(err) {
-				place.release()
-			}
-		}()
-		commitID := newCommitID()
-		var lost error // the reason why the outcome of COMMIT is not known
-		err = p.transaction(ctx, p.singleWriteOptions(ctx), func(t *tx, commit func() error) error {
-			defer func() { changes.add(t.effects) }()
-			err := t.run(func() error {
-				if err := fn(t); err != nil {
-					return err
-				}
-				return t.exec(insertCommit, commitID)
-			})
-			if err != nil {
-				return err
-			}
-			if err = commit(); err == nil {
-				return nil
-			}
-			// After a conflict, the server has certainly rolled the transaction back.
-			if !isConflict(err) {
-				lost = err
-			}
-			return p.dialect.convertError(err)
-		})
-		if lost != nil {
-			return p.resolveCommit(ctx, commitID, lost)
-		}
-		return err
-	})
-	p.afterWrite(changes, err == nil)
-	return err
 }
 
 // transaction runs fn in a transaction. The transaction is rolled back unless fn calls commit.

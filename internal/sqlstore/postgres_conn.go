@@ -13,6 +13,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+const (
+	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
+	pgConnectTimeout = 2 * time.Second
+	// pgCancelTimeout is the default of postgresEngine.cancelTimeout.
+	pgCancelTimeout = time.Second
+)
+
 // connState is the engine's own information about a connection. trackConn attaches it to the connection.
 type connState struct {
 	epoch      int64       // the engine's epoch when the connection was opened

@@ -24,6 +24,9 @@ const (
 	pgQueryCanceled        = "57014" // raised if this program, a timeout or an operator has cancelled a statement
 )
 
+// errReadOnly is the error for a server that would refuse writes.
+var errReadOnly = errors.New("the server is read-only")
+
 // pgCode returns the SQLSTATE code of an error reported by the server, or "" if err is not such an error.
 func pgCode(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -142,4 +145,26 @@ func postgresError(err error) error {
 		return shop.UnavailableError(err)
 	}
 	return shop.InternalError(err)
+}
+
+// openError explains why a server could not be opened. If the server was refused, openError leaves out the details
+// that pgx adds for each connection attempt, so that the error is one clear line.
+func openError(err error) error {
+	if e, ok := errors.AsType[*unsuitableError](err); ok {
+		err = e
+	}
+	if e, ok := errors.AsType[*timelineError](err); ok {
+		err = e
+	}
+	return fmt.Errorf("cannot open the database: %w", err)
+}
+
+// isUnsupported reports whether a server that speaks PostgreSQL's protocol lacks a function of PostgreSQL, or
+// does not permit its use.
+func isUnsupported(err error) bool {
+	switch pgCode(err) {
+	case "42883", "42704", "42501", "0A000": // undefined function or object, not permitted, not supported
+		return true
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"animalstore/internal/shop"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"animalstore/internal/shop"
 )
 
 const (
@@ -20,6 +21,8 @@ const (
 	pgMaxConns = 32
 	// pgIdleTime is how long a connection may be idle before it must be checked, because its server may be lost.
 	pgIdleTime = time.Second
+	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
+	pgPingTimeout = time.Second
 )
 
 // poolSettings limits how many connections a node keeps open and for how long. The URL may set the limits
@@ -79,11 +82,6 @@ func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	config.BeforeConnect = p.trackConn
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return pgxpool.NewWithConfig(context.Background(), config)
-}
-
-// readLimits reserves three quarters of the connections for writes and for reads that are not heavy.
-func (p *postgresEngine) readLimits() shop.ReadLimits {
-	return shop.ReadLimits{Heavy: max(1, int(p.pool.Config().MaxConns)/4), Timeout: p.retryBudget}
 }
 
 // withConn runs fn with a connection from the pool and releases the connection afterwards.

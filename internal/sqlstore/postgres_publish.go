@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -81,25 +80,4 @@ func (p *postgresEngine) publishBatch(ctx context.Context) error {
 		_, err := conn.PgConn().Exec(ctx, publishSQL).ReadAll()
 		return err
 	})
-}
-
-// listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection and
-// reconnects after an error. Nodes also poll, because a connection pooler may suppress notifications. A notification
-// only shortens the wait for the next poll.
-func (p *postgresEngine) listen(ctx context.Context, heard func()) {
-	for ctx.Err() == nil {
-		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {
-			_, err = conn.Exec(ctx, "LISTEN animalstore_events")
-			for err == nil {
-				if _, err = conn.WaitForNotification(ctx); err == nil {
-					heard()
-				}
-			}
-			conn.Close(context.WithoutCancel(ctx))
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
-	}
 }

@@ -162,3 +162,8 @@ func (r *stateRows) Scan(columns ...any) error {
 }
 
 func (r *stateRows) Err() error { return errors.Join(r.err, r.Rows.Err()) }
+
+// readLimits reserves three quarters of the connections for writes and for reads that are not heavy.
+func (p *postgresEngine) readLimits() shop.ReadLimits {
+	return shop.ReadLimits{Heavy: max(1, int(p.pool.Config().MaxConns)/4), Timeout: p.retryBudget}
+}

@@ -25,18 +25,6 @@ func isUnsuitable(err error) bool {
 	return ok
 }
 
-// openError explains why a server could not be opened. If the server was refused, openError leaves out the details
-// that pgx adds for each connection attempt, so that the error is one clear line.
-func openError(err error) error {
-	if e, ok := errors.AsType[*unsuitableError](err); ok {
-		err = e
-	}
-	if e, ok := errors.AsType[*timelineError](err); ok {
-		err = e
-	}
-	return fmt.Errorf("cannot open the database: %w", err)
-}
-
 // checkServer returns an error if the server is too old or if the database does not store text as UTF-8. The server
 // sent both facts when the connection was opened, so the check takes no round trip.
 func checkServer(conn *pgconn.PgConn) error {
@@ -90,16 +78,6 @@ func requireDurableCommits(ctx context.Context, conn *pgconn.PgConn) error {
 	return &unsuitableError{fmt.Sprintf("synchronous_commit is %s, so a crash could lose acknowledged writes, and behind a "+
 		"connection pooler animalstore cannot change it for its sessions; run ALTER ROLE … SET synchronous_commit = on "+
 		"and reconnect the pooler", value)}
-}
-
-// isUnsupported reports whether a server that speaks PostgreSQL's protocol lacks a function of PostgreSQL, or
-// does not permit its use.
-func isUnsupported(err error) bool {
-	switch pgCode(err) {
-	case "42883", "42704", "42501", "0A000": // undefined function or object, not permitted, not supported
-		return true
-	}
-	return false
 }
 
 // selectText returns the first column of the first row that a query selects. It returns "" if the value is NULL.

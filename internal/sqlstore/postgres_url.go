@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,9 +18,6 @@ func CheckURL(url string) error {
 	_, _, err := parsePostgresURL(url)
 	return err
 }
-
-// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
-const pgConnectTimeout = 2 * time.Second
 
 const urlForm = "the form is postgres://USER:PASSWORD@HOST/DATABASE"
 

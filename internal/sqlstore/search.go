@@ -22,6 +22,20 @@ const (
 	scanBatch = 500
 )
 
+// searchable describes a list whose texts can be searched.
+type searchable struct {
+	table   string // the table that contains the list
+	text    string // the column that is searched; it may be NULL
+	index   string // the table with the search index
+	changes string // the table with the rows that have changed since they were indexed
+}
+
+var (
+	petNames        = &searchable{"pets", "name", "pet_search", "pet_search_changes"}
+	orderReferences = &searchable{"orders", "reference", "order_search", "order_search_changes"}
+	searchables     = []*searchable{petNames, orderReferences}
+)
+
 // SearchPets searches the names of pets.
 func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 	status, category, noStatus := list.Status, list.CategoryID, list.NoStatus

@@ -6,14 +6,6 @@ import (
 	"math"
 )
 
-// DerivedTables are the tables whose contents can be derived from other tables: the summaries of events, the counts of
-// pets, and the search index without its progress. They are not copied with a store.
-var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks",
-	"pet_counts", "pet_count_progress"}
-
-// SearchProgressTable is the table that says up to which position each list has been indexed.
-const SearchProgressTable = "search_progress"
-
 // CheckSearch calls missing for every row that should have been indexed, but is missing from the search index for at
 // least one gram of its text. A search might not find such a row.
 func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id int64)) error {

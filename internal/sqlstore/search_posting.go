@@ -120,19 +120,5 @@ type posting struct {
 // postingKey identifies a row of the search index.
 type postingKey struct{ gram, block int64 }
 
-// searchable describes a list whose texts can be searched.
-type searchable struct {
-	table   string // the table that contains the list
-	text    string // the column that is searched; it may be NULL
-	index   string // the table with the search index
-	changes string // the table with the rows that have changed since they were indexed
-}
-
-var (
-	petNames        = &searchable{"pets", "name", "pet_search", "pet_search_changes"}
-	orderReferences = &searchable{"orders", "reference", "order_search", "order_search_changes"}
-	searchables     = []*searchable{petNames, orderReferences}
-)
-
 // gramsOf folds a text from a row and returns its grams.
 func gramsOf(text string) []int64 { return grams(shop.FoldSearch(text)) }

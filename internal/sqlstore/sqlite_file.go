@@ -39,15 +39,6 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// Lock prevents services from opening a store's file, in the same way as Open with Options.Exclusive.
-func Lock(path string) (unlock func() error, err error) {
-	unlock, err = LockFile(path + ".lock")
-	if err != nil {
-		return nil, fmt.Errorf("cannot lock the database %s: %w", path, err)
-	}
-	return unlock, nil
-}
-
 // IsIntact reports whether a file is free of any damage that SQLite can find. It opens the file read-only, so that
 // SQLite cannot try to recover the file and thereby change it.
 func IsIntact(ctx context.Context, path string) (bool, error) {
@@ -97,4 +88,11 @@ func (f *openedFile) check() error {
 		return shop.UnavailableError(errFileReplaced)
 	}
 	return nil
+}
+
+// HasWAL reports whether the SQLite file at path has a WAL file that is not empty. It also returns true if
+// the WAL file cannot be inspected.
+func HasWAL(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0)
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -26,16 +25,6 @@ func (c *sqliteConn) set(p pragma) error {
 		return fmt.Errorf("its %s is %q and cannot be changed to %q", strings.ReplaceAll(p.name, "_", " "), got, p.value)
 	}
 	return nil
-}
-
-// lockTimeout returns how long a connection waits for a lock held by another process. SQLite's locks are not
-// fair, so a command may have to wait a long time while a busy service is running. The service, however, must
-// not keep its clients waiting.
-func lockTimeout(o Options) time.Duration {
-	if o.Exclusive {
-		return 5 * time.Second
-	}
-	return time.Minute
 }
 
 // storeConn returns a connection to the store's file, with the pragmas that every such connection needs.

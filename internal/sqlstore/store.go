@@ -58,6 +58,9 @@ type engine interface {
 
 var errClosed = errors.New("the store is closed")
 
+// ErrNoStore means that the database exists but does not contain a store.
+var ErrNoStore = errors.New("there is no store in it")
+
 // Options contains the settings for Open.
 type Options struct {
 	// Exclusive locks a SQLite file against other processes that open the file with Exclusive. Processes that

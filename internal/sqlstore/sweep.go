@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -69,4 +70,40 @@ func (t *tx) sweep(name, table, column, condition string, before time.Time, limi
 	}
 	s.found(times[0], last)
 	return more, t.exec("DELETE FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition, begin, last)
+}
+
+// removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.
+const removeAtOnce = 1000
+
+// agedRow is the id of a row and its time in microseconds since 1970.
+type agedRow struct{ id, at int64 }
+
+func scanAge(scan Scanner) (row agedRow, err error) {
+	err = scan(&row.id, &row.at)
+	return row, err
+}
+
+// countOlder returns how many rows come before the first row that is not older than the given time.
+func countOlder(rows []agedRow, before time.Time) int {
+	n := slices.IndexFunc(rows, func(r agedRow) bool { return r.at >= micros(before) })
+	if n < 0 {
+		return len(rows)
+	}
+	return n
+}
+
+// removeOldest removes rows that are older than before, in the order of their ids. It stops at the first row that is
+// too new. Rows with a time after now were written while the clock was wrong. Their times are ignored: they are
+// removed together with the next row that is old enough.
+func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
+	oldest, err := all(t, scanAge, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	n := countOlder(oldest, before)
+	if n == 0 {
+		return nil, nil
+	}
+	return all(t, scanValue[int64], "DELETE FROM "+table+" WHERE id IN (SELECT id FROM "+table+" WHERE id <= $1 ORDER BY id LIMIT $2) RETURNING id",
+		oldest[n-1].id, removeAtOnce)
 }

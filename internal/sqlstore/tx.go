@@ -1,9 +1,6 @@
 package sqlstore
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // tx is either a whole transaction or one member's part of a write group. It implements shop.ReadTx and
 // shop.WriteTx. The methods for each resource are in the file that is named after the resource.
@@ -112,20 +109,4 @@ func nullable[T comparable](value T) any {
 		return nil
 	}
 	return value
-}
-
-// micros converts a time to microseconds since 1970, which is how times are stored. It returns 0 for the zero
-// time.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func fromMicros(m int64) time.Time {
-	if m == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(m).UTC()
 }

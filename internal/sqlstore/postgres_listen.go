@@ -1,0 +1,29 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection and
+// reconnects after an error. Nodes also poll, because a connection pooler may suppress notifications. A notification
+// only shortens the wait for the next poll.
+func (p *postgresEngine) listen(ctx context.Context, heard func()) {
+	for ctx.Err() == nil {
+		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {
+			_, err = conn.Exec(ctx, "LISTEN animalstore_events")
+			for err == nil {
+				if _, err = conn.WaitForNotification(ctx); err == nil {
+					heard()
+				}
+			}
+			conn.Close(context.WithoutCancel(ctx))
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
