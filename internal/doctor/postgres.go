@@ -94,38 +94,3 @@ func (s postgresServer) checkLongTransactions(ctx context.Context) {
 			"%d transactions have been open for more than an hour, so tables grow and a migration would wait", count)
 	}
 }
-
-const (
-	// Holds use the server's clock, and sessions use the node's clock, so both clocks must agree.
-	clockWarning = time.Second
-	// Receivers of webhooks refuse signatures whose time is wrong by some minutes.
-	clockProblem = 30 * time.Second
-)
-
-// checkClock compares this machine's clock with the server's clock. It ignores a difference that may only be due to
-// the duration of the query.
-func (s postgresServer) checkClock(ctx context.Context) {
-	before := time.Now()
-	var micros int64
-	if _, err := s.First(ctx, "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)", &micros); err != nil {
-		s.warn("clock", "Compare the clocks by hand.", "the server's time is unknown: %v", err)
-		return
-	}
-	after, theirs := time.Now(), time.UnixMicro(micros)
-	var difference time.Duration
-	if theirs.Before(before) {
-		difference = before.Sub(theirs)
-	} else if theirs.After(after) {
-		difference = theirs.Sub(after)
-	}
-	difference = difference.Round(time.Millisecond)
-	const action = "Keep both clocks right with NTP."
-	switch {
-	case difference > clockProblem:
-		s.problem("clock", action, "this machine's clock and the database server's differ by %s", difference)
-	case difference > clockWarning:
-		s.warn("clock", action, "this machine's clock and the database server's differ by %s", difference)
-	default:
-		s.ok("clock", "this machine's clock and the database server's agree")
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"animalstore/internal/sqlstore"
 )
@@ -62,21 +61,6 @@ func (x *examiner) checkStillUnused() {
 	}
 }
 
-// checkSchema reports whether the next start will migrate the schema. The schema cannot be newer than this program,
-// because OpenReadOnly would have refused it.
-func (x *examiner) checkSchema(c *sqlstore.Conn) {
-	steps, err := sqlstore.Migrations(c.Engine)
-	switch {
-	case err != nil:
-		x.problem("database", "This is a bug; please report it.", "%v", err)
-	case c.Version < len(steps):
-		x.warn("database", "Back up the store, then start the service, which migrates it.",
-			"the schema has version %d, and %d migrations are pending", c.Version, len(steps)-c.Version)
-	default:
-		x.ok("database", "the schema has version %d, and no migration is pending", c.Version)
-	}
-}
-
 // checkIntegrity runs SQLite's quick check, which reads every page of the file.
 func (x *examiner) checkIntegrity(ctx context.Context, c *sqlstore.Conn) {
 	var verdict string
@@ -91,29 +75,4 @@ func (x *examiner) checkIntegrity(ctx context.Context, c *sqlstore.Conn) {
 		x.problem("database", "Stop the service, keep the file, and restore the last backup; animalstore check says more.",
 			"the file is damaged: %s", verdict)
 	}
-}
-
-// futureTolerance is how far in the future a stored time may be. It allows for small corrections of the clock.
-const futureTolerance = time.Minute
-
-// checkClockOfFile checks that this machine's clock is not behind the time of the newest event or the modification
-// times of the database files.
-func (x *examiner) checkClockOfFile(ctx context.Context, c *sqlstore.Conn) {
-	var micros int64
-	found, err := c.First(ctx, "SELECT at FROM events ORDER BY id DESC LIMIT 1", &micros)
-	newest, what := time.UnixMicro(micros), "the newest event"
-	if err != nil || !found {
-		newest = time.Time{}
-	}
-	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(x.Database + suffix); err == nil && info.ModTime().After(newest) {
-			newest, what = info.ModTime(), x.Database+suffix
-		}
-	}
-	if ahead := newest.Sub(x.now); ahead > futureTolerance {
-		x.problem("clock", "Set the clock, and keep it right with NTP.", "the clock says %s, but %s is from %s later",
-			x.now.UTC().Format(time.RFC3339), what, ahead.Round(time.Second))
-		return
-	}
-	x.ok("clock", "the clock says %s, which is later than everything that was stored", x.now.UTC().Format(time.RFC3339))
 }
