@@ -2,9 +2,7 @@ package storeadmin
 
 import (
 	"context"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"animalstore/internal/sqlstore"
@@ -73,5 +71,3 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 			return err
 		})
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
