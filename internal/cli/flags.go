@@ -71,10 +71,3 @@ func statusProblem(status string, check func(string) string) string {
 }
 
 func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}

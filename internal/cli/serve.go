@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"animalstore/internal/demo"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
@@ -51,19 +49,6 @@ const drainDelay = time.Second
 
 // backgroundErrorInterval is how often the log repeats a persistent error in background work.
 const backgroundErrorInterval = time.Minute
-
-// With Go's default settings, a 2 MB heap would be collected fifty times a second under load, and reads would
-// take up to a third longer. gcPercent lets the heap grow to three times its live size. heapFloor is the size
-// of an allocation that counts as heap but takes no memory, because nothing is ever written to it.
-//
-// memoryLimit is the amount of memory above which the collector runs more often than gcPercent requires. It is about
-// the amount that is in use when all limits of the service are reached; see the memory budget in docs/operating.md.
-// It does not include SQLite's memory.
-const (
-	gcPercent   = 200
-	heapFloor   = 8 << 20
-	memoryLimit = 234 << 20
-)
 
 // Run serves the store until the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
@@ -195,22 +180,4 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Serve: traced(traces, handler), Refuse: traced(traces, http.HandlerFunc(handler.refuse)), Malformed: handler.api.Malformed,
 		IsProbe: httpapi.IsProbe, Drain: handler.drain,
 	})
-}
-
-// fillDemo fills an empty store with made-up data if --demo is set. It returns the number of animals that it
-// added.
-func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log *server.BufferedLog) (animals int, err error) {
-	if !s.Demo {
-		return 0, nil
-	}
-	animals, err = demo.Fill(ctx, store, s.Database)
-	if errors.Is(err, demo.ErrNotEmpty) {
-		return 0, fmt.Errorf("--demo needs an empty database, but %s is not empty: %w; "+
-			"omit --demo to serve it, or choose another with --database", redact(s.Database), err)
-	}
-	if err != nil {
-		return 0, err
-	}
-	log.Info("demo: all data in this store is made up", "animals_added", animals)
-	return animals, nil
 }

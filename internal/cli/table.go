@@ -119,3 +119,10 @@ func (t *table) minWidths(widths ...int) {
 		t.widths[i] = max(t.widths[i], least)
 	}
 }
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
