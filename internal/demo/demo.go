@@ -11,16 +11,9 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-const (
-	// weeks is the length of the history. The daily charts cover a shorter time, so they do not show the many
-	// arrivals on the opening day.
-	weeks = 5
-	// opening is the number of animals that arrive on the first day. On the other days, there are at least fewestDaily
-	// and less than fewestDaily + moreDaily arrivals.
-	opening     = 64
-	fewestDaily = 6
-	moreDaily   = 6
-)
+// weeks is the length of the history. The daily charts cover a shorter time, so they do not show the many
+// arrivals on the opening day.
+const weeks = 5
 
 // ErrNotEmpty is returned by Fill if the store already contains data. Demo data must never be mixed with real
 // data.

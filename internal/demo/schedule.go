@@ -8,6 +8,17 @@ import (
 	"animalstore/internal/shop"
 )
 
+const (
+	// opening is the number of animals that arrive on the first day. On the other days, there are at least fewestDaily
+	// and less than fewestDaily + moreDaily arrivals.
+	opening     = 64
+	fewestDaily = 6
+	moreDaily   = 6
+	// openHours is how long the shop is open each day. It closes at the time of day at which the store is filled, so
+	// that the demo does not depend on that time.
+	openHours = 9 * time.Hour
+)
+
 // scheduleArrivals schedules the arrival of every animal. What happens to an animal afterwards is scheduled
 // when it arrives.
 func (s *simulation) scheduleArrivals() {
@@ -195,4 +206,16 @@ func (s *simulation) scheduleOrderChange(w employee, when time.Time, order shop.
 			return err
 		})
 	})
+}
+
+// randomOpenTime returns a random time within the opening hours, the given number of days ago.
+func (s *simulation) randomOpenTime(daysAgo int) time.Time {
+	return s.now.Add(-time.Duration(daysAgo) * day).Add(-s.between(time.Minute, openHours))
+}
+
+// intoOpeningHours moves a time into the opening hours of its day. It preserves the order of times.
+func (s *simulation) intoOpeningHours(when time.Time) time.Time {
+	left := s.now.Sub(when)
+	days := left / day * day
+	return s.now.Add(-days - time.Duration(float64(left-days)*float64(openHours)/float64(day)))
 }

@@ -9,12 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-const (
-	day = 24 * time.Hour
-	// openHours is how long the shop is open each day. It closes at the time of day at which the store is filled, so
-	// that the demo does not depend on that time.
-	openHours = 9 * time.Hour
-)
+const day = 24 * time.Hour
 
 // simulation runs through the history of the shop step by step.
 type simulation struct {
@@ -98,16 +93,4 @@ func (s *simulation) schedule(when time.Time, do func() error) {
 // between returns a random duration from least up to, but not including, most.
 func (s *simulation) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(s.random.Int64N(int64(most-least)))
-}
-
-// randomOpenTime returns a random time within the opening hours, the given number of days ago.
-func (s *simulation) randomOpenTime(daysAgo int) time.Time {
-	return s.now.Add(-time.Duration(daysAgo) * day).Add(-s.between(time.Minute, openHours))
-}
-
-// intoOpeningHours moves a time into the opening hours of its day. It preserves the order of times.
-func (s *simulation) intoOpeningHours(when time.Time) time.Time {
-	left := s.now.Sub(when)
-	days := left / day * day
-	return s.now.Add(-days - time.Duration(float64(left-days)*float64(openHours)/float64(day)))
 }
