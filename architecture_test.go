@@ -73,8 +73,8 @@ var standardOnly = []string{"internal/shop", "internal/dist", "internal/mutate",
 func goFiles(t *testing.T, tests bool) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if _, missing := os.Stat(filepath.Join(path, "go.mod")); missing == nil && path != "." { // a separate module
-			return fs.SkipDir
+		if _, missing := os.Stat(filepath.Join(path, "go.mod")); missing == nil && path != "." {
+			return fs.SkipDir // this folder is a separate module
 		}
 		if strings.HasSuffix(path, ".go") && strings.HasSuffix(path, "_test.go") == tests {
 			paths = append(paths, filepath.ToSlash(path))

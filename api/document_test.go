@@ -30,7 +30,8 @@ func parse(t *testing.T, text string) *Document {
 	return shoptest.Must(parseDocument([]byte(text)))(t)
 }
 
-// render returns the document in YAML and in JSON. It decodes both with a YAML parser, because JSON is valid YAML.
+// render decodes the document from its YAML form and from its JSON form. The YAML parser can read both, because JSON is
+// valid YAML.
 func render(t *testing.T, d *Document, servers []Server) (fromYAML, fromJSON map[string]any) {
 	t.Helper()
 	text := d.JSON(servers)

@@ -47,7 +47,7 @@ func TestNewRejectsBadArguments(t *testing.T) {
 	}
 }
 
-// Arguments that cannot be sent are refused before anything is sent.
+// Invalid arguments are refused before any request is sent.
 func TestBadArgumentsAreNotSent(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		c, ctx := n.client(), t.Context()
@@ -74,8 +74,8 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 	})
 }
 
-// A call ends with its context, whether it is waiting for a response or for a retry. If the deadline would pass
-// before the next retry, the call ends at once.
+// A call ends when its context ends, whether the call is waiting for a response or for the next retry. If the deadline
+// would pass before the next retry, the call ends at once.
 func TestCallEndsWithItsContext(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const second = time.Second
@@ -156,7 +156,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestKeyIsNotShown(t *testing.T) {
 	withCannedResponses(t, func(t *testing.T, n *testNetwork) {
 		const secret = "ask_live_somebody-elses-key"
-		c := n.clientWith(secret, neverCut, client.WithRetries(0)) // no retries, because the canned server would report one as an unexpected request
+		// Retries are turned off, because the server would report a retry as an unexpected request.
+		c := n.clientWith(secret, neverCut, client.WithRetries(0))
 		shown := []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c)}
 		for _, f := range []fault{refuse(401, client.CodeInvalidAPIKey), dropRequest, respond(502, "you sent "+secret)} {
 			n.inject(f)

@@ -37,7 +37,7 @@ func (s *testService) history() (ids []string) {
 	return ids
 }
 
-// follow follows all events after an id.
+// follow returns a sequence of all events after the one with the given id, including future events.
 func follow(t *testing.T, c *client.Client, after string) iter.Seq2[client.Event, error] {
 	return c.Follow(t.Context(), after, client.EventFilter{})
 }

@@ -38,7 +38,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 }
 
 // FuzzErrorResponse checks that every failed response becomes an error with a code and a message, that the backoff is
-// at least as long as Retry-After, and that the target of a link is always copied from the Link header.
+// at least as long as Retry-After, and that every link target comes from the Link header.
 func FuzzErrorResponse(f *testing.F) {
 	for _, text := range []string{"", "{}", `{"code":7}`, "<html>", `{"code":"unavailable","message":"x","status":503}`,
 		`<a>; rel="first", <b>; rel="next"`, `<a>; title="a, b"; rel=next`, `<a`, `>;,<`, `<>; rel=next`} {

@@ -27,7 +27,7 @@ func (y *story) pets() {
 	y.call("GetCategory", int64(1))
 
 	y.call("CreatePet", client.NewPet{Name: "Zoë <&> \u2028", CategoryID: math.MaxInt64})
-	once := client.IdempotencyKey(` a"b\"c\ `) // identifies the call even across restarts
+	once := client.IdempotencyKey(` a"b\"c\ `) // the calls with this key create only one animal
 	rex := client.NewPet{Name: "Rex", CategoryID: 0, Status: client.PetAvailable}
 	y.call("CreatePet", rex, once)
 	y.call("CreatePet", rex, once)

@@ -88,7 +88,8 @@ func TestBackoffGrows(t *testing.T) {
 				t.Errorf("wait %d took up to %v, want up to %v", i, wait, most[i])
 			}
 		}
-		for retries, options := range map[int][]client.Option{4: nil, 50: {client.WithRetries(50)}} { // 4 is the default
+		// Without an option, a call is retried 4 times.
+		for retries, options := range map[int][]client.Option{4: nil, 50: {client.WithRetries(50)}} {
 			n.injectAlways(respond(503, ""))
 			n.client(options...).GetPet(t.Context(), 1)
 			wantEqual(t, "retries", len(n.waits()), retries)

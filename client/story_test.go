@@ -30,14 +30,14 @@ var notCalled = []string{
 	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
 
-// story is one run over every operation of the client. Its transcript shows every call with its results. All calls
+// story is one run through all operations of the client. Its transcript shows every call with its results. All calls
 // share one service, so an effect that happens twice shows in the results of later calls.
 type story struct {
 	*testing.T
 	s          *testService
 	c          *client.Client
 	fault      fault // what happens to the first request of every call
-	lost, cut  bool  // whether the first response to every call is lost or cut
+	lost, cut  bool  // lost: the first response to every call is lost; cut: its beginning arrives
 	start      time.Time
 	called     map[string]bool
 	transcript strings.Builder
@@ -48,8 +48,8 @@ type story struct {
 func TestEveryOperation(t *testing.T) {
 	const golden = "testdata/story.txt"
 	want := string(shoptest.Must(os.ReadFile(golden))(t))
-	// If a response is lost, the retry cannot return the secret that was in it. It also reports that the first
-	// attempt has already created the resource.
+	// If a response is lost, the results are those of the retry. The secret is missing, and the results say that an
+	// earlier attempt has already taken effect.
 	ifLost := strings.NewReplacer("Secret:{secret}}\n", fmt.Sprintf("Secret:}\n\t%v\n", client.ErrSecretLost),
 		"Created:0 Updated:0 Replayed:false", "Created:0 Updated:0 Replayed:false", "Replayed:false", "Replayed:true", "\ttrue\n", "\tfalse\n")
 	for name, network := range map[string]*story{
@@ -164,7 +164,7 @@ func (y *story) writeBody() {
 	y.write(sent[len(sent)-1].body)
 }
 
-// body sends a GET request directly to the service, without using the client and the network, and returns the response
+// body sends a GET request directly to the service, without using the client or the network, and returns the response
 // body.
 func (y *story) body(path string) []byte {
 	r := httptest.NewRequestWithContext(y.Context(), "GET", path, nil)

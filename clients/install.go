@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// install runs an install command in a folder in the cache and links the files that the command has created into dir.
-// Before that, it copies the files in dir that the command mentions to that folder, because they pin versions. If the
-// cache already has the result for the same command and files, the command does not run again. If the command fails,
-// install returns its output.
+// install runs an install command in a folder in the cache and then links the files in that folder into dir. The files
+// in dir that the command mentions pin versions, so install first copies them to the folder. If the cache already has
+// the result for the same command and files, the command does not run again. If the command fails, install returns its
+// output.
 func install(ctx context.Context, command, dir, cache string) (string, error) {
 	pinned, err := namedFiles(command, dir)
 	if err != nil {

@@ -33,7 +33,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 		return "", err
 	}
 	output, err := shell(ctx, g.run, dir, "ANIMALSTORE_URL="+proxy.url, "ANIMALSTORE_KEY="+adminKey, "PRISM=1")
-	if violations := proxy.stop()[1:]; len(violations) > 0 { // proxy.refuses has caused the first violation
+	if violations := proxy.stop()[1:]; len(violations) > 0 { // skip the first violation, which proxy.refuses caused
 		output += strings.Join(violations, "\n")
 		err = errors.Join(err, errors.New("violations reported by Prism"))
 	}
@@ -44,7 +44,7 @@ func (g generator) runThroughPrism(ctx context.Context, dir, program, cache stri
 type prism struct {
 	url     string
 	command *exec.Cmd
-	log     chan []string // receives all lines that report violations, after the proxy has ended
+	log     chan []string // after the proxy has ended, receives all lines that report violations
 }
 
 // startPrism installs Prism in dir, starts it in front of a service, and waits until it listens.

@@ -19,7 +19,7 @@ type response struct {
 	status        int
 	change        http.Header // headers that are added to the common headers or replace them; an empty list removes a header
 	body          string
-	wrong         string // part of the expected error; empty if the response is valid
+	wrong         string // part of the expected error message; empty if the response is valid
 }
 
 var (
@@ -70,7 +70,7 @@ func complain(t *testing.T, name string, err error, about string) {
 
 func TestCheck(t *testing.T) {
 	validator := newValidator(t)
-	// The name consists of characters that each take two UTF-16 code units, but count as one character.
+	// Each character of the name takes two UTF-16 code units but counts as one character.
 	pageWithName := func(length int) string {
 		return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", length) + `"}]`
 	}

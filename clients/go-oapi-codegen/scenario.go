@@ -78,8 +78,8 @@ func check(ok bool, got any) {
 	}
 }
 
-// found returns the decoded value of a response. If value is nil because the response was of another kind, found ends
-// the program.
+// found returns the decoded value of a response. If the response has an unexpected status or content type, value is
+// nil, and found ends the program.
 func found[T any](value *T, body []byte) T {
 	if value == nil {
 		log.Output(2, "unexpected: "+string(body))

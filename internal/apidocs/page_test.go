@@ -31,7 +31,7 @@ func TestEveryOperationIsInTheReference(t *testing.T) {
 		if !found || !strings.Contains(string(site.Pages["guides"].Fill(Values{})), `href="../docs#`+id+`"`) {
 			t.Errorf("%s has no section, or no entry in the contents", id)
 		}
-		if id == "receiveEvent" { // sent by the service
+		if id == "receiveEvent" { // the service sends this request, so it needs no samples and no test panel
 			continue
 		}
 		if languages[id] != 4 {
@@ -68,7 +68,7 @@ func TestPagesShowTheServersOfAService(t *testing.T) {
 	}
 }
 
-// On the page of a guide, the table of contents marks this guide. On other pages, it marks nothing.
+// On the page of a guide, the table of contents marks that guide. On other pages, it marks nothing.
 func TestContentsMarkTheCurrentGuide(t *testing.T) {
 	t.Parallel()
 	for name, page := range shoptest.Must(Load())(t).Pages {
