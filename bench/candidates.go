@@ -108,7 +108,7 @@ func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target
 	return t, nil
 }
 
-// stopAfter stops a target after an error and returns this error. If stopping the target fails, too, it returns both
+// stopAfter stops a target after an error and returns that error. If stopping the target also fails, it returns both
 // errors.
 func stopAfter(t target, err error) error {
 	if stopErr := t.stop(); stopErr != nil {

@@ -29,7 +29,7 @@ func cpuTime(pid int) (total time.Duration) {
 		used := fields[11:13] // the time spent in user mode and in the kernel
 		switch {
 		case file == fmt.Sprintf("/proc/%d/stat", pid):
-			used = fields[11:15] // includes the time of children that have exited
+			used = fields[11:15] // these fields include the time of children that have exited
 		case fields[1] != strconv.Itoa(pid):
 			continue
 		}

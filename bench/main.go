@@ -150,8 +150,8 @@ func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 			for _, p := range running {
 				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
-			// Reverse the order after each turn. If the order never changed, a candidate would always pay for the work
-			// that the same other candidate had deferred.
+			// Reverse the order after each turn. In a fixed order, each candidate would always run after the same
+			// candidate and be slowed down by its deferred work.
 			slices.Reverse(running)
 		}
 	}

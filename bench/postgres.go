@@ -76,7 +76,7 @@ type postgres struct {
 	filled map[string]bool // the template databases that are complete
 }
 
-// startServer starts the PostgreSQL server, with durable commits.
+// startServer starts the PostgreSQL server, which is configured for durable commits.
 func (p *postgres) startServer(ctx context.Context) (err error) {
 	defer func() {
 		switch reason := recover().(type) {

@@ -17,7 +17,7 @@ type scenario struct {
 	name       string
 	candidates []candidate
 	thresholds []threshold
-	scales     bool // 64 connections must not be slower than one
+	scales     bool // the throughput with 64 connections must be at least as high as with one
 	most       int  // the maximum number of connections, or 0 for no maximum
 }
 
@@ -43,7 +43,7 @@ func atMost(most float64, subject string) threshold {
 	return threshold{against: subject, connections: 64, most: most}
 }
 
-// with returns the same requirement for another number of connections.
+// with returns the same threshold for another number of connections.
 func (t threshold) with(connections int) threshold {
 	t.connections = connections
 	return t

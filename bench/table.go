@@ -50,8 +50,8 @@ func (r *results) median(at cell) (sample, bool) {
 	}, true
 }
 
-// ratio divides the throughput of one subject by the throughput of another one, separately for each turn, and
-// returns the median.
+// ratio divides the throughput of one subject by that of another, separately for each turn, and returns the median of
+// the quotients.
 func (r *results) ratio(one, other cell) float64 {
 	var ratios []float64
 	for _, s := range r.samples[one] {
@@ -112,8 +112,8 @@ func (r *results) table(scenarios []scenario) string {
 	return b.String()
 }
 
-// check returns the threshold for a ratio and whether the ratio meets it. The result is also "no" if the concurrent
-// creates were slower than required.
+// check returns the threshold for a ratio and says whether the ratio meets it. If the concurrent creates were slower
+// than required, the threshold is not met.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {
 		if bar.against != subject || bar.connections != connections {

@@ -41,7 +41,7 @@ type httpTarget struct {
 	dir        string
 	base       string
 	request    request
-	concurrent request // sent during the load if its pace is not 0
+	concurrent request // also sent during the load, unless its pace is 0
 	turns      int     // the total number of turns
 	turn       int     // the index of the next turn
 }
@@ -93,12 +93,12 @@ func (t *httpTarget) nextRequest() request {
 	return r
 }
 
-// prepare waits until the program responds at the path given as ready, checks one response and warms the program up.
+// prepare waits until the program responds at the given path, checks one response and warms the program up.
 func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	last := max(0, len(t.request.parts)-1) // use the last part for the check, because the load is unlikely to reach it
+	last := max(0, len(t.request.parts)-1) // check with the last element, which the load is unlikely to reach
 	if _, err := t.request.once(t.base, last); err != nil {
 		return err
 	}
