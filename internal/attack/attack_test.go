@@ -51,8 +51,8 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []row
-	// The stores belong to a subtest, because PostgreSQL's log is printed if the test that owns a store fails. An
-	// attack that exceeds a limit fails only the outer test.
+	// If the test that owns a store fails, PostgreSQL's log is printed. To avoid that, a subtest owns the stores, and
+	// an attack that exceeds a limit fails only the outer test.
 	t.Run("run", func(t *testing.T) { rows = runAttacks(t, wanted) })
 	fmt.Print(table(rows))
 	for _, r := range rows {
@@ -86,7 +86,7 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	defer stopWatching()
 	stop := c.start()
 	defer stop()
-	time.Sleep(time.Second) // meanwhile, the shop fills the caches and opens its connections
+	time.Sleep(time.Second) // give the shop time to fill the caches and open its connections
 
 	r := row{attack: a.name, engine: e, protocol: a.protocol()}
 	quiet := time.Now()

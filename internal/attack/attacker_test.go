@@ -40,7 +40,7 @@ type target struct {
 // result is what an attacker counted.
 type result struct {
 	Sent     int           // requests, including those that were not sent completely
-	Statuses map[int]int   // responses by status; many attacks do not wait for them
+	Statuses map[int]int   // the number of responses with each status; many attacks do not wait for responses
 	Failed   int           // requests that got no response, and connections that were refused
 	Took     time.Duration // the duration of the attack
 }
@@ -301,8 +301,8 @@ func (a *attacker) stayBusy(conn net.Conn, text string) {
 	}
 }
 
-// sendUnread opens a connection and sends a request. The connection has a small receive buffer, so that the
-// service must keep most of the response.
+// sendUnread opens a connection and sends a request. The connection has a small receive buffer, so that most of the
+// response must stay in the service's buffers.
 func (a *attacker) sendUnread(text string) net.Conn {
 	conn := a.sendPart(text)
 	if conn != nil {

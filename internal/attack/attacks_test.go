@@ -21,7 +21,7 @@ type attack struct {
 	store       storeKind
 	bothEngines bool            // runs on PostgreSQL as well as on SQLite
 	http2       bool            // uses TLS and HTTP/2
-	traced      bool            // with tracing to a collector that does not answer
+	traced      bool            // the service sends traces to a collector that does not answer
 	serve       []string        // flags for the service
 	send        func(*attacker) // attacks until the attacker's context ends
 	// probe is a request that the shop sends in addition to its usual ones, because the attack targets such
@@ -117,8 +117,8 @@ func unreadDocsStreams(a *attacker) {
 	a.repeat(20, 20, func() { a.holdStreams(streamsPerConnection, http2Request{method: "GET", path: reference}) })
 }
 
-// unchangedDocs requests a page that the client already has. At this rate, the requests cost nothing unless the
-// service reads or hashes the whole page for each of them.
+// unchangedDocs requests a page that the client already has. At the rate of this attack, the requests cost the service
+// almost nothing, unless it reads or hashes the whole page for each of them.
 func unchangedDocs(a *attacker) {
 	response, err := a.client.Get("http://" + a.Address + reference)
 	if err != nil {
@@ -165,7 +165,7 @@ func distinctSearch(n int64) string {
 	return fmt.Sprintf("/v1/pets?q=%s&limit=100&cursor=8%012d&n=%d", givenNames[n%8], 400+n/8%600, n)
 }
 
-// searches lets the given number of clients search, each about 20 times per second at most.
+// searches lets the given number of clients search. Each client sends at most about 20 searches per second.
 func searches(a *attacker, clients int) {
 	a.repeat(clients, 20*clients, func() { a.request("GET", a.search(), "", a.authorization()) })
 }
@@ -268,8 +268,7 @@ func replays(a *attacker) {
 	})
 }
 
-// moreConnections tries to hold more connections than the service allows, each with responses that are not
-// read.
+// moreConnections tries to hold more connections than the service allows, and never reads the responses on them.
 func moreConnections(a *attacker) {
 	a.repeat(330, 330, func() { a.neverReading(head("GET", reference)) })
 }
@@ -323,8 +322,8 @@ func printedLists(a *attacker) {
 	})
 }
 
-// longFileNames imports a file with a long name, which becomes even longer when it is escaped. At this rate, the
-// requests cost little unless the service reads and shows the name.
+// longFileNames imports a file with a long name, which becomes even longer when it is escaped. At the rate of this
+// attack, the requests cost the service little, unless it reads and shows the name.
 func longFileNames(a *attacker) {
 	var body strings.Builder
 	form := multipart.NewWriter(&body)

@@ -30,7 +30,7 @@ const (
 type shopClient struct {
 	url     string
 	store   *store
-	cookies []string     // the sessions of the tills
+	cookies []string     // the session cookies of the tills
 	http    *http.Client // reuses its connections
 	fresh   *http.Client // opens a connection for each request
 	steps   []step
@@ -172,7 +172,7 @@ func listPets(c *shopClient, ctx context.Context, till int) (int, error) {
 }
 
 // someCursor returns a random cursor. A cursor is a number in base 32, so every text of this form is a valid position
-// in a list. With four random digits, the positions lie within about the first 300,000.
+// in a list. Four random digits give positions up to about 300,000.
 func someCursor() string { return fmt.Sprintf("8%012d", rand.IntN(10_000)) }
 
 func createPet(c *shopClient, ctx context.Context, till int) (int, error) {

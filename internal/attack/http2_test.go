@@ -56,7 +56,7 @@ func unreadPings(a *attacker) {
 			return
 		}
 		defer raw.Close()
-		raw.(*net.TCPConn).SetReadBuffer(2 << 10) // so that the service cannot send many answers
+		raw.(*net.TCPConn).SetReadBuffer(2 << 10) // a small buffer keeps the service from sending many answers
 		conn := tls.Client(raw, a.tlsConfig("h2"))
 		a.sent()
 		for _, err := conn.Write(first.Bytes()); err == nil; _, err = conn.Write(next.Bytes()) {

@@ -28,8 +28,8 @@ func (r row) latencyHolds() bool {
 	return r.quiet.errors == 0 && r.during.p99 <= maxSlowdown*r.quiet.p99
 }
 
-// notRecovered lists the respects in which the service has not recovered from the attack. It returns nothing if the
-// service has recovered.
+// notRecovered describes each way in which the service has not recovered from the attack. It returns nil if the service
+// has recovered.
 func (r row) notRecovered() (differences []string) {
 	if r.later.err != nil {
 		return []string{r.later.err.Error()}

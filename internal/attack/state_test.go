@@ -110,7 +110,7 @@ func (w *watcher) sample() {
 	}
 }
 
-// reset makes peak ignore the memory that was used before.
+// reset makes peak ignore the memory usage before this call.
 func (w *watcher) reset() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,8 +120,8 @@ func (w *watcher) reset() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", w.p.Command.Process.Pid), []byte("5"), 0)
 }
 
-// peak returns the most memory that the service has used since reset, and the most that the kernel has held for
-// connections.
+// peak returns the highest memory usage of the service since the last call of reset, and the most memory that the
+// kernel has held for connections.
 func (w *watcher) peak() (service, sockets int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -33,8 +33,8 @@ type storeKind int
 const (
 	large      storeKind = iota // as many animals as the -animals flag says
 	small                       // 10,000 animals
-	categories                  // two fifths of the animals of large, each in a category of its own
-	names                       // 10,000 animals, 50,000 categories with long names, and 12,000 with the same name
+	categories                  // two fifths as many animals as large, each in a category of its own
+	names                       // 10,000 animals, 50,000 categories with long names, 12,000 that share one name
 )
 
 // tills is the number of keys that the shop uses. It is large enough for each key to stay below 5 requests per
@@ -108,7 +108,8 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 		}
 		database = s.server.NewDatabase(s.t)
 		err = copyStore(s.t.Context(), from, database)
-		pgtest.Connect(s.t, database).Do("VACUUM ANALYZE") // now, so that autovacuum does not do it during an attack
+		// Vacuum now, so that autovacuum does not do it during an attack.
+		pgtest.Connect(s.t, database).Do("VACUUM ANALYZE")
 	}
 	if err != nil {
 		s.t.Fatal(err)
