@@ -74,7 +74,7 @@ func (b *backups) expect(want ...string) {
 	}
 }
 
-// backupAt returns the name of the backup that was started at the given time, which has the form 2006-01-02T15:04.
+// backupAt returns the name of the backup that was started at the given time. The time has the form 2006-01-02T15:04.
 func backupAt(at string) string {
 	return "shop-" + strings.NewReplacer("-", "", ":", "").Replace(at) + "00Z.db"
 }

@@ -101,7 +101,7 @@ func TestFailedBackupIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A damaged store is not backed up, so the good backups stay.
+// A damaged store is not backed up, so the intact backups are kept.
 func TestDamagedStoreReplacesNoBackup(t *testing.T) {
 	t.Parallel()
 	b := newBackups(t)

@@ -125,9 +125,9 @@ func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
 	}
 }
 
-// The first start with --demo fills the store, and a restart changes nothing. Nobody can use the keys in the demo
-// data, so until a real key exists, every start shows a new one on a terminal or logs how to create one. This is also
-// true if an earlier start failed after filling the store.
+// The first start with --demo fills the store, and a restart changes nothing. Nobody can use the keys in the demo data.
+// Until the store has another key, a start on a terminal creates a key and shows it, and a start without a terminal
+// logs how to create one. This also applies if an earlier start failed after filling the store.
 func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
 	newFolder(t)
 	if r := animalstore(t, "serve", "--demo", "--addr", programtest.TakenAddr(t)); r.Code != 1 {

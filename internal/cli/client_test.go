@@ -30,7 +30,7 @@ import (
 func TestScripts(t *testing.T) {
 	scripts := shoptest.Must(filepath.Abs("testdata/script"))(t)
 	installProgram(t)
-	// The variables are restored when the test ends.
+	// The scripts change these variables. newFolder restores them when the test ends.
 	newFolder(t, "ANIMALSTORE_API_KEY=", "ANIMALSTORE_KEY=", "ANIMALSTORE_URL=")
 	testscript.RunT(sequentialT{t}, testscript.Params{
 		Dir: scripts,
@@ -165,8 +165,8 @@ func TestClientCommandsReportUnreachableService(t *testing.T) {
 		`.*connection refused; start it with animalstore serve, or set its URL with --url or ANIMALSTORE_URL`)
 }
 
-// expectFromEveryClientCommand runs all client commands with the flags. Each must fail with the given exit code and a
-// message that matches want.
+// expectFromEveryClientCommand runs all client commands with the given flags. Each must fail with the given exit code
+// and a message that matches want.
 func expectFromEveryClientCommand(t *testing.T, flags string, code int, want string) {
 	t.Helper()
 	file := programtest.NewFolder(t).Write("pets.csv", "name,categoryId\nRex,1\n")
@@ -232,8 +232,8 @@ func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
 	}
 }
 
-// Commands say that a response does not come from animalstore. Text in the response is escaped before it is printed,
-// because it could control the terminal.
+// Commands report a response that does not come from animalstore. They escape the text of a response before they print
+// it, because the text could control the terminal.
 func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	other := shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -82,7 +82,7 @@ func TestCompletionInBashAndZsh(t *testing.T) {
 	installProgram(t)
 	for shell, test := range map[string]struct {
 		args  []string
-		setup string // the setup command loads the script and makes Ctrl-T print the line in brackets
+		setup string // loads the completion script and makes Ctrl-T print the current line in brackets
 	}{
 		"bash": {[]string{"--norc", "--noprofile", "-i"}, `eval "$(animalstore completion bash)"; bind -x '"\C-t": printf "[%s]\n" "$READLINE_LINE"'`},
 		"zsh": {[]string{"-f", "-i"}, `bindkey -e; autoload -Uz compinit; compinit -u -D; source <(animalstore completion zsh); ` +
@@ -132,7 +132,7 @@ func startShell(t *testing.T, shell string, args ...string) (keyboard io.Writer,
 	return control, screen
 }
 
-// fish can print the candidates for a line without a terminal.
+// fish needs no terminal to print the candidates for a line.
 func TestCompletionInFish(t *testing.T) {
 	installProgram(t)
 	newFolder(t).Write("monday.db", "")

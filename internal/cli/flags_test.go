@@ -30,11 +30,10 @@ var clientCommands = map[string]string{
 	"mcp": "",
 }
 
-// flagTests has a row for every flag of every command, except for the flags of serve that are in serveFlags. If the
-// flag has the good value, the request or the output contains the text effect. If it has the bad value, the error
-// message contains the text problem. Many bad values are empty, because scripts often pass a variable that is not set.
-// If the command ignored an empty value, it would do more than it was asked to do. NONE stands for a flag without a
-// value.
+// flagTests has a row for every flag of every command, except for the flags of serve that are in serveFlags. With the
+// value good, the command succeeds, and its request or its output contains effect. With the value bad, the error
+// message contains problem. Many bad values are empty, because scripts often pass a variable that is not set. A command
+// that ignored an empty value would do more than it was asked to do. NONE stands for a flag without a value.
 var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"pets list", "status", "available", "status=available", "gone", "--status must be one of available, pending, sold"},
 	{"pets list", "category", "-9223372036854775808", "categoryId=-9223372036854775808", " ", "--category must have"},
@@ -134,7 +133,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
 	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
-	"serve": "--addr=192.0.2.1:1", // serve cannot listen on this address
+	"serve": "--addr=192.0.2.1:1", // serve exits because it cannot listen on this address
 }
 
 // A new flag needs a row in flagTests or serveFlags.
@@ -188,7 +187,8 @@ func TestGoodValuesWorkAndBadValuesAreRefused(t *testing.T) {
 		name, words := row.command+" --"+row.flag, strings.Fields(row.command+" "+arguments+databaseCommands[row.command])
 		for _, variable := range slices.Compact([]string{"", variables[name]}) {
 			if variable != "" && (row.bad == "NONE" || strings.Contains(row.bad, "secret")) {
-				// Unlike a flag, a variable always has a value, and it may contain a password.
+				// Skip values that are bad only in a flag. A variable always has a value, and it may contain a
+				// password.
 				continue
 			}
 			t.Run(name+" "+variable, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 		"pets set Rex --name=Max":      "<id>: ",
 		"pets remove":                  "<id>",
 		"pets remove 6 7 --if-match=x": "--if-match: an ETag belongs to one animal; remove them one at a time",
-		"serve --api-key " + adminKey:  "unknown flag --api-key", // as a flag, the key would appear in the process list
+		"serve --api-key " + adminKey:  "unknown flag --api-key", // a key in a flag would appear in the process list
 	} {
 		t.Run(line, func(t *testing.T) { expectRefusal(t, animalstore(t, strings.Fields(line)...), 2, want) })
 	}

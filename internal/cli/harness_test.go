@@ -85,7 +85,7 @@ func succeed(t *testing.T, args ...string) result {
 	return r
 }
 
-// createKey creates a key on the command line and returns it.
+// createKey runs the keys create command and returns the new key.
 func createKey(t *testing.T, args ...string) string {
 	t.Helper()
 	return strings.TrimSpace(succeed(t, append([]string{"keys", "create"}, args...)...).Stdout)

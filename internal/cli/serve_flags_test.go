@@ -26,7 +26,7 @@ var serveFlags = []struct {
 }{
 	{"addr", []string{"", "8080", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:080", "::1:80"},
 		[2]string{"127.0.0.1:0", ":0"}, [2]string{"addr=127.0.0.1:", "addr=[::]:"}, theLog},
-	// The good values are too high, so the log says that the limit is lowered.
+	// These values are valid but higher than the system allows, so the log says that the limit is lowered.
 	{"max-connections", []string{"0", "-1", "many", "1e4", "10000000000000000000"},
 		[2]string{"1000000001", "1000000002"}, [2]string{" wanted=1000000001 ", " wanted=1000000002 "}, theLog},
 	{"database",
@@ -79,11 +79,11 @@ var serveFlags = []struct {
 			return seen
 		}},
 	{"api-date", []string{"tomorrow", "2030-02-30", "2030-12-5", "05.12.2030", "2030-12-05T00:00:00Z"},
-		[2]string{"2030-12-05", "2030-12-04"}, [2]string{"410 ", "404 "}, // GET /v1/pets/{id} is removed on the first date
+		[2]string{"2030-12-05", "2030-12-04"}, [2]string{"410 ", "404 "}, // GET /v1/pets/{id} is removed on 2030-12-05
 		func(s *background, key string) string { return s.Send("GET", "/v1/pets/99999", key, "").String() }},
 	{"webhook-allow-private", []string{"maybe", "2"},
 		[2]string{"true", "false"}, [2]string{"connection refused", "webhooks may only use public addresses"},
-		// This delivery always fails. The value of the flag decides with which error it fails.
+		// This delivery always fails. The error depends on the value of the flag.
 		func(s *background, key string) (seen string) {
 			s.expect(201, "POST", "/v1/webhooks", key, `{"url":"http://127.0.0.1:1/","types":["webhook.deleted"]}`)
 			s.expect(202, "POST", "/v1/webhooks/1/test", key, "")
@@ -219,7 +219,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 				refuse(flag + "=" + value)
 			}
 			if row.good[0] != "true" {
-				refuse(flag) // the flag has no value
+				refuse(flag) // pass the flag without a value
 			}
 			// Invalid values of ANIMALSTORE_API_KEY are tested in TestInvalidConfiguredKeysAreRefusedAndHidden.
 			if row.flag != "api-key-file" {

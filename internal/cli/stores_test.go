@@ -39,8 +39,8 @@ func newStore(t *testing.T) *programtest.Folder {
 	return folder
 }
 
-// expectRefusals runs each command and checks that it fails with exit code 1 and one line on stderr. The value in the
-// map consists of texts that are separated by " … ". The line must contain all of them.
+// expectRefusals runs each command and checks that it fails with exit code 1 and one line on stderr. commands maps each
+// command to texts that are separated by " … ". The line must contain all of these texts.
 func expectRefusals(t *testing.T, commands map[string]string) {
 	t.Helper()
 	for command, words := range commands {
@@ -161,7 +161,7 @@ func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// check finds no problems while clients are writing.
+// The check command finds no problems while clients are writing.
 func TestCheckWorksWhileServiceWrites(t *testing.T) {
 	for name, database := range map[string]string{"file": "animalstore.db", "server": pgtest.Shared(t).NewDatabase(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestRelativeTimes(t *testing.T) {
 		ahead, err4 := timeFlag{}.parseFuture("1w12h")
 		after := time.Now().UTC()
 		if !after.Truncate(day).Equal(midnight) {
-			continue // midnight has just passed
+			continue // midnight passed during the calls, so try again
 		}
 		if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
 			t.Fatal(err1, err2, err3, err4)

@@ -217,7 +217,7 @@ func FuzzDatabase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, user, password, host, rest string) {
 		if len(password) < 12 || !utf8.ValidString(password) || strings.Contains(user+host+rest, password) {
-			return // the password could not be told apart from the rest of the URL
+			return // skip passwords for which the check below would prove nothing
 		}
 		for _, url := range []string{
 			"postgres://" + user + ":" + password + "@" + host + "/" + rest,
@@ -358,7 +358,7 @@ func TestManualListsEveryCommand(t *testing.T) {
 	}
 }
 
-// systemd and Docker Compose must not kill the service before its own shutdown timeout.
+// systemd and Docker Compose must give the service enough time to shut down before they kill it.
 func TestUnitWaitsForShutdown(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]string{
