@@ -15,8 +15,8 @@ import (
 
 const quarter = 90 * 24 * 60 * 60 // the validity of the certificates, in seconds
 
-// dial opens a TLS connection to a service with the given server name. It returns the certificate that the service
-// presents. If roots is nil, dial accepts every certificate.
+// dial opens a TLS connection to a service, asks for the given server name, and returns the certificate that the
+// service presents. If roots is nil, dial accepts every certificate.
 func dial(p *programtest.Program, roots *x509.CertPool, name string, protocols ...string) (*x509.Certificate, error) {
 	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{
 		RootCAs: roots, InsecureSkipVerify: roots == nil, ServerName: name, NextProtos: protocols})
@@ -96,7 +96,8 @@ func TestServiceObtainsCertificate(t *testing.T) {
 	}
 }
 
-// expectPrivate checks that only the owner can access a folder and the two files below it.
+// expectPrivate checks that only the owner can access a folder and everything in it, and that the folder contains
+// two files.
 func expectPrivate(t *testing.T, folder string) {
 	t.Helper()
 	files := 0

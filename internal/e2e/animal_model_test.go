@@ -47,7 +47,7 @@ type animalState struct {
 	orders string // all orders, oldest first, each in the form " 12=approved"
 }
 
-// after returns the outcome that the step must have in this state and the state after the step.
+// after returns the outcome that the step must have in this state. It also returns the state after the step.
 func (s animalState) after(in step) (outcome, animalState) {
 	switch in.kind {
 	case placeOrder:

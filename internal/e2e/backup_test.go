@@ -191,7 +191,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	start := time.Now()
 	f.MustRun("restore", "--force", "backup.db")
 	duration := time.Since(start)
-	// Each function reports whether it is time to kill the command: at a random time, when the new file
+	// The functions in killPoints report whether it is time to kill the command: at a random time, when the new file
 	// appears, when the old WAL has been checkpointed, or when the old store has been renamed.
 	exists := func(pattern string) bool { found, _ := filepath.Glob(f.Path(pattern)); return len(found) > 0 }
 	killPoints := []func(deadline time.Time) bool{
@@ -253,7 +253,7 @@ func TestRestoreRefusesOpenStore(t *testing.T) {
 	rows, err := db.Query("SELECT id FROM events")
 	must(t, err)
 	rows.Next()
-	before := append(f.Names(), "animalstore.db.lock") // the lock file is never removed
+	before := append(f.Names(), "animalstore.db.lock") // the command creates a lock file and leaves it behind
 	slices.Sort(before)
 	programtest.ExpectRefusal(t, f.Run("restore", "--force", "backup.db"), 1, "another program has it open")
 	if after := f.Names(); !slices.Equal(after, before) {

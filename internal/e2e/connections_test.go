@@ -126,8 +126,8 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 			stalled = append(stalled, openConnection(p, start))
 		}
 	}
-	// A client may take a long time to notice that it was disconnected. Therefore, the test waits until the
-	// service counts only the connection of the test itself.
+	// These clients send requests but never read a response. They may take a long time to notice that they were
+	// disconnected, so the test waits below until the service counts only the connection of the test itself.
 	for _, request := range []string{"OPTIONS /v1/pets HTTP/1.1\r\n", "GET /v1/openapi.json HTTP/1.1\r\nIf-None-Match: *\r\n"} {
 		connection := openConnection(p, "")
 		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
@@ -192,7 +192,7 @@ func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 		follow(readers, t.Context())
 	}
 	close(stalled)
-	// Each animal causes two events of about 1,000 bytes per reader. Together, these events exceed the
+	// For each animal, every reader is sent two events of about 1,000 bytes. Together, these events exceed the
 	// connection's buffers.
 	for i := range 400 {
 		p.Create(programtest.Pet{Name: fmt.Sprintf("%d %s", i, strings.Repeat("é", 190)), CategoryID: int64(i)})

@@ -18,9 +18,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestFailoverKeepsAcknowledgedWrites kills the primary while two nodes use it and promotes its synchronous
-// replica. No acknowledged write may be lost, nothing may be stored twice, and the nodes must recover without
-// intervention.
+// TestFailoverKeepsAcknowledgedWrites kills the primary that two nodes use, and then promotes its synchronous replica.
+// No acknowledged write may be lost, nothing may be stored twice, and the nodes must recover without intervention.
 func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, nodes []*programtest.Program, _ *load) {
@@ -37,9 +36,9 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, _ []*programtest.Program, l *load) {
 		replica.Stop(t)
-		// Wait until at least three commits are waiting for the replica. There may never be three, because other
-		// transactions conflict with these commits and fail. Therefore, one waiting commit is enough once a request
-		// has been refused.
+		// Wait until at least three commits are waiting for the replica. Sometimes there are never three, because the
+		// other transactions conflict with the waiting ones and fail. Therefore, one waiting commit is enough once a
+		// request has been refused.
 		before := l.refused.Load()
 		programtest.Await(t, "commits that wait for the replica", func() bool {
 			waiting := waitingCommits(t, primary)
@@ -52,9 +51,9 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 }
 
 // testFailover lets clients add and order animals while switchOver replaces the primary with its replica. Each client
-// adds an animal and orders it. It then also orders the animal that was added just before, possibly by another client,
-// so that clients compete for animals. Half of the clients repeat a call until it gets a final response. The other
-// half never repeat a call.
+// adds an animal and orders it. It then also orders the previously added animal, which another client may have added,
+// so that clients compete for animals. Half of the clients repeat a call until it gets a final response. The other half
+// never repeat a call.
 func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, nodes []*programtest.Program, l *load)) {
 	t.Helper()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -92,8 +91,8 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 }
 
 // TestUndoneFailoverIsReported lets two nodes follow a failover and then redirects them to the old primary. The old
-// primary lacks the writes that were acknowledged after the failover. While they are connected to it, both nodes must
-// refuse all requests and say why, but log this only once. They must work again on the new primary.
+// primary lacks the writes that were acknowledged after the failover. As long as the nodes are connected to the old
+// primary, they must refuse all requests and say why, but log this only once. They must work again on the new primary.
 func TestUndoneFailoverIsReported(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -196,8 +195,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	p.Create(programtest.Pet{Name: "Rex"})
 }
 
-// TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its database
-// and later restores the connection. Meanwhile, every request must get a 503.
+// TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its database and
+// later restores it. While the connection is interrupted, every request must get a 503.
 func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))

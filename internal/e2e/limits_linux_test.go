@@ -176,8 +176,9 @@ func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	f.MustRun("check")
 }
 
-// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The service
-// must lower its connection limit and continue to serve clients, even if it has not opened all database files yet.
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service's limit on open files allows. The
+// service must lower its connection limit and continue to serve clients, even if it has not opened all database files
+// yet.
 func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)

@@ -229,9 +229,9 @@ var petStatusOf = map[client.OrderStatus]client.PetStatus{
 	client.OrderDelivered: client.PetSold, client.OrderCancelled: client.PetAvailable,
 }
 
-// check compares a node's animals and orders with the records. Every acknowledged animal and order must exist, none
-// may exist twice, and none may exist that no client has sent. An animal may have only one order, and its status must
-// match the order's status.
+// check compares a node's animals and orders with the records. Every acknowledged animal and order must exist, none may
+// exist twice, and each one that exists must have been sent by a client. An animal may have only one order, and its
+// status must match the order's status.
 func (l *load) check(p *programtest.Program) {
 	l.t.Helper()
 	l.mu.Lock()

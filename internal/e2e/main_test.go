@@ -1,6 +1,6 @@
-// Package e2e tests what only processes can show: kills, signals, several nodes on one database, failover,
-// restarts under load, full disks, TLS and the network. It uses the real program only through HTTP, signals
-// and the command line.
+// Package e2e tests what can be tested only with real processes: kills, signals, several nodes on one database,
+// failover, restarts under load, full disks, TLS and the network. It uses the program only through HTTP, signals and
+// the command line.
 package e2e
 
 import (

@@ -60,8 +60,8 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	}
 }
 
-// TestStaffPagesAndAPIShareOnePort uses the staff pages and the API on the same service. Neither may serve
-// paths that belong to the other, and an open live page must not delay a stop.
+// TestStaffPagesAndAPIShareOnePort uses the staff pages and the API on the same service. Neither may serve paths that
+// belong to the other, and an open live page must not delay the shutdown.
 func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	p := programtest.NewFolderWithKey(t).Serve("--demo")
@@ -87,7 +87,7 @@ func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	if got := p.Get("/metrics").Body; !strings.Contains(got, `animalstore_staff_request_duration_seconds_count{page="sign-in"`) {
 		t.Error("/metrics lacks the duration of staff requests")
 	}
-	p.Stop() // the open live page must not delay the stop
+	p.Stop() // the open live page must not delay the shutdown
 	if strings.Contains(p.Output.String(), programtest.AdminKey) {
 		t.Error("the log contains the key")
 	}

@@ -13,9 +13,9 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestTLSAcceptsModernVersionsOnly connects with HTTP/2 and HTTP/1.1, with every TLS version and without TLS.
-// Only TLS 1.2 and TLS 1.3 may work. A connection that is closed immediately must not be logged, because load
-// balancers open such connections as health checks. Replaced certificate files are used without a restart.
+// TestTLSAcceptsModernVersionsOnly connects with HTTP/2 and HTTP/1.1, with every TLS version and without TLS. Only TLS
+// 1.2 and TLS 1.3 may work. A connection that is closed immediately must not be logged, because load balancers open
+// such connections as health checks. The service must use replaced certificate files without a restart.
 func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
 	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
