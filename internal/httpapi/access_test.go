@@ -24,7 +24,7 @@ func TestOnlyAValidBearerKeyIsAccepted(t *testing.T) {
 		"Basic YTpi", good, "Bearer", "Bearer " + good + " " + good, "Bearer nobody-knows-this-key", "Bearer " + strings.ToUpper(good),
 		"Bearer " + good[:len(good)-1], "Bearer " + strings.Repeat("k", 30000), "Bearer " + adminKey[:16],
 		"Bearer ask_live_000000000000000000000000000000_2j6gTR", // well-formed, but never issued
-		"Bearer ask_test_" + good[9:],                           // a key of the other environment
+		"Bearer ask_test_" + good[9:],                           // a key for the other environment
 	} {
 		got := s.do("GET", "/v1/pets", "", "Authorization: "+header).wantError(t, 401, shop.InvalidAPIKey)
 		got.wantHeaders(t, "WWW-Authenticate: "+realm+`, error="invalid_token"`)
@@ -153,8 +153,8 @@ func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 func TestPagesMayUseEveryDocumentedHeader(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	// Browsers always expose Cache-Control, and they decode the content themselves. The other headers are meant only
-	// for browsers, caches and proxies.
+	// The service need not expose these headers. Browsers always expose Cache-Control, and they decode the content
+	// themselves. The other headers are meant only for browsers, caches and proxies.
 	read = append(read, "Cache-Control", "Content-Encoding", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
 		"Strict-Transport-Security", "Vary", "X-Accel-Buffering", "X-Content-Type-Options")
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Behind a proxy that terminates TLS, every absolute URL starts with https, so that a client that follows a link does
-// not send its key in the clear. Only the value that the last proxy added to a header counts, and it can only turn http
-// into https.
+// not send its key in the clear. If several proxies have added a protocol to a header, only the last one counts. It can
+// turn http into https, but not https into http.
 func TestForwardedProtocolOnlyUpgradesLinks(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(2)

@@ -55,8 +55,8 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	})
 }
 
-// If a change commits during a load, the response is sent only to the request that started the load. Later requests do
-// not get it.
+// If a change is committed while a response is being loaded, only the request that started the load gets this response.
+// Later requests do not get it.
 func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
@@ -168,7 +168,7 @@ func TestResponseCacheIsBounded(t *testing.T) {
 	}
 }
 
-// A key that keeps sending different queries displaces only its own entries.
+// If one API key is used for many different queries, they displace only the cache entries of this key.
 func TestCacheHasAShareForEachKey(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)

@@ -156,7 +156,8 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 	s.do("GET", "/v1/pets", "", greedy).want(t, 200, "")
 }
 
-// An assistant's message and the request that its tool sends count as one request in progress.
+// An assistant's message that calls a tool, and the request that this tool sends to the API, count as one request in
+// progress.
 func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
 	got := s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*").want(t, 200, "")
@@ -217,7 +218,7 @@ func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 	s.skipValidation = true
 	s.api.streamTiming.writeTimeout = time.Second
 	slow := s.followFrom("0", "?after=0")
-	for i := range 4 { // 200 events of 32 KiB, which exceed the client's flow-control window
+	for i := range 4 { // 200 events of 32 KiB each, more than the client's flow-control window
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
 	s.waitForStreams(0)

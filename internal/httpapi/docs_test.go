@@ -94,7 +94,7 @@ func TestSlowClientsWithoutAKeyNeedLittleMemory(t *testing.T) {
 			r := httptest.NewRequest("GET", path, nil)
 			r.Host = fmt.Sprintf("host-%d.example", i)
 			ended.Go(func() {
-				defer func() { recover() }() // the handler aborts the response
+				defer func() { recover() }() // the handler panics to abort the response
 				s.api.ServeHTTP(slowClient{httptest.NewRecorder(), sync.OnceFunc(blocked.Done), release}, r)
 			})
 		}

@@ -91,7 +91,7 @@ func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 		s.Store.FailWith(nil)
 		s.do("GET", "/v1/categories", "").want(t, 200, "[]")
 	}
-	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} { // these do not use the store
+	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} { // these operations do not use the store
 		s.api.router.exact[path].routes["GET"].handle = func(*API, *exchange) error { panic("on purpose") }
 		s.do("GET", path, "").wantError(t, 500, shop.Internal)
 	}
@@ -119,7 +119,7 @@ func TestUnusualRequestsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		request string
 		status  int
-		want    string // must appear in the body or in the headers
+		want    string // a text that must appear in the body or in the headers
 	}{
 		{"GET /v1/pets HTTP/1.0\r\n" + keyLine + "\r\n", 200, "<http://"},
 		{"GET http://elsewhere/v1/pets HTTP/1.1\r\nHost: elsewhere\r\n" + keyLine + "\r\n", 200, "<http://elsewhere/"},

@@ -42,7 +42,7 @@ func TestEventsAreListedAndFiltered(t *testing.T) {
 	if want := s.url + "/v1/events?limit=1&subject=pets%2F2&type=pet.created&type=pet.deleted"; page.link("first") != want {
 		t.Errorf("the first page is %s, want %s", page.link("first"), want)
 	}
-	for _, query := range []string{ // FuzzHeader and FuzzList try more invalid queries
+	for _, query := range []string{ // FuzzList tries more invalid queries
 		"after=", "after=-1", "after=1234567890123456789", "after=1&after=1", "limit=0", "limit=101", "limit=%zz",
 		"type=", "type=Pet.Created", "type=pet.created,pet.updated", "type=webhook.test", "subject=a&subject=b", "subject=a%00",
 		strings.Repeat("type=pet.created&", 40000), // more types than a database query can take
@@ -178,7 +178,7 @@ func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	return events
 }
 
-// The resources that appear in the events of changes, in each of their states.
+// Resources in each of their states. The events in the variable changes contain them.
 const (
 	rexAvailable = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
 	rexPending   = `{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`
@@ -262,7 +262,7 @@ func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	t.Parallel()
 	types := map[string]bool{string(shop.OrderExpired): true} // TestExpiredHoldIsRecordedWithoutActor tests this type
 	for _, actor := range []string{"configured", "keys/1"} {
-		s := newShopWith(t, shoptest.Options{Postgres: actor == "keys/1"}) // one engine for each actor
+		s := newShopWith(t, shoptest.Options{Postgres: actor == "keys/1"}) // each actor is tested on a different engine
 		secret := s.key(shop.Admin)                                        // created without the API, so the actor is the system
 		if got := s.eventLines(t, 0); len(got) != 1 || !strings.HasPrefix(got[0], "key.created keys/1 system, ") {
 			t.Errorf("a key of the command line caused the events %q", got)

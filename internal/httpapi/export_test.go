@@ -81,7 +81,7 @@ func TestExportDuringChanges(t *testing.T) {
 	})
 }
 
-// failLater makes the store fail after the given number of accesses.
+// failLater lets the given number of accesses to the store succeed and makes all later accesses fail.
 func (s *testShop) failLater(reads int64) {
 	var n atomic.Int64
 	s.Store.FailWith(func(bool) error {

@@ -68,7 +68,8 @@ func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
 	return m
 }
 
-// FuzzPetChange checks that an accepted change has exactly the members in the body and a valid name.
+// FuzzPetChange checks that an accepted change sets exactly the members that are in the body, and that a changed name
+// is valid.
 func FuzzPetChange(f *testing.F) {
 	fuzzBody(f, func(t *testing.T, body []byte) {
 		change, problems, err := decodePetChange(body)

@@ -87,7 +87,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	return checks, err
 })
 
-// node opens another service on the same store, like a second node.
+// node opens another service on the same store. The new service acts as a second node.
 func (s *testShop) node(o shop.Options) *shop.Service {
 	s.t.Helper()
 	return shoptest.Must(s.Node(s.t.Context(), o))(s.t)
@@ -152,7 +152,7 @@ func (s *testShop) postAll(t *testing.T, n int, started <-chan struct{}, path, b
 }
 
 func (s *testShop) send(request *http.Request) (testResponse, error) {
-	response, err := s.client.Transport.RoundTrip(request) // in contrast to client.Do, this does not follow redirects
+	response, err := s.client.Transport.RoundTrip(request) // unlike client.Do, RoundTrip does not follow redirects
 	if err != nil {
 		return testResponse{}, err
 	}

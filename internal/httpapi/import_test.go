@@ -62,7 +62,8 @@ func TestNDJSONIsImported(t *testing.T) {
 	s.wantPets(t, "Rex 1 sold", "Mia 2", "=2 1", "=2 1")
 }
 
-// The id, the etag and the name of the category are read in the same way from CSV columns and NDJSON members.
+// The id and the etag of an animal and the name of its category are read in the same way from CSV columns and NDJSON
+// members.
 func TestImportMembersAreRead(t *testing.T) {
 	t.Parallel()
 	for contentType, file := range map[string]string{

@@ -82,7 +82,7 @@ func TestInterfaceFields(t *testing.T) {
 	}
 }
 
-// Sections 3 and 4.1 of the specification: the status may be set on creation and used as a filter of lists.
+// Sections 3 and 4.1 of the specification: the status may be set on creation, and lists can be filtered by status.
 func TestInterfaceList(t *testing.T) {
 	s := parallelShop(t)
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]").wantHeaders(t, "Content-Type: application/json")
@@ -152,11 +152,11 @@ func TestInterfaceGet(t *testing.T) {
 	for _, id := range []string{"2", "0", "-1", "9223372036854775807", "9223372036854775808", "x", "1.0", "%20"} {
 		s.do("GET", "/v1/pets/"+id, "").wantError(t, 404, shop.NotFound)
 	}
-	// The replacement is the list with its status filter.
+	// The list with its status filter replaces the deprecated operation.
 	s.do("GET", "/v1/pets?status=sold", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`)
 }
 
-// Sections 5 and 7: each of the operations requires a key, and every error has an Error body.
+// Sections 5 and 7 of the specification: every operation requires a key, and every error has an Error body.
 func TestInterfaceAuthentication(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

@@ -139,9 +139,10 @@ func TestListTagChangesWithTheList(t *testing.T) {
 func TestHeadMatchesGet(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
-	s.skipValidation = true // the validator does not decompress
+	s.skipValidation = true // the validator cannot read compressed bodies
 	for _, path := range []string{"/v1/pets", "/v1/pets?limit=0", "/v1/pets/1", "/v1/openapi.json", "/v1/nothing", "/livez"} {
-		for _, encoding := range []string{"identity", "gzip"} { // without this header, Go's client accepts gzip for GET only
+		// Without an Accept-Encoding header, Go's client would ask for gzip in GET requests but not in HEAD requests.
+		for _, encoding := range []string{"identity", "gzip"} {
 			get := s.do("GET", path, "", "Accept-Encoding: "+encoding)
 			head := s.do("HEAD", path, "", "Accept-Encoding: "+encoding)
 			for _, h := range []testResponse{get, head} {
@@ -156,7 +157,7 @@ func TestHeadMatchesGet(t *testing.T) {
 	}
 }
 
-// Every list is paginated. Filters combine and apply to all pages. Invalid parameters are refused.
+// Every list is paginated. Filters can be combined and apply to all pages. Invalid parameters are refused.
 func TestListsArePaginated(t *testing.T) {
 	s := parallelShop(t)
 	for pet := range 3 {
@@ -170,7 +171,7 @@ func TestListsArePaginated(t *testing.T) {
 		s.key(shop.PetsRead)
 		s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	}
-	for hook := range 3 { // disabled webhooks receive no more events
+	for hook := range 3 { // disabled webhooks receive no events, so only the requests below create deliveries
 		s.do("PATCH", fmt.Sprintf("/v1/webhooks/%d", hook+1), `{"enabled":false}`).want(t, 200, "")
 	}
 	for range 3 {

@@ -35,7 +35,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 type assistant struct {
 	*sdk.ClientSession
 	t       *testing.T
-	schemas map[string]*jsonschema.Resolved // the output schema of each tool, by its name
+	schemas map[string]*jsonschema.Resolved // the output schema of each tool, by the name of the tool
 }
 
 // assistant connects an assistant that uses an API key. If protocol is empty, the newest version is used.
@@ -101,8 +101,8 @@ func (a assistant) wantError(name, arguments string, code shop.Code) {
 
 func textOf(result *sdk.CallToolResult) string { return result.Content[0].(*sdk.TextContent).Text }
 
-// version returns the version in a tool's result. It fails the test if the text of the result does not contain this
-// version, too.
+// version returns the version in the structured content of a tool's result. It fails the test if the text of the result
+// does not contain the same version.
 func version(t *testing.T, result *sdk.CallToolResult) string {
 	t.Helper()
 	version, _ := result.StructuredContent.(map[string]any)["version"].(string)

@@ -24,7 +24,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		s.do("POST", mcpPath, listTools, acceptMCP, header).wantError(t, 400, shop.InvalidParameter)
 	}
 	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: text/plain").wantError(t, 415, shop.UnsupportedMediaType)
-	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: ").want(t, 200, "") // the header is optional
+	s.do("POST", mcpPath, listTools, acceptMCP, "Content-Type: ").want(t, 200, "") // Content-Type is optional
 	s.do("POST", mcpPath, toolCall("find_animals", `{"text":"`+strings.Repeat("x", maxBodyBytes)+`"}`), acceptMCP).wantError(t, 413, shop.PayloadTooLarge)
 	for body, code := range map[string]shop.Code{
 		"": shop.InvalidJSON, "[]": shop.InvalidJSON, "[" + listTools + "]": shop.InvalidJSON, " [" + listTools + "," + listTools + "]": shop.InvalidJSON,

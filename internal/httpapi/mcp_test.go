@@ -102,8 +102,8 @@ var toolScopes = map[string]struct {
 	"recent_activity": {shop.EventsRead, `{}`},
 }
 
-// A key sees only the tools that its scopes allow. A call to another tool is refused with insufficient_scope,
-// as in the rest of the API.
+// A key sees only the tools that its scopes allow. A call to any other tool is refused with insufficient_scope, as in
+// the rest of the API.
 func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
@@ -238,7 +238,7 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 	}
 	got := call(1).want(t, 200, "")
 	got.wantHeaders(t, `RateLimit: "default";r=1;t=1`)
-	call(2).wantError(t, 429, shop.RateLimited) // both the message and its tool's request count
+	call(2).wantError(t, 429, shop.RateLimited) // the message and the tool's request both count towards the limit
 	events := s.do("GET", "/v1/events?type=pet.created", "").body
 	if want := fmt.Sprintf(`"actor":"keys/%d"`, key.ID); !strings.Contains(string(events), want) {
 		t.Errorf("got %s, want %s", events, want)
@@ -308,7 +308,7 @@ func TestEveryProtocolVersionWorks(t *testing.T) {
 // If the store cannot be read, the result of a tool is an error that says so.
 func TestToolReportsAnUnavailableStore(t *testing.T) {
 	s := parallelShop(t)
-	a := s.assistant(t, adminKey, "") // the configured key needs no store
+	a := s.assistant(t, adminKey, "") // the configured key is not read from the store
 	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
 	a.wantError("count_animals", "{}", shop.Unavailable)
 	s.Store.FailWith(nil)

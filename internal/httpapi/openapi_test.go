@@ -169,7 +169,7 @@ func TestDocumentedLimits(t *testing.T) {
 func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	const public, staging = "https://pets.example.com/shop/v1", "https://staging.example.com/v1"
-	for want, change := range map[string]func(*Config){ // "URL description" for each server
+	for want, change := range map[string]func(*Config){ // each map key lists the servers as "URL description"
 		"{url}/v1 Production":                          func(*Config) {},
 		public + " Production":                         func(c *Config) { c.PublicURL = public },
 		"{url}/v1 Production, " + staging + " Staging": func(c *Config) { c.StagingURL = staging },

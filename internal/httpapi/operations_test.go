@@ -139,10 +139,12 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		"POST /v1/keys": {
 			"name scopes":           {`{}`, `{"name":"a\tb","scopes":[]}`},
 			"name scopes expiresAt": {`{"name":null,"scopes":null,"expiresAt":null}`},
-			"scopes":                {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`}, // any is a pseudo-scope
+			// "any" marks routes that need no particular scope. It is not a scope of keys.
+			"scopes": {`{"name":"x","scopes":[1]}`, `{"name":"x","scopes":["admin","any"]}`},
 			"expiresAt": {key + `"expiresAt":"2020-01-01T00:00:00Z"}`, key + `"expiresAt":"2099-02-30T00:00:00Z"}`,
-				key + `"expiresAt":"0001-01-01T00:00:00Z"}`, key + `"expiresAt":"9999-12-31T23:59:59-01:00"}`, // the year 10000 in UTC
-				key + `"expiresAt":"2099-01-31T8:00:00,5Z"}`}, // time.Parse would accept it
+				// In UTC, the second of these times is in the year 10000.
+				key + `"expiresAt":"0001-01-01T00:00:00Z"}`, key + `"expiresAt":"9999-12-31T23:59:59-01:00"}`,
+				key + `"expiresAt":"2099-01-31T8:00:00,5Z"}`}, // time.Parse would accept this time
 		},
 		"POST /v1/keys/1/rotate": {"overlapSeconds": {`{"overlapSeconds":-1}`, `{"overlapSeconds":2592001}`,
 			`{"overlapSeconds":0.5}`, `{"overlapSeconds":null}`, `{"overlapSeconds":9223372036854775807}`}},

@@ -128,7 +128,7 @@ func TestUpdatePet(t *testing.T) {
 		got.want(t, 200, c.want)
 		s.wantStored(t, "/v1/pets/1", got)
 	}
-	s.do("GET", "/v1/pets?q=rex", "").want(t, 200, "[]") // the old name is not found anymore
+	s.do("GET", "/v1/pets?q=rex", "").want(t, 200, "[]") // the old name is no longer found
 	s.do("GET", "/v1/pets?q=žOFKA", "").want(t, 200, `[{"id":1,"name":"Žofka 🐈","categoryId":7,"status":"sold"}]`)
 }
 
@@ -183,8 +183,8 @@ func TestRestorePet(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[]`)
 }
 
-// Every member of an animal that the OpenAPI document describes is decoded, stored, returned and recorded in
-// events. A new field that is forgotten in one of these places fails this test.
+// Every member of an animal that the OpenAPI document describes is decoded, stored, returned and recorded in events. If
+// a new member is forgotten in one of these places, this test fails.
 func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 	s := parallelShop(t)
 	documented := func(schema string) []string {
@@ -209,7 +209,7 @@ func TestEveryPetMemberIsStoredAndReturned(t *testing.T) {
 
 	first, second := map[string]any{}, map[string]any{}
 	for _, name := range settable {
-		first[name], second[name] = "first", "second" // the values for string members
+		first[name], second[name] = "first", "second" // categoryId and status get other values below
 	}
 	first["categoryId"], second["categoryId"] = 7.0, 8.0
 	first["status"], second["status"] = "available", "pending"

@@ -56,8 +56,8 @@ func FuzzNewPet(f *testing.F) {
 }
 
 // FuzzList checks that every query is either within the limits of a list or refused with invalid_parameter or
-// invalid_cursor. The query in the links of a list of animals must select the same list, and formatting the position
-// of a valid cursor must result in the same cursor.
+// invalid_cursor. The query in the links of a list of animals or events must select the same list, and formatting the
+// position of a valid cursor must result in the same cursor.
 func FuzzList(f *testing.F) {
 	fuzzText(f, func(t *testing.T, query string) {
 		valid := func(limit int, err error) bool {

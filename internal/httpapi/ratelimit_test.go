@@ -11,9 +11,9 @@ import (
 	"animalstore/internal/web"
 )
 
-// Every operation that requires an API key is rate-limited per key. Requests to unknown paths count, too. A burst can
-// be twice as large as the rate. The response headers show the number of available requests, which increases at the
-// rate until it reaches the size of a burst.
+// Every operation that requires an API key is rate-limited per key. Requests to unknown paths count, too. A key can
+// send as many requests at once as the rate allows in two seconds. The response headers show how many requests the key
+// can send now. This number grows at the rate, up to that maximum.
 func TestEveryKeyIsRateLimited(t *testing.T) {
 	s := parallelShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(1) })
 	start := time.Now()

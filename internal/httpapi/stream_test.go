@@ -48,7 +48,7 @@ func TestReconnectingReadersMissNothing(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		s.runJobs()
 		s.skipValidation = true
-		const old, writers, each = 1300, 4, 20 // more old events than the feed keeps in memory or one read returns
+		const old, writers, each = 1300, 4, 20 // 1300 old events fit neither into the feed's memory nor into one read
 		s.insertEvents(1, old)
 		var writing sync.WaitGroup
 		for w := range writers {
@@ -86,7 +86,7 @@ func TestIdleStreamSendsHeartbeats(t *testing.T) {
 	r := s.followFrom("0", "?type=pet.deleted")
 	r.want("a comment", func(b block) bool { return b == ":\n" })
 	s.add(`{"name":"Rex","categoryId":1}`)
-	for { // excluded events only advance the position, so that a reconnect has less to read
+	for { // events that the filter excludes only advance the position, so that a reconnect has less to read
 		if b := r.want("a comment", func(b block) bool { return strings.HasPrefix(string(b), ":\n") }); b == ":\nid: 2\n" {
 			break
 		}
@@ -257,7 +257,7 @@ func TestStreamsPerKeyAreLimited(t *testing.T) {
 func TestReplaysWaitForTheirTurn(t *testing.T) {
 	s := newStreamShop(t)
 	s.api.streamTiming.heartbeat = time.Millisecond
-	s.insertEvents(1, 1300) // more than the feed keeps in memory
+	s.insertEvents(1, 1300) // more events than the feed keeps in memory
 	configured, err := s.Service.Authenticate(t.Context(), adminKey)
 	if err != nil {
 		t.Fatal(err)
@@ -292,8 +292,8 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// With the since parameter, a stream begins with the events at that time or later, unless the client resumes after an
-// event. A stream has no end, so the until parameter is refused.
+// With the since parameter, a stream begins with the first event at or after that time, unless the client resumes after
+// an event. A stream has no end, so the until parameter is refused.
 func TestStreamBeginsAtATime(t *testing.T) {
 	s := newStreamShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

@@ -33,7 +33,7 @@ func TestWebhookLifecycle(t *testing.T) {
 	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false,"updatedAt":"2020-01-01T00:00:00Z"}`).want(t, 200, "")
 	s.wantStored(t, "/v1/webhooks/1", changed)
 	s.do("GET", "/v1/webhooks/1", "", "If-None-Match: "+changed.Header.Get("ETag")).want(t, 304, "")
-	for _, types := range []string{`null`, `["key.created"]`, `[]`} { // null or an empty array removes the restriction
+	for _, types := range []string{`null`, `["key.created"]`, `[]`} { // null or an empty array removes all types
 		got := s.do("PATCH", "/v1/webhooks/1", `{"types":`+types+`}`, "Content-Type: application/merge-patch+json")
 		got.want(t, 200, "")
 		_, shown, restricted := strings.Cut(string(got.body), `"types":`)

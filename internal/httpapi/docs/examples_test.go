@@ -18,7 +18,7 @@ import (
 	"animalstore/internal/webhook"
 )
 
-// java adds the example in Java, which needs a JDK and Maven.
+// java makes the tests run the Java example, too. That example needs a JDK and Maven.
 var java = flag.Bool("java", false, "also run the example in Java")
 
 // The examples in Python and Java do the same things. They work even if the network fails. They repeat a POST whose
@@ -39,7 +39,7 @@ func runExample(t *testing.T, language, command string) {
 	example := filepath.Join(t.TempDir(), language)
 	shoptest.OK(t, os.CopyFS(example, os.DirFS(filepath.Join("../../../examples", language))))
 	output, err := shell(t, example, command, "ANIMALSTORE_URL="+network.server.URL+"/v1", "ANIMALSTORE_KEY="+shoptest.AdminKey)
-	output = strings.ReplaceAll(output, "\x1b[0m", "") // Maven resets colours even without a terminal
+	output = strings.ReplaceAll(output, "\x1b[0m", "") // Maven writes this escape sequence even without a terminal
 	lines := []string{
 		`\d+: .+, .+`, `\d+: .+, .+`, `\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
 		`The order is placed; repeating the request returns the same order\.`, `Too late: Animal \d+ is not available; .+`,
@@ -66,7 +66,7 @@ func runExample(t *testing.T, language, command string) {
 	}
 }
 
-// countPets returns how many animals have this name.
+// countPets returns how many animals have the given name.
 func countPets(t *testing.T, s *shoptest.Shop, name string) (n int) {
 	t.Helper()
 	list := shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}}
@@ -92,7 +92,7 @@ type unreliableNetwork struct {
 	lastID     string   // the id of the event that the first stream sent before it broke
 }
 
-// serveUnreliably serves the demo shop, which delivers its webhooks, behind an unreliable network.
+// serveUnreliably serves the demo shop behind an unreliable network. The shop delivers its webhooks.
 func serveUnreliably(t *testing.T) (*shoptest.Shop, *unreliableNetwork) {
 	t.Helper()
 	s, api := openDemo(t)

@@ -52,8 +52,8 @@ func TestGuideExamplesRun(t *testing.T) {
 }
 
 // In every language that can run here, the code in the webhooks guide accepts messages that are signed with either
-// secret, and refuses forged and old messages. The Java code is the same as in the Java example. The command `make
-// examples` runs that example.
+// secret, and refuses forged and old messages. The Java code does not run here. It must be the same as in the Java
+// example, which `make examples` runs.
 func TestGuideVerifiesWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,8 +34,8 @@ func useKey(tab *browsertest.Page, key string) {
 	tab.Run(chromedp.SendKeys("#key", key+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("#forget", chromedp.ByQuery))
 }
 
-// try opens the test panel of an operation, sends the request that is filled in, and returns the text of the
-// response, including its status.
+// try opens the test panel of an operation, sends the prefilled request, and returns the text of the response,
+// including its status.
 const try = `async id => {
 	const panel = document.querySelector("#" + id + " details.try"), answer = panel.querySelector(".answer");
 	panel.open = true;
@@ -234,7 +234,8 @@ func TestDocsAreAccessible(t *testing.T) {
 			for _, width := range []int64{1440, 1024, 390} {
 				tab.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(url+path), chromedp.WaitReady("#search", chromedp.ByQuery))
 				wantNarrow(t, tab, path)
-				// Remove most operations. Their markup is the same, and axe would take minutes to check all of them.
+				// Remove most operations. They all have the same markup, and axe would take minutes to check every one
+				// of them.
 				tab.Run(chromedp.Evaluate(`
 					for (const operation of document.querySelectorAll(".operation:not(#placeOrder, #listOrders, #receiveEvent)")) operation.remove();
 					for (const schema of [...document.querySelectorAll(".schema-box")].slice(8)) schema.remove();

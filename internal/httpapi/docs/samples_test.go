@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Every sample of the reference works when it is copied: the samples in curl, Python and TypeScript run against the
-// service, in the order of the document. Each language has its own store.
+// Every sample in the reference works when it is copied: the samples in curl, Python and TypeScript run against the
+// service, in the order of the OpenAPI document. Each language has its own store.
 func TestSamplesRun(t *testing.T) {
 	t.Parallel()
 	t.Run("curl", func(t *testing.T) {
