@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// changes returns the types and subjects of all changes that match a filter, read in pages of two.
+// changes returns the types and subjects of all changes that match a filter. It reads them in pages of two.
 func changes(t *testing.T, s *shoptest.Shop, filter shop.ActivityFilter) (list []string) {
 	t.Helper()
 	for request := (shop.PageRequest{Limit: 2}); ; {

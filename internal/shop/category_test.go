@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A search for categories compares the names of the first 20,000, so that its work is bounded.
+// A search for categories compares only the names of the first 20,000 categories, so that its work is bounded.
 func TestSearchForCategoriesIsBounded(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

@@ -60,7 +60,7 @@ func TestResultsAreStoredTogether(t *testing.T) {
 		}
 		h.wantDisabled("410 Gone")
 		time.Sleep(24 * time.Hour)
-		h.claim(0) // the first retry was scheduled before the webhook was disabled, and must wait as well
+		h.claim(0) // the first delivery's retry was scheduled before the webhook was disabled, and must wait, too
 		h.enable(true)
 		h.claim(3)
 	})

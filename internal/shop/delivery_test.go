@@ -13,8 +13,9 @@ var schedule = []time.Duration{
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// If all attempts of a delivery fail, it is retried according to the schedule, with a jitter of up to a tenth. After
-// the last retry, its status is failed. A webhook that accepted nothing during that time is disabled.
+// A delivery whose attempts all fail is retried according to the schedule. Each wait is up to a tenth shorter or longer
+// than scheduled. After the last retry, the delivery's status is failed. A webhook that accepted nothing during that
+// time is disabled.
 func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		const messages = 12 // enough messages to see the jitter
@@ -153,8 +154,8 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	})
 }
 
-// A webhook that is enabled again receives exactly once every event that it has missed. This includes events from
-// before it was disabled and events from the time while it was disabled.
+// A webhook that is enabled again receives every event that it has missed, each of them once. This includes events
+// from before the webhook was disabled and events from the time when it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)

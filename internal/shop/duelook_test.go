@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// LookLate makes all looks for due deliveries in the next hour begin at a later time, as after a slow look that found
-// nothing.
+// LookLate makes every query for due deliveries begin at a later time than the earliest delivery (see dueLooks). This
+// lasts for an hour. A slow query that found nothing has the same effect, but only for a minute.
 func (s *Service) LookLate() {
 	now := time.Now().UTC()
 	s.dueLooks.record(now, nil, true, true)
 	s.dueLooks.restart = now.Add(time.Hour)
 }
 
-// LooksLate reports whether the next look for due deliveries begins at a later time instead of at the beginning.
+// LooksLate reports whether the next query for due deliveries begins at a later time than the earliest delivery (see
+// dueLooks).
 func (s *Service) LooksLate() bool { return s.dueLooks.from(time.Now().UTC()) != nil }
 
-// After a slow look from the beginning, each look begins shortly before the time of the previous look. For a webhook
-// that has an older delivery, it begins at that delivery. A minute after the slow look, or if the clock was set back,
-// a look begins at the beginning again.
+// A look is a query for due deliveries. After a slow look from the beginning, each look begins shortly before the time
+// of the previous look. For a webhook that has an older delivery, the look begins at that delivery. A minute after the
+// slow look, or if the clock was set back, a look begins at the beginning again.
 func TestSlowLooksForDueDeliveriesBeginLater(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -49,7 +49,7 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 		store.beforePublish = func() { published.Add(1) }
 		s := must(shop.Open(t.Context(), store, shop.Options{}))(t)
 		defer runJobs(t, s)()
-		s.EventSignal() // makes the feed count as having a reader
+		s.EventSignal() // the feed now counts as having a reader
 		published.Store(0)
 		for range 20 {
 			must(s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}))(t)

@@ -105,8 +105,8 @@ func withKey(t *testing.T, key string, fingerprint ...byte) context.Context {
 	return shop.WithIdempotency(t.Context(), request)
 }
 
-// wantReplay sends a write under an idempotency key. It checks that the write gets the stored response if want is
-// true, and that it is executed otherwise.
+// wantReplay sends a write under an idempotency key. If want is true, the write must get the stored response. If want
+// is false, the write must be executed.
 func wantReplay(t *testing.T, s *shop.Service, key string, want bool) {
 	t.Helper()
 	err := addOnce(t, s, key)

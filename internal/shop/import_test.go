@@ -152,7 +152,7 @@ func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 	preview := must(s.PreviewImport(t.Context(), rows("x", 300), false, 7))(t)
 	equal(t, "the invalid rows", preview.Invalid, 300)
 	equal(t, "the rows in the preview", len(preview.Problems), 7)
-	must(s.CreateCategory(t.Context(), "X"))(t) // its id is higher than those of the other categories
+	must(s.CreateCategory(t.Context(), "X"))(t) // this category has the highest id
 	equal(t, "the import", must(s.ImportPets(t.Context(), rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 }
 
@@ -249,7 +249,7 @@ func TestImportIsOvertakenOnlyOnce(t *testing.T) {
 	equal(t, "the new category", fmt.Sprint(birds), "[{3 Birds}]") // Cats came first and got id 2
 }
 
-// An upsert sees an animal as every other operation does: a hold that is due has ended.
+// Like every other operation, an upsert treats a hold as ended as soon as its time is over.
 func TestUpsertSeesThatAHoldHasEnded(t *testing.T) {
 	inVirtualTime(t, shop.Options{OrderHold: time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		rex := s.AddPet(t, "Rex", 1, shop.Available)

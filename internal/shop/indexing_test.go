@@ -12,8 +12,9 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// A store with many animals that are not indexed yet, such as one from an earlier version, is indexed in several runs
-// of the job, which report their progress. A few new animals are indexed without a report.
+// A store may have many animals that are not indexed yet, for example after an upgrade from an earlier version. They
+// are indexed in several runs of the job, which reports its progress. A few new animals are indexed without a
+// report.
 func TestIndexingReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	var reports []shop.IndexProgress
@@ -75,8 +76,8 @@ func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
 	})
 }
 
-// When the program ends, the current run of IndexSearch ends without another pause or transaction. The last run has
-// only one transaction.
+// When the program ends, the current run of IndexSearch ends without another pause or transaction. The job then runs
+// one last time, with only one transaction.
 func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")

@@ -34,7 +34,8 @@ func TestAnimalIsSoldOnlyOnce(t *testing.T) {
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	allowed := map[shop.OrderStatus]map[shop.OrderStatus]shop.Status{ // old status, new status, the animal's status
+	// allowed[old][new] is the animal's status after the order's status has changed from old to new.
+	allowed := map[shop.OrderStatus]map[shop.OrderStatus]shop.Status{
 		shop.Placed:    {shop.Placed: shop.Pending, shop.Approved: shop.Pending, shop.Cancelled: shop.Available},
 		shop.Approved:  {shop.Approved: shop.Pending, shop.Delivered: shop.Sold, shop.Cancelled: shop.Available},
 		shop.Delivered: {shop.Delivered: shop.Sold},

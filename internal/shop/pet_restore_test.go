@@ -16,7 +16,7 @@ import (
 func TestAnimalIsRestoredOnlyOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
-		for round := range 3 { // each round must restore the state from the newest removal
+		for round := range 3 { // each restore must bring back the state before the newest removal
 			pet = must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: new(fmt.Sprint("Rex ", round))}, nil))(t)
 			check(t, s.DeletePet(t.Context(), pet.ID, nil))
 			var restored atomic.Int64

@@ -26,7 +26,7 @@ func TestSearchIgnoresCaseAndDiacritics(t *testing.T) {
 		{"Ёжик", "ежик", true},
 		{"Søren Łódź", "soren lodz", true},
 		{"مُحَمَّد", "محمد", true},
-		{"한국", "하", false}, // a syllable of its own, not a part of the first one
+		{"한국", "하", false}, // 하 is a syllable of its own, not a part of 한
 		{"한국", "국", true},
 		{"กิน", "กน", false}, // the missing mark is a vowel, not a diacritic
 		{"❤️ Rex 🐶", "❤ 🐶", true},

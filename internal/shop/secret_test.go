@@ -136,7 +136,8 @@ func TestKeyCacheIsBounded(t *testing.T) {
 	}
 }
 
-// Uses that could not be saved are requeued, unless a later use of the same key has been recorded meanwhile.
+// If the last use of a key could not be saved, it is queued again, unless a later use of the same key has been recorded
+// meanwhile.
 func TestUnsavedUsesAreRequeued(t *testing.T) {
 	t.Parallel()
 	early, late := time.Unix(1, 0), time.Unix(2, 0)

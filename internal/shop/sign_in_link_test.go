@@ -107,8 +107,8 @@ func TestSignInLinkExpires(t *testing.T) {
 	})
 }
 
-// A link that is created in a session does not last longer than the secret of that session, even if a rotation is
-// already replacing the secret.
+// A sign-in link that is created in a session belongs to the secret of that session. When this secret expires after a
+// rotation, a session that began with the link ends, and no further link can be created.
 func TestOwnSignInLinkEndsWithTheSecretOfTheSession(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		ctx := t.Context()

@@ -68,7 +68,7 @@ func fanOutAll(t *testing.T, f *shop.FanOut) (created int) {
 	return created
 }
 
-// unlimited lets ClaimDeliveries claim as many deliveries as one test needs.
+// unlimited lets ClaimDeliveries claim as many deliveries as any of the tests needs.
 var unlimited = shop.ClaimLimits{Total: 1000, Failing: 1000, PerWebhook: 100}
 
 func (h *webhookHarness) current() shop.Webhook {
@@ -116,7 +116,8 @@ func accepted(claim shop.Claim) shop.AttemptResult {
 	return shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 200}}
 }
 
-// sendAll sends all messages that are due. It checks that no message is sent twice and that their number is want.
+// sendAll sends all messages that are due. It checks that no message is sent twice and that the number of messages is
+// want.
 func (h *webhookHarness) sendAll(want int) {
 	h.t.Helper()
 	sent := map[string]bool{}

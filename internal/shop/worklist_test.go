@@ -17,8 +17,8 @@ func orderIDs(orders []shop.OrderView) string {
 	return fmt.Sprint(ids)
 }
 
-// The work list contains every open order once, with its animal, and at most as many of each kind as requested. The
-// oldest order comes first, even if its hold was changed.
+// The work list contains every open order once, with its animal. Each part of the list has at most the requested number
+// of orders. The oldest order comes first, even if its hold was changed.
 func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

@@ -29,8 +29,8 @@ func TestDayBounds(t *testing.T) {
 		{"Europe/Berlin", "2026-12-31", "2026-12-31T00:00:00+01:00", 24},
 		{"Asia/Kathmandu", "2026-02-28", "2026-02-28T00:00:00+05:45", 24},
 		{"Australia/Lord_Howe", "2026-10-04", "2026-10-04T00:00:00+10:30", 23.5},
-		{"America/Santiago", "2026-09-06", "2026-09-06T01:00:00-03:00", 23}, // there is no midnight
-		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00", 25},   // there are two midnights
+		{"America/Santiago", "2026-09-06", "2026-09-06T01:00:00-03:00", 23}, // no midnight on this day
+		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00", 25},   // two midnights on this day
 	} {
 		node := must(s.Node(t.Context(), shop.Options{Location: zone(t, c.zone)}))(t)
 		begin, end := node.DayBounds(must(shop.ParseDate(c.date))(t))
