@@ -19,7 +19,7 @@ import (
 // a new database.
 type area struct {
 	name         string
-	unconfigured bool // start the service without a configured key
+	unconfigured bool // if true, the service starts without a configured key
 	flags        []string
 	// prepare creates the database. If it is nil, the service creates the database.
 	prepare func(t *testing.T, database string)

@@ -21,8 +21,8 @@ var (
 	labelPair  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
 )
 
-// parseMetrics returns the type of each metric and the labels of each time series, by the name of the metric
-// or time series.
+// parseMetrics parses the text that /metrics returns. types maps the name of each metric to its type. labels maps the
+// name of each time series to its sets of labels.
 func parseMetrics(text string) (types map[string]string, labels map[string][]map[string]string) {
 	types, labels = map[string]string{}, map[string][]map[string]string{}
 	for _, line := range typeLine.FindAllStringSubmatch(text, -1) {
@@ -79,9 +79,9 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// existingMetrics starts a service on each engine, one of them with TLS and scheduled backups. It returns the labels
-// of all time series that these services export, by the name of the time series. It fails the test if a metric has no
-// help text.
+// existingMetrics starts a service on each engine, one of them with TLS and scheduled backups. The result maps the name
+// of each time series that these services export to its sets of labels. existingMetrics fails the test if a metric has
+// no help text.
 func existingMetrics(t *testing.T) map[string][]map[string]string {
 	t.Helper()
 	existing := map[string][]map[string]string{"up": {{"job": "animalstore", "instance": ""}}}
@@ -142,7 +142,7 @@ func checkExpression(t *testing.T, name, expression string, existing map[string]
 	}
 }
 
-// submatches returns the first group of all matches in a text.
+// submatches returns the first group of every match in a text.
 func submatches(pattern *regexp.Regexp, text string) (found []string) {
 	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])
@@ -188,11 +188,12 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	}
 }
 
-// checkMatcher checks that, for each value that an expression matches, at least one candidate has the label with
-// this value. The label status may have any value, because no request fails in this test.
+// checkMatcher checks that, for each value in a label matcher of an expression, at least one candidate has the label
+// with this value. Two labels may have any value: status, because no request fails in this test, and operation if the
+// matcher excludes values.
 func checkMatcher(t *testing.T, name string, candidates []map[string]string, label, operator, wanted string) {
 	t.Helper()
-	if strings.HasPrefix(wanted, "$") { // a variable of the dashboard
+	if strings.HasPrefix(wanted, "$") { // a dashboard variable can have any value
 		wanted, operator = ".*", "=~"
 	}
 	values := []string{wanted}

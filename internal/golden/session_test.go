@@ -31,7 +31,7 @@ type session struct {
 	transcript   strings.Builder
 	placeholders []placeholder   // the placeholders in the order in which they were added
 	counts       map[string]int  // the number of placeholders of each kind
-	varying      map[string]bool // the targets whose responses vary in length
+	varying      map[string]bool // the request targets whose responses vary in length
 }
 
 type placeholder struct{ raw, text string }
@@ -77,7 +77,7 @@ func (s *session) numberPlaceholder(raw, kind string) {
 	}
 }
 
-// play starts a new section in the transcript and then sends the requests in the same way as send.
+// play starts a new section in the transcript and then calls send with the requests.
 func (s *session) play(title string, requests ...string) recordedResponse {
 	s.Helper()
 	fmt.Fprintf(&s.transcript, "### %s\n\n", title)
@@ -184,7 +184,8 @@ func (s *session) writeRequest(r *http.Request, body string) {
 func (s *session) writeResponse(a recordedResponse) {
 	s.addPlaceholders(a.body)
 	body, header, target := s.normalize(a.body), a.header.Clone(), a.request.URL.RequestURI()
-	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and the other documents are prose.
+	// The transcript omits the text of documents. TestOpenAPI checks the OpenAPI document, and the other documents are
+	// prose.
 	if a.request.Method == http.MethodGet && a.status == http.StatusOK &&
 		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) {
 		body = "{a document}\n"

@@ -28,7 +28,7 @@ type cluster struct {
 }
 
 // startCluster starts etcd and three members, and waits until one is the leader and the others follow it. patroni is
-// the path of Patroni's command in a Python virtual environment, and etcd is etcd's command.
+// the path of the patroni command in a Python virtual environment. etcd is the name or the path of the etcd command.
 func startCluster(t *testing.T, patroni, etcd string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, sandbox: newSandbox(t)}

@@ -134,7 +134,7 @@ func (h *harness) killLeader(leader *member) {
 	for _, id := range h.postgresProcesses(leader, "walsender") {
 		must(h.t, syscall.Kill(id, syscall.SIGSTOP))
 	}
-	// Give the leader time to make such commits. The test does not depend on them.
+	// Give the leader time to make commits that no standby has. The test passes even if there are none.
 	time.Sleep(time.Second)
 	kill(h.t, leader.dir)
 	h.awaitFailover(leader)
@@ -182,8 +182,8 @@ func (h *harness) killPostgres(leader *member) {
 	kill(h.t, filepath.Join(leader.dir, "data"))
 }
 
-// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself. The reason is
-// the same as in killPostgres.
+// killCheckpointer kills one process of the leader's PostgreSQL. PostgreSQL must not recover by itself, for the same
+// reason as in killPostgres.
 func (h *harness) killCheckpointer(leader *member) {
 	h.t.Helper()
 	for _, id := range h.postgresProcesses(leader, "checkpointer") {

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// cleanerScript waits until the test process has closed the script's stdin, which also happens if the test process is
-// killed. Then it kills the processes in a directory and removes the directory.
+// cleanerScript waits until its stdin is closed, either by the test process or because that process was killed. Then it
+// kills the processes in a directory and removes the directory.
 const cleanerScript = `
 cat >/dev/null
 while :; do

@@ -63,7 +63,7 @@ func run(ctx context.Context, selected, find string, jobs int) error {
 	return tryAll(ctx, index, mutants, jobs)
 }
 
-// findTests prints which of the tests that match the pattern fail for each mutant.
+// findTests prints, for each mutant, the tests that match the pattern and fail.
 func findTests(ctx context.Context, index *testIndex, mutants []mutant, pattern string) error {
 	for _, m := range mutants {
 		run, err := m.runTests(ctx, index, pattern)

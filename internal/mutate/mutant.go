@@ -19,7 +19,7 @@ type mutant struct {
 	test     testName
 	file     string // the path of the changed file, relative to the root of the repository
 	old, new string // the text to be replaced, which must occur exactly once in the file, and its replacement
-	line     int    // where the mutant starts in mutants.txt
+	line     int    // the line in mutants.txt at which the mutant starts
 }
 
 // parseMutants parses the format that the comment at the top of mutants.txt describes.

@@ -13,7 +13,7 @@ func TestIncompleteMutantsAreRefused(t *testing.T) {
 	}
 	for _, line := range strings.SplitAfter(strings.TrimSuffix(complete, "\n"), "\n") {
 		if strings.HasPrefix(line, "+") {
-			continue // text may be removed without a replacement
+			continue // a mutant may remove text without replacing it
 		}
 		if list, err := parseMutants(strings.Replace(complete, line, "", 1)); err == nil {
 			t.Errorf("without %q, got %v, want an error", line, list)

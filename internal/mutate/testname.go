@@ -120,8 +120,8 @@ func (i *testIndex) add(pkg string, file *ast.File) {
 	})
 }
 
-// check fails if a test does not exist. The name of a subtest must occur as a string in its package or in the
-// suite.
+// check fails if a test does not exist. The name of a subtest must occur as a string in the package of the test or in
+// suitePackage.
 func (i *testIndex) check(n testName) error {
 	if !i.declared[n.pkg+"."+n.function] {
 		return fmt.Errorf("there is no test %s.%s", n.pkg, n.function)

@@ -14,11 +14,11 @@ import (
 // be slow. A successful test never waits this long.
 const stuckTimeout = 2 * time.Minute
 
-// supervisorScript runs a server until it reads the name of a signal from stdin, or until stdin is closed
-// because the test process has exited. Then it sends this signal to the server, or QUIT if it has read none.
-// The script is the server's parent, so no other process can have the same process id. If the signal is KILL,
-// the script first stops the postmaster, so that the postmaster starts no more processes. Then it kills all
-// of the server's processes.
+// supervisorScript runs a server until it reads the name of a signal from stdin, or until stdin is closed because the
+// test process has exited. Then it sends this signal to the server, or QUIT if it has read none. The server is a child
+// process of the script, so its process id cannot pass to another process before the script waits for it. If the signal
+// is KILL, the script first stops the postmaster, so that the postmaster starts no more processes. Then it kills all of
+// the server's processes.
 const supervisorScript = `
 "$@" &
 server=$!

@@ -109,7 +109,8 @@ func (s *Server) Kill(t testing.TB) {
 	if err := s.terminate("KILL"); err != nil {
 		t.Fatal(err)
 	}
-	// A killed server leaves a few bytes of shared memory behind, and the pid file with the id of this memory.
+	// A killed server leaves two things behind: a few bytes of shared memory, and the pid file, which contains the id
+	// of this memory.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
 			// The error is ignored, because it breaks no test.
@@ -236,7 +237,8 @@ func (s *Server) Log(t testing.TB) string {
 	return string(text)
 }
 
-// showLog prints the last lines in the server's log that contain database, but only if the test has failed.
+// showLog prints the end of the server's log if the test has failed. It prints only lines that contain the given name
+// of a database, or all lines if the name is empty.
 func (s *Server) showLog(t testing.TB, database string) error {
 	if !t.Failed() {
 		return nil

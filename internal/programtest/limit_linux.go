@@ -11,7 +11,7 @@ func (p *Program) LimitFileSize(size uint64) {
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
 		p.T.Fatal(err)
 	}
-	limit.Cur = min(size, limit.Max) // the hard limit cannot be exceeded
+	limit.Cur = min(size, limit.Max) // the limit cannot be set above the hard limit
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
 		p.T.Fatal(err)
 	}

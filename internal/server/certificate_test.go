@@ -55,7 +55,7 @@ func overwriteFiles(r *reloading, cert, key string) {
 	r.Write("key.pem", key)
 }
 
-func renameFiles(r *reloading, cert, key string) { // each file is replaced atomically
+func renameFiles(r *reloading, cert, key string) { // renaming replaces each file atomically
 	r.must(os.Rename(r.Write("new", cert), r.Path("cert.pem")))
 	r.must(os.Rename(r.Write("new", key), r.Path("key.pem")))
 }

@@ -83,8 +83,8 @@ func TestBusyConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-// At the limit, a client keeps its connection as long as no other client needs a place. When one does, the
-// client still gets the whole response to its request, which says that the connection will be closed.
+// At the limit, a client keeps its connection as long as no other client needs a place. When another client needs one,
+// the first client still gets the whole response to its request. That response says that the connection will be closed.
 func TestConnectionIsClosedOnlyIfItsPlaceIsWanted(t *testing.T) {
 	t.Parallel()
 	var working, closed atomic.Int64
@@ -142,7 +142,8 @@ func TestConnectionIsClosedOnlyIfItsPlaceIsWanted(t *testing.T) {
 	}
 }
 
-// Networks that have many connections lose theirs first. If all have the same number, every connection may be closed.
+// Networks that have many connections lose theirs first. If all networks have the same number, a connection from any of
+// them may be closed.
 func TestCrowdedNetworksLoseTheirConnectionsFirst(t *testing.T) {
 	t.Parallel()
 	l := newLimitListener(100)

@@ -111,9 +111,9 @@ func TestMalformedRequestsGetAnError(t *testing.T) {
 	secure.expectPlainLog()
 }
 
-// A malformed request gets an Error even if it follows others on the same connection or arrives in pieces. The
-// response to HEAD has no body. If the client sends a malformed request before it receives the previous
-// response, the Error does not depend on the key, because the start of such a request is not kept.
+// A malformed request gets an Error even if it follows others on the same connection or arrives in pieces. The response
+// to HEAD has no body. If the client sends a malformed request before it receives the previous response, the Error does
+// not depend on the key. In this case, the server has not kept the start of the request and cannot check its key.
 func TestMalformedRequestAfterOthers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -172,7 +172,7 @@ func TestMalformedRequestsOverHTTP2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.URL.Opaque = path // sent unchanged
+		r.URL.Opaque = path // the client sends this path unchanged
 		r.Header.Set("Authorization", "Bearer "+programtest.AdminKey)
 		for _, header := range headers {
 			name, value, _ := strings.Cut(header, ": ")

@@ -41,7 +41,7 @@ func startServer(t *testing.T, config Config, serve http.HandlerFunc) (s *Server
 	return s, listener.Addr().String()
 }
 
-// droppedConns returns how many connections were dropped for a reason.
+// droppedConns returns how many connections were dropped for the given reason.
 func (s *Server) droppedConns(reason string) (n float64) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(s.listener.dropped)
@@ -249,7 +249,7 @@ func TestLongestUnusedConnectionIsDroppedFirst(t *testing.T) {
 	}
 }
 
-// A client makes progress only after it has sent progressStep bytes of a body, not with every byte.
+// A client counts as making progress only after it has sent progressStep bytes of a body, not after every byte.
 func TestProgressNeedsBytes(t *testing.T) {
 	t.Parallel()
 	requests := &connRequests{}
