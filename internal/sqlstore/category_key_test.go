@@ -11,7 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantNamed checks which categories are found by a name, before and after all names are indexed.
+// wantNamed checks which categories the store finds by the given name. It checks this twice: before and after all names
+// are indexed.
 func wantNamed(t *testing.T, store *Store, name, want string) {
 	t.Helper()
 	for _, indexed := range []bool{false, true} {
@@ -72,7 +73,7 @@ func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
 	wantNamed(t, store, "žofky", "[{3 ŽOFKY} {4 ŽOFKY}]")
 }
 
-// Adding the keys does not wait for a transaction that has added a pet to the category.
+// A transaction that has added a pet to a category does not delay the job that adds the key of the category's name.
 func TestKeysAreAddedToCategoriesThatGetPets(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

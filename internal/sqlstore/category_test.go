@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A transaction that has locked the ids of categories is not overtaken. Another transaction that assigns an id waits
-// for it.
+// While a transaction has locked the ids of categories, any other transaction that assigns such an id waits for it. So
+// the ids are assigned in turn.
 func TestLockedCategoryIDsAreAssignedInTurn(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -34,7 +34,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 		store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 		p := postgresOf(store)
 		p.cancelTimeout = ample // so that a slow response from a busy machine does not look like a lost server
-		p.epoch.Store(1)        // so that the connections with the default timeout are not used again
+		p.epoch.Store(1)        // so that connections that still have the default timeout are not used
 		const running = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')"
 		testEndlessRead(t, store, "SELECT pg_sleep(86400)", func() { direct.Await("the statement to run", running) }, func() {
 			if n, epoch := p.pool.Stat().AcquiredConns(), p.epoch.Load(); n != 0 || epoch != 1 {

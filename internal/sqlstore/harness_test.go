@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// writerEnv is the environment variable that makes the test program run runWriter. Its value is the path of the file.
+// writerEnv is the environment variable that makes the test program run runWriter. Its value is the path of the store
+// to write to.
 const writerEnv = "SQLSTORE_TEST_WRITER"
 
 // runWriter writes to a store ten times. It acknowledges each write on standard output, as a service

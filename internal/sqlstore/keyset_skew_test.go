@@ -24,9 +24,9 @@ var skewed = []string{
 		SELECT n % 2, 'm', 'pet.created', CASE WHEN n <= 6 THEN 'failed' ELSE 'succeeded' END, '[]', 0, '{}' FROM n WHERE n <= 10000`,
 }
 
-// skewedPets returns a statement that adds animals. For each category, the first three are pending, and the next
-// three have no status. category is an SQL expression for the category of an animal, and categories is the number of
-// categories that it distinguishes.
+// skewedPets returns a statement that adds count animals. In each category, the first three animals are pending, and
+// the next three have no status. category is an SQL expression for the category of an animal, and categories is the
+// number of categories that this expression can yield.
 func skewedPets(category string, count, categories int) string {
 	return fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'REX', %s,
 		CASE WHEN n <= %d THEN 'pending' WHEN n <= %d THEN NULL WHEN n %% 10 = 0 THEN 'available' ELSE 'sold' END FROM n WHERE n <= %d`,

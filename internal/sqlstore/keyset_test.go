@@ -131,9 +131,9 @@ func explain(t *testing.T, store *Store, query pageQuery) string {
 	return plan.String()
 }
 
-// On PostgreSQL, too, every page is read through an index. The planner does not know that rows with the same
-// status are often next to each other. In this test, the newest animals are available, and most of the older
-// ones are sold.
+// On PostgreSQL, too, every page is read through an index. This is difficult for the planner, because it does not know
+// that rows with the same status are often next to each other. In this test, the newest animals are available, and most
+// of the older ones are sold.
 func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t, newDatabase(t))

@@ -36,8 +36,8 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	must(t, store.Publish(t.Context()))
 }
 
-// migrateBy applies the given migrations to a database. They must be the first migrations. migrateBy waits for the lock
-// on the schema until ctx ends.
+// migrateBy applies the given steps to a database. These must be the first migrations, in order. migrateBy waits for
+// the lock on the schema until ctx ends.
 func migrateBy(t *testing.T, ctx context.Context, database string, steps []string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -112,8 +112,9 @@ func TestNodesMigrateADatabaseOnce(t *testing.T) {
 	}
 }
 
-// If another node creates the first table at the same moment, PostgreSQL may report only the type that belongs to the
-// table. A starting node must then try again. The test creates just the type, because that moment cannot be hit.
+// If another node creates the first table at the same moment, PostgreSQL may report that the table's row type already
+// exists, and not mention the table. A starting node must then try again. A test cannot hit that moment reliably, so
+// this test creates only the type.
 func TestTypeOfTheFirstTableMeansThatAnotherNodeMigrates(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

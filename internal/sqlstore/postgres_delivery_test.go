@@ -22,7 +22,7 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	go func() {
 		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
 			if ok, err := tx.TakeFanOutTurn(); !ok {
-				return err // this is a later attempt, and it is the other node's turn
+				return err // the other node has the turn; this happens only in a later attempt
 			}
 			taken <- struct{}{}
 			<-thawed
@@ -97,9 +97,8 @@ func TestVersion1NodesSeeDeliveries(t *testing.T) {
 	want("what is left", row("SELECT "+columns+" FROM deliveries"), `2 evt_8 pending [] t {"id":"8"}`)
 }
 
-// While a backup holds a snapshot, the server keeps the index entries of finished deliveries. A query for due
-// webhooks that starts at a later time does not read these entries, and neither does the query that claims
-// deliveries.
+// While a backup holds a snapshot, the server keeps the index entries of finished deliveries. These entries are read
+// neither by the query that claims deliveries nor by a query for due webhooks that looks only at later times.
 func TestLongSnapshotDoesNotSlowDownDeliveries(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

@@ -147,7 +147,8 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
-	// Do not use a group. It sends its rows together with its COMMIT, and resolveCommit could overtake both.
+	// Do not use a group, because it would send its rows together with its COMMIT, and resolveCommit could overtake
+	// both.
 	h.ungrouped = true
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
@@ -189,6 +190,6 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	if got := postgresOf(store).epoch.Load(); got != before+1 {
 		t.Errorf("%d epochs have started, want 1", got-before)
 	}
-	first.Heal() // delayed messages may still arrive
+	first.Heal() // messages that the proxy has held back may arrive now
 	checkOutcomes(t, h.direct, outcomes)
 }

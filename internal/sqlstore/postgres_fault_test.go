@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// While the network is broken or the server refuses to work, requests fail within a bounded time, the readiness check
-// reports the problem, and no connection stays in use. Requests succeed again after the recovery.
+// While the network is broken or the server refuses requests, every request fails within a bounded time, the readiness
+// check reports the problem, and no connection stays in use. Requests succeed again after the recovery.
 func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	allow := func(h *faultHarness, connections string) {
@@ -27,8 +27,8 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin, end func(*faultHarness)
 		budget     time.Duration // the retry budget of the store; 0 means shortBudget
-		requests   int           // the number of reads, and also the number of writes; 0 means 4
-		ready      string        // words in the error of the readiness check
+		requests   int           // the number of reads, which is also the number of writes; 0 means 4
+		ready      string        // words that the error of the readiness check must contain
 	}{
 		"cut":      {begin: func(h *faultHarness) { h.proxy.Cut() }, ready: "cannot be reached"},
 		"too slow": {begin: func(h *faultHarness) { h.proxy.Delay(2 * time.Second) }},

@@ -23,7 +23,7 @@ type faultHarness struct {
 	store     *Store
 	proxy     *pgtest.Proxy
 	direct    *pgtest.DB
-	ungrouped bool // whether write never uses groups
+	ungrouped bool // if true, write never uses a group
 }
 
 func newFaultHarness(t *testing.T, database string) *faultHarness {
@@ -121,8 +121,8 @@ func (h *faultHarness) works(name string) {
 }
 
 // checkOutcomes waits until the store has no open transaction. Then it checks that every animal whose write succeeded
-// is stored once and that every stored animal was written by the test. Failed writes must have failed with
-// unavailable. checkOutcomes returns the names that are stored.
+// is stored once and that every stored animal was written by the test. Failed writes must have failed with an
+// "unavailable" error. checkOutcomes returns the names that are stored.
 func checkOutcomes(t *testing.T, direct *pgtest.DB, outcomes map[string]error) (found map[string]bool) {
 	t.Helper()
 	direct.AwaitNoTransaction()

@@ -57,7 +57,7 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	})
 	<-entered
 	var position int64
-	// The reader advances past the event of the open transaction.
+	// While the transaction is open, the reader receives the events of later transactions.
 	for i, node := range []*Store{store, other, store} {
 		want := fmt.Sprintf("early %d", i)
 		write(t, node, telling(want))

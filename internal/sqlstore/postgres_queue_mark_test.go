@@ -25,8 +25,8 @@ func buffers(t *testing.T, db *pgtest.DB, statement string, args ...any) (pages 
 	return explained[0].Plan.Hit + explained[0].Plan.Read, plan
 }
 
-// While a backup holds a snapshot, the server keeps all rows that have been deleted since then. The service does not
-// read these rows every time it looks for events, adds up counts, searches or deletes old rows.
+// While a backup holds a snapshot, the server keeps all rows that were deleted after the snapshot was taken. The
+// service does not read all these rows every time it looks for events, adds up counts, searches or deletes old rows.
 func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

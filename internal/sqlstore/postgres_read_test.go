@@ -8,8 +8,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A connection that was idle is not pinged before a read that executes one query, because that would take another round
-// trip. If the query takes longer than a ping may take, it is executed again.
+// Before a read that executes only one query, an idle connection is not pinged, because the ping would take another
+// round trip. Instead, the query first gets only as much time as a ping. If that is too short, the query is cancelled
+// and executed again.
 func TestSingleQueryDoesNotPing(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, newDatabase(t))

@@ -87,19 +87,19 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	}
 }
 
-// A write that is waiting for a lock gives its place back from time to time, so that it does not hold up other writes
-// that need no lock. It succeeds when the other transaction ends.
+// A write that is waiting for a lock gives up its place from time to time, so that writes that need no lock can use the
+// place. The waiting write succeeds when the other transaction ends.
 func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	h := newSingleWriteHarness(t)
-	postgresOf(h.store).retryBudget = ample / 3 // an attempt waits for the lock for a second
+	postgresOf(h.store).retryBudget = ample / 3 // each attempt waits for the lock for one second
 	h.startCreates(1)
 	must(t, h.create(t.Context(), 8)) // this write needs the only place that its key may use
 	must(t, h.other.Commit())
 	h.running.Wait()
 }
 
-// If its caller goes away, a write that is waiting for a place fails before it has begun.
+// A write that is waiting for a place fails if its caller goes away. The write has not begun by then.
 func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	h := newSingleWriteHarness(t)

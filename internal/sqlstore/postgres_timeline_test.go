@@ -47,7 +47,8 @@ func (h *timelineHarness) moveTo(server *pgtest.Server) {
 	h.proxy.Heal()
 }
 
-// refuses checks that a store refuses its server for writes, reads and publications, and that it is not ready.
+// refuses checks that writes, reads and publications fail because the store refuses its server, and that the store is
+// not ready.
 func refuses(t *testing.T, store *Store) {
 	t.Helper()
 	for what, err := range map[string]error{

@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rareName returns a name of 195 letters whose grams no other name has.
+// rareName returns a name of 195 letters. Hardly any of its grams occur in other names.
 func rareName(n int) string {
 	name := []rune("rare ")
 	for i := range 190 {
@@ -33,7 +33,7 @@ func postingCount(t *testing.T, store *Store) (n int) {
 }
 
 // On SQLite, all other writes wait while a transaction writes postings, so each transaction writes only a few of them.
-// The rest of the batch follows in later transactions. Searches find its rows at any time.
+// The rest of the batch follows in later transactions. Searches find the pets of the batch at any time.
 func TestIndexingWritesFewPostingsInOneTransaction(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -94,7 +94,7 @@ func TestUnfinishedBatchIsCollectedAgain(t *testing.T) {
 	}
 	indexOnce(t, store, nil) // the rest is lost, as if the program had ended
 	wantSearched(t, store, rareName(7), rareName(7))
-	// If another batch has moved the position in the meantime, the rest of an unfinished batch is discarded.
+	// The rest of an unfinished batch is discarded if another batch has been indexed in the meantime.
 	for n := range 10 {
 		addNames(t, store, rareName(10+n))
 	}

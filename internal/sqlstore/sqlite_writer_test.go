@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// On a full disk, every write ends the transaction, and its client tries again. These attempts must not
-// starve the members that have to run again.
+// On a full disk, every write makes SQLite roll back the transaction of its group, and clients repeat their failed
+// writes. The other members of such a group have to run again. The repeated writes must not starve them.
 func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Each transaction of a traced request has a span. So does the group that a write is in.
+// Each transaction of a traced request has a span. If a write of the request is in a group, the group has a span, too.
 func TestTransactionsOfTracedRequestsHaveSpans(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
