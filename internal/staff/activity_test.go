@@ -67,7 +67,7 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.addOrderedPet("Rex") // the actor is the system
+	s.addOrderedPet("Rex") // the actor of the resulting events is the system
 	s.Clock.Forward(24 * time.Hour)
 	ben := shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Ben", Scopes: shop.RoleStaff.Scopes()}))(t)
 	b := s.signedIn(ben.Secret)

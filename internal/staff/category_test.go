@@ -35,12 +35,12 @@ func TestPagesShowThatAnimalsAreCountedAgain(t *testing.T) {
 	s := newShopOn(t, shoptest.Options{Postgres: true}, Config{})
 	b := s.signedIn(configuredKey)
 	s.AddPet(t, "Rex", 1, shop.Available)
-	// Version 1.0 stores this setting.
+	// A node of version 1.0 stores such a setting after it has removed events without counting them.
 	pgtest.Connect(t, s.Database).Do("INSERT INTO settings (name, value) VALUES ('event_horizon', '1000000')")
 	b.mustGet("/", "1 Available 0 Pending 0 Sold 0 No status 1 Total", "Counting…").lacks("Animals by category and status")
 	b.mustGet("/staff/categories", "Show … … … …").lacks("Remove category")
 	b.mustGet("/staff/pets?category=1", "Rex").contains(`<span id="count-all" class="count"></span>`)
-	// The setting looks as if many events had been removed, so both jobs count everything again.
+	// According to the setting, many events were removed before they were counted, so both jobs count everything again.
 	if err := errors.Join(s.FoldCounts(t.Context()), s.CountDays(t.Context())); err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,8 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 		want(200, "500 Rows with problems", "The first 100 of 500 are shown").lacks("<html")
 }
 
-// Without scripts, the page itself contains a small file, so that the user need not select the file again.
+// Without scripts, the preview page itself contains the uploaded file if the file is small, so that the user need
+// not select it again.
 func TestFileIsHeldWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -74,14 +74,14 @@ func TestPrintedListsAreLimited(t *testing.T) {
 	release = acquire(t, s.pages.Limits.Exports, principal, web.MaxKeyExports)
 	own.get("/staff/pets/print").wantKeyBusy("Lists are already being prepared with your key")
 	release()
-	for range web.MaxExports + 1 { // after a list is sent, it no longer counts
+	for range web.MaxExports + 1 { // a list that has been sent no longer counts towards the limit
 		own.mustGet("/staff/pets/print")
 		own.mustGet("/staff/orders/print")
 	}
 }
 
-// A key that has many lists to print makes them one after the other, and does not delay other keys. A list whose
-// browser has disconnected stops waiting.
+// If one key requests many lists for printing, these lists are produced one after another, and other keys are not
+// delayed. If a browser disconnects, its request stops waiting.
 func TestPrintedListsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
@@ -100,8 +100,8 @@ func TestPrintedListsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// The memory of a page counts while the page is being rendered. Rendering stops as soon as the key's share is used up.
-// The memory of the error page that is shown instead does not count.
+// While a page is being rendered, its memory counts towards the key's share of the limit. Rendering stops as soon as
+// this share is used up. The memory of the error page that is shown instead does not count.
 func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)

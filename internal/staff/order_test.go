@@ -148,7 +148,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 		t.Errorf("the table of days has %v, want 30 rows ending in 3 arrivals and 2 sales", rows)
 	}
 	s.AddPet(t, "Max", 1, "")
-	b.mustGet("/").contains(`<td class="number">4</td><td class="number">2</td></tr>`) // the animal is counted once
+	b.mustGet("/").contains(`<td class="number">4</td><td class="number">2</td></tr>`) // Max is counted as one arrival
 	for category := range int64(13) {
 		s.AddPet(t, "Kim", 2+category, "")
 	}

@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// bulk sends the form for a bulk action. The animals must be in the state that the page shows.
+// bulk sends the form for a bulk action on the given animals. Like the page, the form contains a token for the state of
+// each animal.
 func (b *browser) bulk(pets []shop.Pet, fields ...string) response {
 	b.t.Helper()
 	for _, pet := range pets {
@@ -48,7 +49,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 		b.undoBulk(status).want(200, "1 animal is as before")
 		s.wantPet(pets[0])
 	}
-	// With scripts, the page reloads the rows of the list.
+	// With scripts, the responses update the rows of the list.
 	removed := b.withHTMX().bulk(pets[:2], "do", "remove").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`, `hx-swap-oob="beforeend:#flashes"`)
 	b.withHTMX().undoBulk(removed).want(200, `"pet-1":""`, `"pet-2":""`, "2 animals were restored.")
 	b.post("/staff/pets/bulk/undo", "do", "fly", "pet", petToken(pets[0])).want(422)
@@ -78,8 +79,8 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 	b.undoBulk(removed).want(200, "0 animals were restored. 1 animal stays as it is", "Someone else has restored it")
 }
 
-// If a bulk action cannot be undone for some animals, the user is asked first and told how many these are. Undo then
-// changes only the other animals back.
+// If a bulk action cannot be undone for some animals, the user is told how many and asked for confirmation. Undo then
+// changes back only the other animals.
 func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// Each tab shows how many animals have its status, among all animals or in the selected category. Search results are
-// not counted.
+// Each tab shows how many animals have its status, either in the whole shop or in the selected category. While the list
+// is searched by name, the tabs show no numbers.
 func TestTabsCountAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)

@@ -100,7 +100,8 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(422, "Name must")
 	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect("/staff/pets/1")
 	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(404, "no animal")
-	// A form that was opened before that change shows both the current values and the user's values.
+	// Submit a form that was opened before the animal was changed. The page then shows both the current values and the
+	// user's values.
 	b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
 		want(409, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine").
 		contains(`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`)

@@ -29,7 +29,8 @@ func TestSearchFindsEverything(t *testing.T) {
 	b.mustGet("/staff/search?q=99999999999999999999", "No results")
 	b.mustGet("/staff/search?q=%00", "The text must")
 
-	// The dialog gets only the results, not the rest of the page. It shows fewer results than the page.
+	// The search dialog gets only the results, without the rest of the search page. It also shows fewer results than
+	// that page.
 	dialog := b.withHTMX()
 	dialog.mustGet("/staff/search?q=hazel", "5 results").contains(`role="option"`, `data-query="hazel"`, `href="/staff/pets?name=hazel"`, "Show all matching animals").lacks("<html")
 	for range dialogHits {

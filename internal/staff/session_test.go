@@ -188,7 +188,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			t.Errorf("%s: got the headers %v, want DENY, nosniff and no-store", page, h)
 		}
 	}
-	// Over HTTP, browsers accept this header only from their own computer.
+	// Over plain HTTP, browsers accept the Cross-Origin-Opener-Policy header only from the computer that they run on.
 	for host, want := range map[string]string{"127.0.0.1:8080": "same-origin", "localhost": "same-origin", "shop.example:8080": ""} {
 		r := httptest.NewRequest("GET", "http://"+host+"/staff/sign-in", nil)
 		w := httptest.NewRecorder()
@@ -270,7 +270,7 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	for range maxPublicRequests + 10 {
 		body, rest := io.Pipe()
 		sending.Go(func() { s.sendForm("/staff/sign-in", formType, body) })
-		io.WriteString(rest, "key=") // returns when the service has read it
+		io.WriteString(rest, "key=") // returns when the service has read these bytes
 		defer rest.Close()
 	}
 	s.browser().mustGet("/staff/sign-in")

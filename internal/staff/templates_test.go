@@ -97,7 +97,7 @@ func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 		known[name] = sum
 	}
 	paths, err := fs.Glob(static, "static/vendor/*")
-	if err != nil || len(paths) != len(known)+2 { // SHA256SUMS and README.md are not listed
+	if err != nil || len(paths) != len(known)+2 { // SHA256SUMS does not list itself or README.md
 		t.Errorf("got the files %q, %v, want %d with a checksum", paths, err, len(known))
 	}
 	for name, sum := range known {

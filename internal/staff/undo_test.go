@@ -113,7 +113,7 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 		s.wantPet(pet)
 		b.post(path+"/status", append(form[:4], "confirmed", "yes")...).wantRedirect(path)
 		b.mustGet(path, fmt.Sprintf("Rex is now %s.", c.to)).lacks("Undo</button>")
-		// A form with an outdated status is answered with the question, too.
+		// The question is also shown if the status in the form is outdated.
 		b.post(path+"/status", form[:4]...).want(200, "can’t be undone")
 	}
 }

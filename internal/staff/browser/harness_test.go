@@ -152,7 +152,7 @@ func (p *user) prefer(theme string) {
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
 }
 
-// offline disconnects the browser from the network. With false, it reconnects the browser.
+// offline disconnects the browser from the network. offline(false) reconnects the browser.
 func (p *user) offline(is bool) {
 	p.t.Helper()
 	p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1))

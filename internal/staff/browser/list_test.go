@@ -78,7 +78,7 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 		t.Errorf("the animal that was not selected: %v", err)
 	}
 
-	// An animal that an order holds is not changed, and the result says why.
+	// If an order holds an animal, a bulk action does not change the animal, and the result says why.
 	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestTabsOnAPhoneAreOneRow(t *testing.T) {
 func TestMessageOnAPhoneLeavesTheActionsFree(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	for i := range 20 { // more than a screen
+	for i := range 20 { // more animals than fit on a screen
 		s.AddPet(t, fmt.Sprint("Rex ", 1+i), 1, shop.Available)
 	}
 	p := s.clerk(phone)

@@ -72,10 +72,10 @@ func TestPageSaysThatItIsOffline(t *testing.T) {
 	p.waitText("#flashes", "Can’t reach the server")
 	p.offline(false)
 	p.waitFor(`document.getElementById("offline").hidden`)
-	p.ConsoleErrors() // the browser logs requests that it could not send
+	p.ConsoleErrors() // discards the expected errors about requests that could not be sent
 }
 
-// holdPosts makes a page hold back the forms that the user submits until a test runs release().
+// holdPosts makes a page hold back every form that the user submits. The forms are sent when a test runs release().
 const holdPosts = `window.held = [], document.body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
 	if (requestConfig.verb !== "post") return;
 	const send = xhr.send;

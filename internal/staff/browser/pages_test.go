@@ -111,7 +111,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 
 	// A live update does not replace a field that is being edited.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Available)})
-	// Wait until the event is published, so that the next page starts after it.
+	// Wait until this event is published, so that the page that is opened next does not receive it as a live update.
 	one.waitText("#pet-1 .badge", "Available")
 	two.open("/staff/pets/1", "#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
@@ -216,7 +216,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // the total changes without a reload
 	p.waitVisible(".chart svg")
 	p.prefer("dark")
-	p.open("/") // the page is reloaded, because the change of colours is animated
+	p.open("/") // reload the page; without a reload, the colours would change gradually
 	p.accessible("the dashboard in dark mode")
 
 	p.open("/staff/orders")

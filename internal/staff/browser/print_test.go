@@ -61,7 +61,8 @@ func TestPagesArePrinted(t *testing.T) {
 		{"/staff/orders", "Mrs Novák", 1, false},
 	} {
 		p.Run(emulation.SetEmulatedMedia())
-		p.Run(chromedp.Navigate("about:blank")) // so that the next page is loaded even if only its fragment differs
+		// Leave the current page first. If the next URL differed only in its fragment, the page would not be loaded.
+		p.Run(chromedp.Navigate("about:blank"))
 		p.open(c.path)
 		p.waitText("main", c.text)
 		if c.dialog {

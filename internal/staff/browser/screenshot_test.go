@@ -146,9 +146,9 @@ func (p *user) takeGallery(animal string) {
 			p.capture(*gallery, fmt.Sprintf("new-link-%d-%s", width, theme))
 			take(guest, "link", strings.TrimPrefix(p.text("#link"), p.shop.url))
 			take(guest, "link-used", "/staff/sign-in/link?token=used")
-			guest.ConsoleErrors() // the browser logs that the link no longer works
+			guest.ConsoleErrors() // discards the expected error about the link that no longer works
 			take(p, "not-found", "/staff/nowhere")
-			p.ConsoleErrors() // the browser logs that the page was not found
+			p.ConsoleErrors() // discards the expected error about the page that was not found
 			take(newcomer, "empty-today", "/")
 			take(newcomer, "empty-animals", "/staff/pets")
 			take(newcomer, "empty-orders", "/staff/orders")

@@ -176,7 +176,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 	p.waitFor(`!document.querySelector("#search-results").ariaBusy`)
 
 	// If the user presses Enter before there are results, the first result is opened as soon as it arrives. If the user
-	// has typed more text in the meantime, it is not opened.
+	// has typed more text in the meantime, no result is opened.
 	p.fill("#search-input", "second"+kb.Enter)
 	<-waiting
 	p.press(" rex") // typed without Enter
@@ -192,7 +192,7 @@ func TestSearchOnASlowNetwork(t *testing.T) {
 func TestSearchSaysThatItFailed(t *testing.T) {
 	t.Parallel()
 	s := newShopWithRex(t)
-	var away atomic.Bool // whether the proxy in front of the service cannot reach it
+	var away atomic.Bool // true while the proxy cannot reach the service
 	s.behindProxy(func(w http.ResponseWriter, _ *http.Request) bool {
 		if away.Load() {
 			w.WriteHeader(http.StatusBadGateway)
@@ -221,7 +221,8 @@ func TestSearchSaysThatItFailed(t *testing.T) {
 	p.waitText(`#search-dialog [aria-selected="true"]`, "Rex")
 	browsertest.Eval[bool](p.Page, `!!(document.querySelector("#search-input").form.action = "/staff/nowhere")`)
 	p.press("x")
-	p.waitText("#search-problem:not([hidden])", "There is no page at this address.") // the service says why
+	// The dialog shows the service's error message.
+	p.waitText("#search-problem:not([hidden])", "There is no page at this address.")
 
-	p.ConsoleErrors() // the browser logs requests that it could not send
+	p.ConsoleErrors() // discards the expected errors about failed requests
 }

@@ -38,7 +38,7 @@ func (w worker) enter(keys string) {
 	w.press(keys)
 }
 
-// find searches for a text and opens the first result. result selects an element on the page that opens.
+// find searches for a text, opens the first result and waits until the element that result selects is visible.
 func (w worker) find(text, result string) {
 	w.t.Helper()
 	w.done.keys++

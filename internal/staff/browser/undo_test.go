@@ -35,7 +35,7 @@ func TestRemovalIsUndone(t *testing.T) {
 	p.waitText("#flashes", "Rex was restored.")
 	wantRemoved(false)
 
-	// Another user can restore the animal, too, from its row in the list.
+	// Another user can restore a removed animal, too. The button is in the animal's row in the list.
 	p.choose("#pet-1", "#pet-1-delete")
 	other.click("#pet-1.removed button")
 	p.waitText("#pet-1-name", "Rex")
@@ -150,7 +150,7 @@ func TestUndoWorksWithoutScripts(t *testing.T) {
 	}
 }
 
-// Without scripts, a question has a page of its own.
+// Without scripts, the user is asked for confirmation on a separate page.
 func TestQuestionWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -216,7 +216,7 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.waitText("#pet-2 .badge", "Pending")
 	other.accessible("an Undo that left an animal alone")
 
-	// If a bulk action cannot be undone for some animals, a dialog asks first and says how many these are. If the user
+	// If a bulk action cannot be undone for some animals, a dialog says how many and asks for confirmation. If the user
 	// cancels, the animals stay selected.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
 	p.waitText("#pet-1 .badge", "Pending")

@@ -124,8 +124,8 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 	}
 }
 
-// After a start, the Today page shows the work list while arrivals and sales are still being counted. The chart appears
-// by itself when they have been counted.
+// After the service has started, the Today page shows the work list even while arrivals and sales are still being
+// counted. The chart appears by itself when they have been counted.
 func TestTodayDoesNotWaitForTheChart(t *testing.T) {
 	t.Parallel()
 	s := openIdleShop(t, shop.Options{})
