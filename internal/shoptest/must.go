@@ -2,7 +2,8 @@ package shoptest
 
 import "testing"
 
-// Must returns a function that returns the value, or ends the test if there is an error: Must(os.ReadFile(name))(t).
+// Must returns a function that takes t and returns value. If err is not nil, that function ends the test. It is used
+// like this: Must(os.ReadFile(name))(t).
 func Must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// ServeInMemory serves a handler on an in-memory network, which works in virtual time. It returns the
-// function that opens a connection. The server is closed when the test ends.
+// ServeInMemory serves a handler on an in-memory network, which works in virtual time. The function that it returns
+// opens a connection to the server. The server is closed when the test ends.
 func ServeInMemory(t testing.TB, handler http.Handler) (dial func(context.Context, string, string) (net.Conn, error)) {
 	l := &memoryListener{make(chan net.Conn), make(chan struct{})}
 	server := http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}

@@ -17,7 +17,8 @@ import (
 // AdminKey is the configured API key in every shop that this package opens.
 const AdminKey = "configured-key-of-the-tests"
 
-// Options change the shop that Open returns. The zero value opens an empty production shop on SQLite.
+// Options change the shop that Open returns. With the zero value, Open returns an empty shop on SQLite in the
+// production environment.
 type Options struct {
 	shop.Options
 	Postgres bool   // use PostgreSQL instead of SQLite

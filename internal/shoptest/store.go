@@ -22,8 +22,8 @@ type Store struct {
 // Close closes the wrapped store.
 func (s *Store) Close() error { return s.SQL.Close() }
 
-// FailWith makes the store call fault before every read and write and fail with the error that fault returns.
-// If fault is nil, the store works normally again.
+// FailWith makes the store call fault before every read and write. If fault returns an error, the read or write fails
+// with that error. If fault itself is nil, the store works normally again.
 func (s *Store) FailWith(fault func(write bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

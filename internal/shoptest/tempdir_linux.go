@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TempDir returns a directory for databases. The directory is removed when the test ends. It is in memory if there is
-// enough room. On a disk, tests would spend most of their time waiting for SQLite's commits.
+// TempDir returns a directory for databases. The directory is removed when the test ends. If there is enough memory,
+// the directory is in memory, because tests on a disk would spend most of their time waiting for SQLite's commits.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	const memory, enough = "/dev/shm", 1 << 30

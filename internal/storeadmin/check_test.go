@@ -53,7 +53,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 			database := soundShop(t, name)
 			c := sqlstore.OpenFile(database)
 			if name == "server" {
-				with(t, database, func(shop.WriteTx) error { return nil }) // with also publishes all events
+				with(t, database, func(shop.WriteTx) error { return nil }) // this call also publishes all events
 				c = must(open(t, database, sqlstore.Options{}).Conn(t.Context()))(t)
 			}
 			defer c.Close()

@@ -29,7 +29,8 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// must returns a function that returns the result of a call, or ends the test if the call failed.
+// must returns a function that takes t and returns the result of a call. If the call failed, that function ends the
+// test.
 func must[T any](result T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -61,7 +62,7 @@ func filled(t *testing.T, engine, name string, fill func(t *testing.T, database 
 	return path
 }
 
-var filledFiles sync.Map // functions that return the content of a file, by name
+var filledFiles sync.Map // maps each name to a function that returns the content of the filled file
 
 // open opens a store with a retry budget that is sufficient on a busy machine.
 func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {

@@ -118,7 +118,8 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		"removed again": func() {},
 		"another store": func() {
 			noError(t, os.Rename(soundShop(t, "file"), p.path))
-			execFile(t, p.path, "UPDATE events SET at = at + 1") // so that its events differ from those in the backup
+			// The events of this store must differ from those in the backup.
+			execFile(t, p.path, "UPDATE events SET at = at + 1")
 		},
 		"an empty one": func() { open(t, p.path, sqlstore.Options{}).Close() },
 		"rubbish":      func() { noError(t, os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600)) },

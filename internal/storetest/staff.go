@@ -69,7 +69,7 @@ var staffCases = []testCase{
 				return err
 			})
 		}
-		// With HoldFrom, the same orders are listed in the order in which they were placed.
+		// With HoldFrom, Orders selects orders by the end of their hold, as Holds does, but sorts them by id.
 		read(t, store, func(tx shop.ReadTx) error {
 			list := shop.OrderList{Status: shop.Placed, HoldFrom: now.Add(2 * time.Hour), PageRequest: shop.PageRequest{Limit: 3}, OldestFirst: true}
 			got, err := tx.Orders(list)
@@ -124,7 +124,8 @@ var staffCases = []testCase{
 					t.Errorf("the period begins at %s", count.Begin)
 				}
 			}
-			if arrivals != 0 || sales != 3 { // PeriodStats does not include the event with the first id
+			// PeriodStats counts only events after its first argument, so the first event is left out.
+			if arrivals != 0 || sales != 3 {
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
 			counts, err2 := tx.PeriodStats(0, events[0].ID)

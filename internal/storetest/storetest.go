@@ -121,7 +121,8 @@ func insertPet(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
 	return pets[0], nil
 }
 
-// ensureCategory creates a category, unless it exists, in a separate write transaction.
+// ensureCategory creates a category in a separate write transaction if the category does not exist. It reports whether
+// it has created the category.
 func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
