@@ -14,12 +14,12 @@ import (
 	"animalstore/internal/workload"
 )
 
-// TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
-// and cuts connections. Afterwards, every acknowledged change must exist exactly once, and every follower must
-// have received the event for this change.
+// TestSoak runs many clients that use the whole API concurrently. Meanwhile, it kills the service, fills the disk and
+// cuts connections. Afterwards, every acknowledged change must exist exactly once, and every follower must have
+// received the event for each change.
 //
-// The environment variable SOAK sets the duration. SOAK_SEED repeats the requests and faults that an earlier
-// run has chosen at random.
+// The environment variable SOAK sets the duration. If SOAK_SEED is set to the seed of an earlier run, the random
+// requests and faults of that run are repeated.
 func TestSoak(t *testing.T) {
 	if os.Getenv("SOAK") == "" {
 		t.Skip("runs by hand: set SOAK to the duration, for example SOAK=10m")

@@ -25,7 +25,7 @@ type soak struct {
 	nodes      []*programtest.Program
 	faults     []func()
 	mildFaults []func()       // the faults that do not end a process
-	injected   map[string]int // the number of faults of each kind
+	injected   map[string]int // how many faults of each kind have been injected
 }
 
 // newSoak starts the nodes and creates the load.
@@ -61,7 +61,7 @@ func (s *soak) restartNode(kind string, end func(*programtest.Program)) {
 func (s *soak) killNode() { s.restartNode("kill", (*programtest.Program).Kill) }
 func (s *soak) stopNode() { s.restartNode("stop", (*programtest.Program).Stop) }
 
-// awaitGrowth waits until the counter number has grown by 20 or a problem has been found.
+// awaitGrowth waits until the given counter has grown by 20 or a problem has been found.
 func (s *soak) awaitGrowth(what string, number *atomic.Int64) {
 	s.t.Helper()
 	enough := number.Load() + 20

@@ -84,7 +84,8 @@ func TestLongTracestateIsDropped(t *testing.T) {
 	}
 }
 
-// The exporter reports that it cannot reach the collector, requests go on, and Close does not wait for long.
+// If the collector cannot be reached, the exporter reports this, requests are served as usual, and Close does not wait
+// for long.
 func TestUnreachableCollectorIsReportedAndHoldsUpNothing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close() // its port now refuses connections

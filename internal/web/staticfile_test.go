@@ -39,7 +39,7 @@ func TestStaticFileIsCompressedIfTheClientAcceptsGzip(t *testing.T) {
 	}
 }
 
-// However many clients read a file at the same time, there is only one copy of it.
+// However many clients read a file at the same time, there is only one copy of it in memory.
 func TestStaticFileIsNotCopied(t *testing.T) {
 	t.Parallel()
 	file := NewStaticFile("text/plain", make([]byte, 1<<20))

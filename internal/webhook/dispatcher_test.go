@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// must returns a function that returns the value, or fails the test if there is an error.
+// must returns a function that takes t and returns value. If err is not nil, that function ends the test.
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -45,8 +45,7 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{shoptest.Open(t, shoptest.Options{}), t}
 }
 
-// dispatch starts a dispatcher as a second node would. It returns the dispatcher and a function that stops
-// it.
+// dispatch starts another node with a dispatcher. It returns the dispatcher and a function that stops the node.
 func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
 	node := must(o.Node(o.t.Context(), shop.Options{}))(o.t)

@@ -40,7 +40,7 @@ func TestRequirePublic(t *testing.T) {
 
 // dnsServer is a DNS server that answers with configured addresses and counts the lookups.
 type dnsServer struct {
-	answers map[string][]string // the addresses for each name; each lookup returns the next one and repeats the last
+	answers map[string][]string // the addresses of each name, one for each lookup; later lookups get the last one
 	lookups atomic.Int32
 }
 
@@ -119,9 +119,8 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// The check applies to exactly the address that is dialled and does not look up the name separately.
-// Otherwise a name could resolve to a public address for the check and to a private one for the connection
-// (DNS rebinding).
+// The check applies to exactly the address that is dialled. If the check looked up the name separately, the name could
+// resolve to a public address for the check and to a private one for the connection (DNS rebinding).
 func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	good, bad := newReceiver(t, nil), newReceiver(t, nil, "127.0.0.2:0")

@@ -255,8 +255,8 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 }
 
 // A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part received so
-// far counts. If the receiver switches protocols, the body is the open connection, which never ends. The body is
-// therefore not read.
+// far is recorded as the response. If the receiver switches protocols, the body is the open connection, which never
+// ends, so the body is not read.
 func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
 	hang := func(_ http.ResponseWriter, r *http.Request) {

@@ -27,7 +27,7 @@ type operation struct {
 	subject         string // the subject of the operation's event, if the response contained it
 	sent, responded time.Duration
 	result          opResult
-	noRetry         bool   // do not retry, because a retry could apply the change twice
+	noRetry         bool   // if true, a retry would be unsafe, so there is none
 	batch           string // identifies a batch; either all operations in a batch take effect or none
 }
 

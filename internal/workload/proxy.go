@@ -9,7 +9,7 @@ import (
 )
 
 // faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a
-// random number of bytes, which may be in the middle of a request or a response.
+// random number of bytes, so a request or a response may be cut off in the middle.
 type faultyProxy struct {
 	l        *Load
 	listener net.Listener
@@ -71,7 +71,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	p.conns[conn] = true
 	p.mu.Unlock()
 	if tcp, ok := conn.(*net.TCPConn); ok && rand.IntN(2) == 0 {
-		tcp.SetLinger(0) // closing the connection then sends an RST, which also discards data in flight
+		tcp.SetLinger(0) // with this setting, Close sends an RST, which also discards data in flight
 	}
 	var copying sync.WaitGroup
 	for to, from := range map[net.Conn]net.Conn{node: conn, conn: node} {

@@ -66,9 +66,8 @@ func (r *replay) apply(e client.Event) (key string, err error) {
 	return "", nil
 }
 
-// applyChange applies an event to the map all, which contains the current objects by ID. The event's previous
-// state must match the object in the map. It returns false if the event has neither a current nor a previous
-// state.
+// applyChange applies an event to the map all, which contains the current objects by ID. The event's previous state
+// must match the object in the map. applyChange returns false if the event has neither a current nor a previous state.
 func applyChange[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
 	either := current
 	if current == nil {

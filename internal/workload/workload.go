@@ -54,7 +54,8 @@ type Load struct {
 	problems   []string
 }
 
-// New returns a load for the given number of nodes. When the test ends, it reports the problems that were found.
+// New returns a load for the given number of nodes. If problems have been found, the test fails with a list of them
+// when it ends.
 func New(t *testing.T, seed uint64, nodes int) *Load {
 	t.Helper()
 	l := &Load{t: t, Seed: seed, started: time.Now(), nodes: make([]*programtest.Program, nodes),
@@ -111,7 +112,7 @@ func (l *Load) CutConnections() {
 }
 
 // Start starts the clients and the followers. The stop function stops them and waits until they have ended.
-// The same clients and followers continue with the next call of Start.
+// The next call of Start resumes the same clients and followers.
 func (l *Load) Start() (stop func()) {
 	l.t.Helper()
 	if l.clients == nil {
