@@ -156,15 +156,6 @@ func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.exchange(w, r, a.serve) }
 
-// Refuse rejects a request because the server has too many requests in progress.
-func (a *API) Refuse(w http.ResponseWriter, r *http.Request) {
-	a.exchange(w, r, func(*exchange) error { return errTooManyRequests() })
-}
-
-func errTooManyRequests() error {
-	return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
-}
-
 func (a *API) exchange(w http.ResponseWriter, r *http.Request, serve func(*exchange) error) {
 	x := &exchange{limits: a.Limits, w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header()["X-Request-Id"] = []string{x.id}
@@ -210,8 +201,7 @@ func (a *API) serve(x *exchange) error {
 	}
 	if x.route == nil {
 		x.w.Header().Set("Allow", e.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.",
-			a.accessLog.Printable(x.r.Method), e.allow)
+		return errMethodNotAllowed(a.accessLog.Printable(x.r.Method), e.allow)
 	}
 	if err := a.authorize(x); err != nil {
 		return err
@@ -231,18 +221,6 @@ func (a *API) findRoute(x *exchange) *endpoint {
 		maps.Copy(x.w.Header(), a.deprecationHeaders)
 	}
 	return e
-}
-
-// admit checks the API key and its rate limit. A client without a valid key learns nothing, not even whether a
-// path exists.
-func (a *API) admit(x *exchange, e *endpoint) error {
-	if e != nil && e.public || e == nil && !hasPathPrefix(x.r.URL.Path, "/v1") {
-		return nil
-	}
-	if err := a.authenticate(x); err != nil {
-		return err
-	}
-	return a.RateLimiter.Check(x.w.Header(), x.principal)
 }
 
 // execute reads the request's body and calls the route's handler. It refuses the request if too many requests are in
@@ -276,25 +254,4 @@ func (a *API) execute(x *exchange) error {
 		return a.replayInsteadOf(err, x)
 	}
 	return nil
-}
-
-// options answers OPTIONS requests, including the CORS preflight requests that browsers send.
-func (a *API) options(x *exchange, e *endpoint) error {
-	if x.r.URL.Path == "*" { // "OPTIONS *" asks about the whole server
-		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
-		x.sendNoContent()
-		return nil
-	}
-	if e == nil {
-		return errNoSuchPath()
-	}
-	x.w.Header().Set("Allow", e.allow)
-	a.answerPreflight(x, e)
-	x.sendNoContent()
-	return nil
-}
-
-// hasPathPrefix reports whether path is equal to root or below it.
-func hasPathPrefix(path, root string) bool {
-	return path == root || strings.HasPrefix(path, root+"/")
 }

@@ -7,6 +7,18 @@ import (
 	"animalstore/internal/shop"
 )
 
+// admit checks the API key and its rate limit. A client without a valid key learns nothing, not even whether a
+// path exists.
+func (a *API) admit(x *exchange, e *endpoint) error {
+	if e != nil && e.public || e == nil && !hasPathPrefix(x.r.URL.Path, "/v1") {
+		return nil
+	}
+	if err := a.authenticate(x); err != nil {
+		return err
+	}
+	return a.RateLimiter.Check(x.w.Header(), x.principal)
+}
+
 // authenticate looks up the API key in the Authorization header and stores its principal in the exchange.
 func (a *API) authenticate(x *exchange) error {
 	secret, err := bearerToken(x.r.Header.Values("Authorization"))
@@ -29,6 +41,16 @@ func bearerToken(fields []string) (string, error) {
 			"The Authorization header is malformed; send it once, as Authorization: Bearer KEY.")
 	}
 	return secret, nil
+}
+
+// isKeyValid reports whether the API key that the request was sent with is still valid. If the store
+// cannot be read, the key is assumed to be valid.
+func (a *API) isKeyValid(x *exchange) bool {
+	secret, err := bearerToken(x.r.Header.Values("Authorization"))
+	if err == nil {
+		_, err = a.Service.Authenticate(x.r.Context(), secret)
+	}
+	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }
 
 // authorize checks that the API key has the scope that the route requires. It also counts requests to the

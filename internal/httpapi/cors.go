@@ -27,6 +27,22 @@ func (a *API) allowOrigin(x *exchange) {
 	}
 }
 
+// options answers OPTIONS requests, including the CORS preflight requests that browsers send.
+func (a *API) options(x *exchange, e *endpoint) error {
+	if x.r.URL.Path == "*" { // "OPTIONS *" asks about the whole server
+		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		x.sendNoContent()
+		return nil
+	}
+	if e == nil {
+		return errNoSuchPath()
+	}
+	x.w.Header().Set("Allow", e.allow)
+	a.answerPreflight(x, e)
+	x.sendNoContent()
+	return nil
+}
+
 // answerPreflight sets the response headers that a browser expects after a CORS preflight request.
 func (a *API) answerPreflight(x *exchange, e *endpoint) {
 	if x.r.Header.Get("Access-Control-Request-Method") == "" || x.w.Header().Get("Access-Control-Allow-Origin") == "" {

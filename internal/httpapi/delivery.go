@@ -8,15 +8,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) testWebhook(x *exchange) error {
-	id, err := x.pathID("webhook")
-	if err != nil {
-		return err
-	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.TestWebhook(ctx, id) },
-		respondWith[shop.Delivery](202))
-}
-
 func (a *API) listDeliveries(x *exchange) error {
 	list, err := parseDeliveryList(x.r.URL.RawQuery)
 	if err != nil {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -55,4 +56,18 @@ func matchesTag(fields []string, tag string, weak bool) bool {
 		}
 	}
 	return false
+}
+
+// sendWithETag sends a response that clients may cache and revalidate with its entity tag. If the client already has
+// the current version, it sends status 304 without a body.
+func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body ...[]byte) {
+	h := x.w.Header()
+	h["Cache-Control"] = cacheControl
+	h["Etag"] = []string{tag}
+	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
+		h.Del("Content-Encoding") // there is no content
+		x.w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	x.send(http.StatusOK, contentType, body...)
 }

@@ -3,12 +3,10 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"mime"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"animalstore/internal/shop"
@@ -152,43 +150,4 @@ func parsePosition(text string) (int64, bool) {
 	}
 	position, err := strconv.ParseInt(text, 10, 64)
 	return position, err == nil
-}
-
-// lastEventID parses the fields of the Last-Event-ID header. It returns nil if the header is missing or empty.
-func lastEventID(fields []string) (*int64, error) {
-	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
-		return nil, nil
-	}
-	position, ok := parsePosition(fields[0])
-	if !ok || len(fields) > 1 {
-		return nil, shop.Errorf(shop.InvalidParameter,
-			"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
-	}
-	return &position, nil
-}
-
-// wantsStream reports whether the Accept header prefers text/event-stream to JSON.
-func wantsStream(accept []string) bool {
-	stream, page := 0.0, 0.0
-	for _, field := range accept {
-		for item := range strings.SplitSeq(field, ",") {
-			mediaType, parameters, err := mime.ParseMediaType(item)
-			if err != nil {
-				continue
-			}
-			weight := 1.0
-			if q, given := parameters["q"]; given {
-				if weight, err = strconv.ParseFloat(q, 64); err != nil {
-					continue
-				}
-			}
-			switch mediaType {
-			case "text/event-stream":
-				stream = max(stream, weight)
-			case "application/json":
-				page = max(page, weight)
-			}
-		}
-	}
-	return stream > page
 }

@@ -107,6 +107,28 @@ func (e *endpoint) match(segments []string) (params []string, ok bool) {
 	return params, true
 }
 
+// pathID returns the first path parameter, which is the id of a resource. It fails with not_found if the
+// parameter is not a 64-bit integer, because no resource has such an id.
+func (x *exchange) pathID(resource string) (int64, error) { return x.pathIDAt(0, resource) }
+
+// pathIDAt is like pathID but returns the path parameter with the given index.
+func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
+	id, ok := parseInt64(x.params[parameter])
+	if !ok {
+		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", resource)
+	}
+	return id, nil
+}
+
+// hasPathPrefix reports whether path is equal to root or below it.
+func hasPathPrefix(path, root string) bool {
+	return path == root || strings.HasPrefix(path, root+"/")
+}
+
 func errNoSuchPath() error {
 	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
+}
+
+func errMethodNotAllowed(method, allow string) error {
+	return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.", method, allow)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,6 +98,45 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	}
 	a.follow(s, filter)
 	return nil
+}
+
+// wantsStream reports whether the Accept header prefers text/event-stream to JSON.
+func wantsStream(accept []string) bool {
+	stream, page := 0.0, 0.0
+	for _, field := range accept {
+		for item := range strings.SplitSeq(field, ",") {
+			mediaType, parameters, err := mime.ParseMediaType(item)
+			if err != nil {
+				continue
+			}
+			weight := 1.0
+			if q, given := parameters["q"]; given {
+				if weight, err = strconv.ParseFloat(q, 64); err != nil {
+					continue
+				}
+			}
+			switch mediaType {
+			case "text/event-stream":
+				stream = max(stream, weight)
+			case "application/json":
+				page = max(page, weight)
+			}
+		}
+	}
+	return stream > page
+}
+
+// lastEventID parses the fields of the Last-Event-ID header. It returns nil if the header is missing or empty.
+func lastEventID(fields []string) (*int64, error) {
+	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
+		return nil, nil
+	}
+	position, ok := parsePosition(fields[0])
+	if !ok || len(fields) > 1 {
+		return nil, shop.Errorf(shop.InvalidParameter,
+			"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
+	}
+	return &position, nil
 }
 
 // streamStart returns the position after which a stream starts. Without a position from the client, the stream
@@ -208,16 +250,6 @@ func (a *API) mayContinue(s *stream) bool {
 	}
 	s.lastCheck = time.Now()
 	return a.isKeyValid(s.exchange)
-}
-
-// isKeyValid reports whether the API key that the request was sent with is still valid. If the store
-// cannot be read, the key is assumed to be valid.
-func (a *API) isKeyValid(x *exchange) bool {
-	secret, err := bearerToken(x.r.Header.Values("Authorization"))
-	if err == nil {
-		_, err = a.Service.Authenticate(x.r.Context(), secret)
-	}
-	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }
 
 // idLine returns the line that tells the client the current position, or "" if the client already knows

@@ -128,3 +128,12 @@ func (a *API) rotateWebhook(x *exchange) error {
 		return shop.StoredResponse{Status: 200, Tag: resourceTag(hook.Webhook), Body: encode(hook)}
 	})
 }
+
+func (a *API) testWebhook(x *exchange) error {
+	id, err := x.pathID("webhook")
+	if err != nil {
+		return err
+	}
+	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.TestWebhook(ctx, id) },
+		respondWith[shop.Delivery](202))
+}
