@@ -88,14 +88,3 @@ func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Creden
 	})
 	return c, found, err
 }
-
-// CurrentKey returns the principal's own key as it is now. It fails with not_found if the key has been
-// revoked since the request was authenticated.
-func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
-	if p.key.ID == 0 {
-		return p.key, nil
-	}
-	key, err := read(WithSingleQuery(ctx), s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
-	s.lastUsed.apply(&key)
-	return key, err
-}

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"strconv"
 	"time"
 )
 
@@ -30,8 +29,17 @@ type Delivery struct {
 	ClaimedUntil  time.Time      `json:"-"` // until this time, only the node that claimed the delivery may send it
 }
 
-// testEvent is the event type of messages that test a webhook. It never appears in the feed.
-const testEvent EventType = "webhook.test"
+// Message is the message about an event that is sent to webhooks.
+type Message struct {
+	ID        string // the webhook-id header
+	EventID   string
+	EventType EventType
+	Body      []byte
+}
+
+func newMessage(event Event) Message {
+	return Message{"evt_" + event.ID, event.ID, event.Type, addTraceparent(encode(event), event.traceparent)}
+}
 
 // deliveryRetention is how long a delivery is kept after its creation.
 const deliveryRetention = 30 * 24 * time.Hour
@@ -62,30 +70,6 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 		}
 		return pageOf(list.PageRequest, func(page PageRequest) ([]Delivery, error) {
 			return tx.Deliveries(DeliveryList{list.WebhookID, list.Status, page})
-		})
-	})
-}
-
-// TestWebhook enqueues a test message to a webhook, even if the webhook is disabled. The message is sent once
-// and never retried. TestWebhook fails with not_found if the webhook does not exist.
-func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
-	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
-		hook, err := existingWebhook(tx, id)
-		if err != nil {
-			return Delivery{}, err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return Delivery{}, err
-		}
-		message := Event{
-			SpecVersion: "1.0", ID: "test_" + strconv.FormatInt(now.UnixMicro(), 10), Source: s.source, Type: testEvent,
-			Subject: hook.subject(), Time: now, DataContentType: "application/json", Actor: tx.actor,
-			Data: eventData(hook, nil),
-		}
-		return tx.InsertDelivery(Delivery{
-			WebhookID: id, MessageID: message.ID, EventType: testEvent, Status: DeliveryPending, CreatedAt: now,
-			NextAttemptAt: now, Body: addTraceparent(encode(message), tx.traceparent),
 		})
 	})
 }

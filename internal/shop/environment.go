@@ -16,13 +16,6 @@ const (
 	Staging    Environment = "staging"
 )
 
-func (e Environment) keyPrefix() string {
-	if e == Staging {
-		return "ask_test_"
-	}
-	return "ask_live_"
-}
-
 // ErrOtherEnvironment is returned by Open if the store does not belong to the requested environment.
 var ErrOtherEnvironment = errors.New("the database belongs to another environment")
 

@@ -60,14 +60,6 @@ func EventTypeProblem(t string) string {
 	return "must be one of " + joinWords(EventTypes(), ", ")
 }
 
-// ActorProblem explains why the name of an actor sent by a client is invalid. It returns "" if the name is valid.
-func ActorProblem(actor string) string {
-	if id, ok := keyOf(actor); actor == system || actor == configured || ok && id > 0 && actor == (Key{ID: id}).subject() {
-		return ""
-	}
-	return "must be keys/ID, such as keys/7, or " + configured + " or " + system
-}
-
 // NewEvent is an event to be written in the same transaction as the change that it reports. The store adds
 // the position and the time.
 type NewEvent struct {

@@ -1,10 +1,6 @@
 package shop
 
-import (
-	"context"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // eventTx is the write transaction used by the shop's rules. It records an event for every mutation. The
 // store's mutations are not embedded but held in a named field. Therefore, if a method is added to Mutations,
@@ -17,35 +13,6 @@ type eventTx struct {
 }
 
 var _ Mutations = (*eventTx)(nil)
-
-// system is the actor of changes that are not made by a principal, such as the expiry of a hold or a command
-// run on the command line.
-const system = "system"
-
-// configured is the actor of changes made with the key from the configuration.
-const configured = "configured"
-
-type actorKey struct{}
-
-// WithPrincipal returns a context that makes the principal the actor of every change made with it.
-func WithPrincipal(ctx context.Context, p Principal) context.Context {
-	return context.WithValue(ctx, actorKey{}, p.Actor())
-}
-
-// ActorOf returns the actor of the changes made with a context. It is "system" if the context has no principal.
-func ActorOf(ctx context.Context) string {
-	if actor, _ := ctx.Value(actorKey{}).(string); actor != "" {
-		return actor
-	}
-	return system
-}
-
-// keyOf returns the id of the key that an actor refers to. ok is false if the actor does not refer to a key.
-func keyOf(actor string) (id int64, ok bool) {
-	text, ok := strings.CutPrefix(actor, "keys/")
-	id, err := strconv.ParseInt(text, 10, 64)
-	return id, ok && err == nil
-}
 
 // asSystem runs a change whose events are recorded with system as their actor.
 func (tx *eventTx) asSystem(change func() error) error {

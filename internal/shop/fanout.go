@@ -6,6 +6,10 @@ import (
 	"slices"
 )
 
+// maxFanOut is the maximum number of deliveries that one transaction creates, because other writes may have to wait
+// for that transaction. Only a transaction for a single event may create more.
+const maxFanOut = 2000
+
 // FanOut turns events into deliveries, for all webhooks at once. It keeps its position in the feed in memory, so that
 // events that no webhook wants require no transaction. Several nodes may fan out at the same time. Each event still
 // becomes only one delivery to a webhook, because the position stored with the webhook decides which events are new. A
@@ -197,4 +201,34 @@ func (f *FanOut) write(ctx context.Context, to []*Subscription, events []Event, 
 	}
 	f.update(stored)
 	return created, true, nil
+}
+
+// plannedEvent is an event and the webhooks that want it.
+type plannedEvent struct {
+	event    Event
+	webhooks []int64
+}
+
+// plan returns the events that must become deliveries, each with the webhooks that want the event and have not reached
+// its position. It also returns the position up to which the plan is complete. This position is earlier than reached if
+// there are more deliveries than one transaction should create.
+func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEvent, int64) {
+	var planned []plannedEvent
+	deliveries := 0
+	for _, event := range events {
+		var ids []int64
+		for _, sub := range webhooks {
+			if event.position > sub.Position && event.position <= reached && sub.wants(event.Type) {
+				ids = append(ids, sub.WebhookID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if deliveries += len(ids); deliveries > maxFanOut && len(planned) > 0 {
+			return planned, event.position - 1
+		}
+		planned = append(planned, plannedEvent{event, ids})
+	}
+	return planned, reached
 }

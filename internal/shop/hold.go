@@ -109,17 +109,6 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// StateIn reads the time and the next expiry of a hold in a transaction and returns them as a CatalogState. It leaves
-// the version zero.
-func StateIn(tx ReadTx) (CatalogState, error) {
-	next, err := tx.NextHold()
-	if err != nil {
-		return CatalogState{}, err
-	}
-	now, err := tx.Now()
-	return CatalogState{Time: now, NextHold: next}, err
-}
-
 // readCurrent reads a snapshot in which no hold is due. Therefore an overdue hold is never visible, even if
 // the background job is delayed. If a hold is due in the snapshot, readCurrent expires the hold and starts
 // over. If the store is not writable, it returns the result despite the overdue hold, because an overdue hold

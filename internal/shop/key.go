@@ -7,26 +7,6 @@ import (
 	"time"
 )
 
-// Scope is a permission that can be granted to a key.
-type Scope string
-
-const (
-	PetsRead    Scope = "pets:read"
-	PetsWrite   Scope = "pets:write"
-	OrdersRead  Scope = "orders:read"
-	OrdersWrite Scope = "orders:write"
-	EventsRead  Scope = "events:read"
-	Admin       Scope = "admin"
-)
-
-// Scopes returns all scopes in the order in which they are documented.
-func Scopes() []Scope {
-	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
-}
-
-// ScopesText formats scopes as a comma-separated list for people to read.
-func ScopesText(scopes []Scope) string { return joinWords(scopes, ", ") }
-
 // NewKey describes a key to be created.
 type NewKey struct {
 	Name      string
@@ -89,6 +69,17 @@ func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], er
 type IssuedKey struct {
 	Key
 	Secret string `json:"key,omitempty"`
+}
+
+// CurrentKey returns the principal's own key as it is now. It fails with not_found if the key has been
+// revoked since the request was authenticated.
+func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
+	if p.key.ID == 0 {
+		return p.key, nil
+	}
+	key, err := read(WithSingleQuery(ctx), s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
+	s.lastUsed.apply(&key)
+	return key, err
 }
 
 // CreateKey creates a key with a new secret. It fails with validation_failed if any field is invalid.

@@ -23,6 +23,13 @@ func newSecret(e Environment) string {
 	return start + "_" + checksum(start)
 }
 
+func (e Environment) keyPrefix() string {
+	if e == Staging {
+		return "ask_test_"
+	}
+	return "ask_live_"
+}
+
 // wellFormed reports whether a text has the form of a secret for the given environment.
 func wellFormed(secret string, e Environment) bool {
 	rest, ok := strings.CutPrefix(secret, e.keyPrefix())

@@ -2,14 +2,9 @@ package shop
 
 import "slices"
 
-const (
-	// maxFanOut is the maximum number of deliveries that one transaction creates, because other writes may have to wait
-	// for that transaction. Only a transaction for a single event may create more.
-	maxFanOut = 2000
-	// maxStoredLag is the number of events by which the stored position of a webhook may lag behind if the webhook
-	// wants none of these events. Storing the position with every event would cost a write for each webhook.
-	maxStoredLag = 1000
-)
+// maxStoredLag is the number of events by which the stored position of a webhook may lag behind if the webhook
+// wants none of these events. Storing the position with every event would cost a write for each webhook.
+const maxStoredLag = 1000
 
 // Subscription contains the event types that an enabled webhook wants, and its position in the feed.
 type Subscription struct {
@@ -39,48 +34,6 @@ func wantedBy(webhooks []*Subscription) EventFilter {
 		types = append(types, sub.Types...)
 	}
 	return EventFilter{Types: canonicalTypes(types)}
-}
-
-// Message is the message about an event that is sent to webhooks.
-type Message struct {
-	ID        string // the webhook-id header
-	EventID   string
-	EventType EventType
-	Body      []byte
-}
-
-func newMessage(event Event) Message {
-	return Message{"evt_" + event.ID, event.ID, event.Type, addTraceparent(encode(event), event.traceparent)}
-}
-
-// plannedEvent is an event and the webhooks that want it.
-type plannedEvent struct {
-	event    Event
-	webhooks []int64
-}
-
-// plan returns the events that must become deliveries, each with the webhooks that want the event and have not reached
-// its position. It also returns the position up to which the plan is complete. This position is earlier than reached if
-// there are more deliveries than one transaction should create.
-func plan(webhooks []*Subscription, events []Event, reached int64) ([]plannedEvent, int64) {
-	var planned []plannedEvent
-	deliveries := 0
-	for _, event := range events {
-		var ids []int64
-		for _, sub := range webhooks {
-			if event.position > sub.Position && event.position <= reached && sub.wants(event.Type) {
-				ids = append(ids, sub.WebhookID)
-			}
-		}
-		if len(ids) == 0 {
-			continue
-		}
-		if deliveries += len(ids); deliveries > maxFanOut && len(planned) > 0 {
-			return planned, event.position - 1
-		}
-		planned = append(planned, plannedEvent{event, ids})
-	}
-	return planned, reached
 }
 
 // reconcile compares remembered webhooks with the stored ones. It returns those whose types are unchanged, each with

@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -248,6 +249,33 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		}
 		hook, _, err := s.changeWebhook(tx, before, before)
 		return IssuedWebhook{hook, secret}, err
+	})
+}
+
+// testEvent is the event type of messages that test a webhook. It never appears in the feed.
+const testEvent EventType = "webhook.test"
+
+// TestWebhook enqueues a test message to a webhook, even if the webhook is disabled. The message is sent once
+// and never retried. TestWebhook fails with not_found if the webhook does not exist.
+func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
+	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
+		hook, err := existingWebhook(tx, id)
+		if err != nil {
+			return Delivery{}, err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return Delivery{}, err
+		}
+		message := Event{
+			SpecVersion: "1.0", ID: "test_" + strconv.FormatInt(now.UnixMicro(), 10), Source: s.source, Type: testEvent,
+			Subject: hook.subject(), Time: now, DataContentType: "application/json", Actor: tx.actor,
+			Data: eventData(hook, nil),
+		}
+		return tx.InsertDelivery(Delivery{
+			WebhookID: id, MessageID: message.ID, EventType: testEvent, Status: DeliveryPending, CreatedAt: now,
+			NextAttemptAt: now, Body: addTraceparent(encode(message), tx.traceparent),
+		})
 	})
 }
 

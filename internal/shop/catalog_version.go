@@ -19,6 +19,17 @@ type CatalogState struct {
 	NextHold time.Time // when the next hold expires; zero if there are no holds
 }
 
+// StateIn reads the time and the next expiry of a hold in a transaction and returns them as a CatalogState. It leaves
+// the version zero.
+func StateIn(tx ReadTx) (CatalogState, error) {
+	next, err := tx.NextHold()
+	if err != nil {
+		return CatalogState{}, err
+	}
+	now, err := tx.Now()
+	return CatalogState{Time: now, NextHold: next}, err
+}
+
 // isDue reports whether the snapshot contains a hold whose time is over but whose order has not been expired yet.
 func (s CatalogState) isDue() bool { return isPast(s.NextHold, s.Time) }
 
