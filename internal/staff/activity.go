@@ -3,9 +3,11 @@ package staff
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"animalstore/internal/petcsv"
@@ -53,6 +55,22 @@ type activityDay struct {
 
 // person is a choice in the filter by person: an actor, such as keys/3, and the name that is shown for it.
 type person struct{ Actor, Name string }
+
+// actorName returns a readable name for the person or program that caused an event.
+func actorName(actor string, names map[string]string) string {
+	if name := names[actor]; name != "" {
+		return name
+	}
+	switch id, isKey := strings.CutPrefix(actor, "keys/"); {
+	case isKey:
+		return fmt.Sprintf("Key %s (revoked)", id)
+	case actor == "system":
+		return "System"
+	case actor == "configured":
+		return "Configured key"
+	}
+	return actor
+}
 
 func (p *Pages) activity(x *exchange) error {
 	query, filter := x.parseActivityQuery()

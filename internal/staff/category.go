@@ -26,6 +26,14 @@ type categoryRow struct {
 	Counts shop.Inventory
 }
 
+// categoryName returns the name of a category, or a text with its id if the category has no name.
+func categoryName(c shop.Category, id int64) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return fmt.Sprintf("Category %d", id)
+}
+
 // UpToPending returns the position in the stacked bar where the "sold" segment begins. UpToSold returns the
 // position where that segment ends.
 func (r categoryRow) UpToPending() int64 { return r.Counts.Available + r.Counts.Pending }

@@ -13,6 +13,12 @@ import (
 )
 
 const (
+	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
+	maxStreams    = 500
+	maxKeyStreams = 125
+)
+
+const (
 	// sessionCheckInterval is how often a stream checks that the user's session is still valid.
 	sessionCheckInterval = 500 * time.Millisecond
 	// liveKeepAlive is the longest time without a message. Proxies may close a stream that is silent for

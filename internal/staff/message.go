@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 )
 
@@ -16,12 +15,6 @@ type message struct {
 	Problem bool              `json:"problem,omitempty"`
 	Undo    string            `json:"undo,omitempty"` // the path of the Undo button, or ""
 	Values  map[string]string `json:"values,omitempty"`
-}
-
-// undo is the request of an Undo button: the path and the form fields.
-type undo struct {
-	path   string
-	values map[string]string
 }
 
 // flash makes the page show a message for a few seconds.
@@ -55,10 +48,6 @@ const (
 	// maxCookieBytes is the maximum size in bytes of a cookie that browsers accept.
 	maxCookieBytes = 4096
 )
-
-// undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
-// which an attacker could plant, so the button must not be able to send a form to any other path.
-var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
 // keepMessage stores the message of this exchange in a cookie, so that the next page can show it.
 func (x *exchange) keepMessage() {

@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"html/template"
 	"strings"
 	"unicode/utf8"
 
@@ -57,18 +56,4 @@ func (v *view) Nav() (items []navItem) {
 func initial(name string) string {
 	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 	return string(r)
-}
-
-// newIcons returns the markup that shows each symbol of the icon file, by the name of the symbol.
-func newIcons(address string) (map[string]template.HTML, error) {
-	content, err := static.ReadFile("static/icons.svg")
-	if err != nil {
-		return nil, err
-	}
-	icons := map[string]template.HTML{}
-	for _, symbol := range strings.Split(string(content), `<symbol id="`)[1:] {
-		name, _, _ := strings.Cut(symbol, `"`)
-		icons[name] = template.HTML(`<svg class="icon" width="18" height="18" aria-hidden="true"><use href="` + template.HTMLEscapeString(address+"#"+name) + `"/></svg>`)
-	}
-	return icons, nil
 }

@@ -9,6 +9,30 @@ import (
 	"animalstore/internal/shop"
 )
 
+// orderPath returns the path of an order's page.
+func orderPath(id int64) string { return "/staff/orders/" + strconv.FormatInt(id, 10) }
+
+// orderStatusName returns the word that the pages use for an order's status, such as "reserved" for placed and
+// "handed over" for delivered.
+func orderStatusName(status shop.OrderStatus) string {
+	switch status {
+	case shop.Placed:
+		return "reserved"
+	case shop.Delivered:
+		return "handed over"
+	}
+	return string(status)
+}
+
+// orderStatusNames returns the words for all statuses of an order.
+func orderStatusNames() string {
+	var names []string
+	for _, status := range shop.OrderStatuses() {
+		names = append(names, orderStatusName(status))
+	}
+	return strings.Join(names, ", ")
+}
+
 // orderQuery holds the filters of the list of orders as they appear in the URL of the page.
 type orderQuery struct {
 	Status  string

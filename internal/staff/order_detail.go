@@ -30,30 +30,6 @@ func (o orderDetail) CanPlaceAgain() bool {
 	return false
 }
 
-// orderPath returns the path of an order's page.
-func orderPath(id int64) string { return "/staff/orders/" + strconv.FormatInt(id, 10) }
-
-// orderStatusName returns the word that the pages use for an order's status, such as "reserved" for placed and
-// "handed over" for delivered.
-func orderStatusName(status shop.OrderStatus) string {
-	switch status {
-	case shop.Placed:
-		return "reserved"
-	case shop.Delivered:
-		return "handed over"
-	}
-	return string(status)
-}
-
-// orderStatusNames returns the words for all statuses of an order.
-func orderStatusNames() string {
-	var names []string
-	for _, status := range shop.OrderStatuses() {
-		names = append(names, orderStatusName(status))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (p *Pages) order(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

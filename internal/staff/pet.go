@@ -1,152 +1,120 @@
 package staff
 
 import (
-	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
-	"strings"
 
 	"animalstore/internal/shop"
 )
 
-// petQuery holds the catalogue's filters as they were entered in the form.
-type petQuery struct {
-	Name     string
-	Status   string
-	Category string
-	Sort     string  // oldestFirst, or "" for the newest first
-	IDs      []int64 // if not empty, the list shows only these animals
-	Problem  string
-}
+// petPath returns the path of an animal's page.
+func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
 
-// oldestFirst is the value of the sort parameter that shows the oldest items first. Both database engines can read a
-// page in either order from an index.
-const oldestFirst = "oldest"
-
-// parsePetQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake
-// in Problem.
-func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
-	q := petQuery{Name: strings.TrimSpace(values.Get("name")), Status: values.Get("status"), Category: strings.TrimSpace(values.Get("category"))}
-	if values.Get("sort") == oldestFirst {
-		q.Sort = oldestFirst
-	}
-	var filter shop.PetFilter
-	if q.Name != "" {
-		if reason := shop.TextProblem(q.Name); reason != "" {
-			q.Problem = "The name " + reason + "."
-		} else {
-			filter.Query = q.Name
-		}
-	}
-	if q.Status == noStatus {
-		filter.NoStatus = true
-	} else if q.Status != "" {
-		if reason := shop.StatusProblem(q.Status); reason != "" {
-			q.Problem = "The status " + reason + "."
-		} else {
-			filter.Status = shop.Status(q.Status)
-		}
-	}
-	if q.Category != "" {
-		if id, err := strconv.ParseInt(q.Category, 10, 64); err != nil {
-			q.Problem = "The category must be a number."
-		} else {
-			filter.CategoryID = &id
-		}
-	}
-	for _, text := range values["id"] {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil && len(q.IDs) < maxBulk {
-			q.IDs = append(q.IDs, id)
-		}
-	}
-	filter.IDs = q.IDs
-	return q, filter
-}
-
-// Next returns the path of the page that begins after the given animal. The path keeps the filters.
-func (q petQuery) Next(from int64) string {
-	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
-}
-
-// Path returns the path of the first page with these filters.
-func (q petQuery) Path() string { return q.path(url.Values{}) }
-
-func (q petQuery) path(values url.Values) string {
-	for name, value := range map[string]string{"name": q.Name, "status": q.Status, "category": q.Category, "sort": q.Sort} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	for _, id := range q.IDs {
-		values.Add("id", strconv.FormatInt(id, 10))
-	}
-	return "/staff/pets?" + values.Encode()
-}
-
-// petsPage is the template data for the catalogue.
-type petsPage struct {
-	Query      petQuery
-	Rows       []shop.PetView
-	NextFrom   int64 // the position after which the next page begins, or 0 if this is the last page
-	Newest     int64 // the id of the newest animal on the first page
-	NotFirst   bool  // whether this is not the first page
-	Counts     *petCounts
-	Categories categoryOptions
-	Add        petForm
-}
-
-func (p *Pages) pets(x *exchange) error {
-	query, filter, err := x.petQuery()
+func (p *Pages) petRow(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest(), OldestFirst: query.Sort == oldestFirst}
-	pets, err := p.Service.ListPetViews(x.context(), list)
-	if err != nil {
-		return err
-	}
-	page := petsPage{Query: query, Rows: pets.Items, NotFirst: list.After != nil}
-	if pets.More {
-		page.NextFrom = pets.Next(func(v shop.PetView) int64 { return v.ID })
-	}
-	if len(pets.Items) > 0 && list.After == nil {
-		page.Newest = pets.Items[0].ID
-	}
-	if x.partial() && list.After != nil { // htmx appends these rows to the current page
-		return x.showFragment("pet-rows", page)
-	}
-	if page.Categories, err = x.categoryOptions(query.Category); err != nil {
-		return err
-	}
-	page.Add.Categories = page.Categories
-	if page.Counts, err = x.petCounts(filter); err != nil {
-		return err
-	}
-	return x.show(http.StatusOK, "pets", "Animals", page)
+	return x.showPetRow(id)
 }
 
-// newPets responds with the animals that are newer than the newest one on the page.
-func (p *Pages) newPets(x *exchange) error {
-	query, filter, err := x.petQuery()
+// petFromPath loads the animal whose id is in the path.
+func (x *exchange) petFromPath() (shop.PetView, error) {
+	id, err := x.pathID()
 	if err != nil {
-		return err
+		return shop.PetView{}, err
 	}
-	pets, err := p.Service.ListPetViews(x.context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
+	return x.Service.PetView(x.r.Context(), id)
+}
+
+// showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and
+// offers to restore it.
+func (x *exchange) showPetRow(id int64) error {
+	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
-		return err
-	}
-	newest, _ := strconv.ParseInt(x.r.URL.Query().Get("newest"), 10, 64) // 0 if the page showed no animals
-	page := petsPage{Query: query, Newest: newest}
-	for _, pet := range pets.Items {
-		if pet.ID > newest {
-			page.Rows = append(page.Rows, pet)
-			page.Newest = max(page.Newest, pet.ID)
+		if !isNotFound(err) {
+			return err
 		}
+		removed, err := x.removedPet(id)
+		if err != nil && !isNotFound(err) {
+			return err
+		}
+		removed.ID = id // the row shows the id even if the user may not see the removed animal
+		return x.showFragment("pet-removed", removed)
 	}
-	// If there are too many new animals, the list would have a gap. The page then shows a link instead.
-	stopped := pets.Stopped != nil && newest > 0 && *pets.Stopped > newest
-	if len(page.Rows) == pageSize && pets.More || stopped {
-		page.Rows, page.NotFirst = nil, true
+	return x.showFragment("pet-row", pet)
+}
+
+// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes
+// back to the page from which the form was sent.
+func (x *exchange) showChangedPet(id int64) error {
+	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
+		return x.showPetRow(id)
 	}
-	return x.showFragment("new-pets", page)
+	if x.partial() {
+		return x.showPetDetail(id)
+	}
+	return x.redirect(x.backOr(petPath(id)))
+}
+
+// setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
+func (p *Pages) setPetStatus(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
+	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
+		return x.askAboutPet(id, to, reason)
+	}
+	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	if err == nil {
+		before := pet
+		before.Status = was
+		x.flashUndo(undoOfPetChange(before, pet), "%s is now %s.", pet.Name, pet.Status)
+		return x.showChangedPet(id)
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
+	}
+	if !x.partial() || userMessage(err) == "" {
+		return err
+	}
+	x.flashProblem(userMessage(err))
+	return x.showChangedPet(id)
+}
+
+// askAboutPet asks the user to confirm a change of status that cannot be undone for the given reason.
+func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
+	pet, err := x.Service.Pet(x.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return x.ask(question{
+		Title: "Mark " + pet.Name + " as " + string(to) + "?", Text: "This can’t be undone: " + reason + ".",
+		Button: "Mark as " + string(to), Back: x.backOr(petPath(id)),
+	})
+}
+
+// deletePet removes an animal, unless it has changed since the page was shown. The animal's page remains and offers
+// to restore it.
+func (p *Pages) deletePet(x *exchange) error {
+	id, err := x.pathID()
+	if err != nil {
+		return err
+	}
+	original := x.originalPet(id)
+	err = p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
+	if err == nil {
+		x.flashUndo(&undo{petPath(id) + "/restore", nil}, "%s was removed.", original.Name)
+		return x.showChangedPet(id)
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
+	}
+	if !x.partial() || userMessage(err) == "" {
+		return err
+	}
+	x.flashProblem(userMessage(err))
+	return x.showChangedPet(id)
 }

@@ -1,10 +1,8 @@
 package staff
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"animalstore/internal/shop"
@@ -101,20 +99,4 @@ func changedFields(before, after [3]string) (changes []fieldChange) {
 		}
 	}
 	return changes
-}
-
-// actorName returns a readable name for the person or program that caused an event.
-func actorName(actor string, names map[string]string) string {
-	if name := names[actor]; name != "" {
-		return name
-	}
-	switch id, isKey := strings.CutPrefix(actor, "keys/"); {
-	case isKey:
-		return fmt.Sprintf("Key %s (revoked)", id)
-	case actor == "system":
-		return "System"
-	case actor == "configured":
-		return "Configured key"
-	}
-	return actor
 }

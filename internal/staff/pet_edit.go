@@ -1,10 +1,7 @@
 package staff
 
 import (
-	"maps"
 	"net/http"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,37 +33,6 @@ func (x *exchange) readPetForm() petForm {
 		NewCategory: strings.TrimSpace(x.field("new-category")), Status: x.field("status"),
 	}
 }
-
-// userMessage returns the message of an error that the user can act on. It uses the words on the page, such
-// as "the category" for "categoryId". It returns "" if the service itself has failed.
-func userMessage(err error) string {
-	e := shop.AsError(err)
-	if e.Code == shop.Unavailable || e.Code == shop.Internal {
-		return ""
-	}
-	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
-	for member, label := range map[string]string{
-		"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL ", "reference ": "the customer ", "holdExpiresAt ": "the end of the hold ",
-	} {
-		if rest, ok := strings.CutPrefix(message, member); ok {
-			message = label + rest
-		}
-	}
-	message = strings.ReplaceAll(message, shop.OrderStatusProblem(""), "must be one of "+orderStatusNames())
-	switch e.Code {
-	// The messages of these errors contain no text from users, so words can be replaced anywhere in them.
-	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable:
-		message = apiWords.ReplaceAllStringFunc(message, func(word string) string { return pageWords[word] })
-	}
-	return strings.ToUpper(message[:1]) + message[1:]
-}
-
-// pageWords maps words in the API's messages to the words that the pages use.
-var pageWords = map[string]string{
-	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "reference": "customer",
-}
-
-var apiWords = regexp.MustCompile(`\b(` + strings.Join(slices.Collect(maps.Keys(pageWords)), "|") + `)\b`)
 
 func (p *Pages) addPet(x *exchange) error {
 	form := x.readPetForm()
@@ -139,41 +105,6 @@ func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 	return x.showFragment("pet-add", next)
 }
 
-func (p *Pages) petRow(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
-	return x.showPetRow(id)
-}
-
-// petFromPath loads the animal whose id is in the path.
-func (x *exchange) petFromPath() (shop.PetView, error) {
-	id, err := x.pathID()
-	if err != nil {
-		return shop.PetView{}, err
-	}
-	return x.Service.PetView(x.r.Context(), id)
-}
-
-// showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and
-// offers to restore it.
-func (x *exchange) showPetRow(id int64) error {
-	pet, err := x.Service.PetView(x.r.Context(), id)
-	if err != nil {
-		if !isNotFound(err) {
-			return err
-		}
-		removed, err := x.removedPet(id)
-		if err != nil && !isNotFound(err) {
-			return err
-		}
-		removed.ID = id // the row shows the id even if the user may not see the removed animal
-		return x.showFragment("pet-removed", removed)
-	}
-	return x.showFragment("pet-row", pet)
-}
-
 func (p *Pages) editPet(x *exchange) error {
 	pet, err := x.petFromPath()
 	if err != nil {
@@ -242,78 +173,4 @@ func (x *exchange) showConflict(form petForm) error {
 	}
 	form.Conflict, form.Original = &current, current.Pet
 	return x.showEditForm(http.StatusConflict, form)
-}
-
-// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes
-// back to the page from which the form was sent.
-func (x *exchange) showChangedPet(id int64) error {
-	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
-		return x.showPetRow(id)
-	}
-	if x.partial() {
-		return x.showPetDetail(id)
-	}
-	return x.redirect(x.backOr(petPath(id)))
-}
-
-// setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
-func (p *Pages) setPetStatus(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
-	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
-	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
-		return x.askAboutPet(id, to, reason)
-	}
-	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
-	if err == nil {
-		before := pet
-		before.Status = was
-		x.flashUndo(undoOfPetChange(before, pet), "%s is now %s.", pet.Name, pet.Status)
-		return x.showChangedPet(id)
-	}
-	if shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
-	}
-	if !x.partial() || userMessage(err) == "" {
-		return err
-	}
-	x.flashProblem(userMessage(err))
-	return x.showChangedPet(id)
-}
-
-// askAboutPet asks the user to confirm a change of status that cannot be undone for the given reason.
-func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
-	pet, err := x.Service.Pet(x.r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return x.ask(question{
-		Title: "Mark " + pet.Name + " as " + string(to) + "?", Text: "This can’t be undone: " + reason + ".",
-		Button: "Mark as " + string(to), Back: x.backOr(petPath(id)),
-	})
-}
-
-// deletePet removes an animal, unless it has changed since the page was shown. The animal's page remains and offers
-// to restore it.
-func (p *Pages) deletePet(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
-	original := x.originalPet(id)
-	err = p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
-	if err == nil {
-		x.flashUndo(&undo{petPath(id) + "/restore", nil}, "%s was removed.", original.Name)
-		return x.showChangedPet(id)
-	}
-	if shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
-	}
-	if !x.partial() || userMessage(err) == "" {
-		return err
-	}
-	x.flashProblem(userMessage(err))
-	return x.showChangedPet(id)
 }

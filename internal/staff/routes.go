@@ -1,6 +1,11 @@
 package staff
 
-import "animalstore/internal/shop"
+import (
+	"net/http"
+	"strconv"
+
+	"animalstore/internal/shop"
+)
 
 // route maps a method and a path to a handler and the scope that the handler requires.
 type route struct {
@@ -96,4 +101,35 @@ func routes() []route {
 		{"POST", "/staff/webhooks/{id}/delete", "webhook-delete", shop.Admin, (*Pages).deleteWebhook},
 		{"POST", "/staff/webhooks/{id}/deliveries/{delivery}", "redeliver", shop.Admin, (*Pages).redeliver},
 	}
+}
+
+// hasRoute reports whether any route matches the request's path and the given method.
+func (p *Pages) hasRoute(r *http.Request, method string) bool {
+	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+	return pattern != ""
+}
+
+// noRouteError returns the error for a request that matches no route. The error is method_not_allowed if the path
+// exists with another method, and not_found if it does not.
+func (p *Pages) noRouteError(r *http.Request) error {
+	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
+		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", p.log.Printable(r.Method))
+	}
+	return errPageNotFound()
+}
+
+func errPageNotFound() error {
+	return shop.Errorf(shop.NotFound, "There is no page at this address.")
+}
+
+// pathID returns the path parameter "id". It fails with not_found if the parameter is not an integer.
+func (x *exchange) pathID() (int64, error) { return x.pathIDNamed("id") }
+
+// pathIDNamed is like pathID, but for the path parameter with the given name.
+func (x *exchange) pathIDNamed(name string) (int64, error) {
+	id, err := strconv.ParseInt(x.r.PathValue(name), 10, 64)
+	if err != nil {
+		return 0, errPageNotFound()
+	}
+	return id, nil
 }

@@ -2,6 +2,7 @@ package staff
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -57,6 +58,35 @@ func (x *exchange) identify() (err error) {
 	}
 	x.principal, err = x.Service.SessionPrincipal(x.r.Context(), x.token)
 	return err
+}
+
+// authorize checks that the user is signed in with a key that has the scope of the route.
+func (x *exchange) authorize() error {
+	if err := x.identify(); err != nil {
+		return err
+	}
+	if err := x.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
+		return err
+	}
+	if scope := x.route.scope; scope != signedIn && !x.May(scope) {
+		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", scope)
+	}
+	return nil
+}
+
+// askToSignIn redirects to the sign-in form, which returns to the current page after a successful sign-in.
+func (x *exchange) askToSignIn() {
+	back := x.r.URL.RequestURI()
+	if x.partial() {
+		back = x.currentPage()
+	} else if x.r.Method != http.MethodGet {
+		back = ""
+	}
+	target := "/staff/sign-in"
+	if isStaffPath(back) && back != "/" {
+		target += "?next=" + url.QueryEscape(back)
+	}
+	x.redirect(target)
 }
 
 // signInForm is the template data for the sign-in page.

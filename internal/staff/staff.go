@@ -58,18 +58,6 @@ type Pages struct {
 	stop         context.CancelFunc
 }
 
-const (
-	// maxRequests is the maximum number of requests in progress of users who are signed in, and maxKeyRequests the
-	// maximum for one key. Both are more than a machine can process at the same time, because all open pages of a key
-	// may update at the same moment. maxPublicRequests is the maximum for all users who are not signed in.
-	maxRequests       = 256
-	maxKeyRequests    = 128
-	maxPublicRequests = 64
-	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
-	maxStreams    = 500
-	maxKeyStreams = 125
-)
-
 // New returns a handler for the staff pages. It fails if the public URL is invalid or an embedded template is
 // broken.
 func New(c Config) (*Pages, error) {
@@ -96,11 +84,7 @@ func New(c Config) (*Pages, error) {
 		printTurns:   web.NewKeyTurns(maxRenderedPrints),
 		linkAttempts: newFailureLimit(),
 		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "animalstore_staff_request_duration_seconds",
-			Help:    "Time to respond to a request for a staff page, by page and status.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
-		}, []string{"page", "status"}),
+		durations: newDurations(),
 	}
 	if p.icons, err = newIcons(p.staticURL("icons.svg")); err != nil {
 		return nil, err
@@ -127,30 +111,12 @@ func Serves(path string) bool {
 	return path == "/" || path == "/staff" || strings.HasPrefix(path, "/staff/")
 }
 
-// Collectors returns the Prometheus metrics about the staff pages.
-func (p *Pages) Collectors() []prometheus.Collector { return []prometheus.Collector{p.durations} }
-
 // Stopping ends the live streams, so that browsers reconnect to another node.
 func (p *Pages) Stopping() { p.stop() }
 
-// contentPolicy allows pages to load only files from this service. It forbids inline scripts and styles.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
 // ServeHTTP sets the security headers and handles one request.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", contentPolicy)
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin")
-	// If the page comes from another computer without TLS, browsers ignore this header and log an error. In that case,
-	// it is not sent.
-	if p.secure || r.TLS != nil || isLoopback("http://"+r.Host) {
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	}
-	h.Set("Cache-Control", "no-store")
-	web.RequireTLS(h, p.TLS, p.PublicURL)
+	p.setHeaders(w.Header(), r)
 	if !p.hasRoute(r, r.Method) {
 		p.serve(w, r, route{page: "none", scope: anyone, handle: func(_ *Pages, x *exchange) error {
 			x.identify() // a signed-in user still sees the navigation on the error page
@@ -161,43 +127,11 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.guarded.ServeHTTP(w, r)
 }
 
-// hasRoute reports whether any route matches the request's path and the given method.
-func (p *Pages) hasRoute(r *http.Request, method string) bool {
-	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
-	return pattern != ""
-}
-
-// noRouteError returns the error for a request that matches no route. The error is method_not_allowed if the path
-// exists with another method, and not_found if it does not.
-func (p *Pages) noRouteError(r *http.Request) error {
-	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
-		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", p.log.Printable(r.Method))
-	}
-	return errPageNotFound()
-}
-
-// Refuse rejects a request because the server has too many requests in progress.
-func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request) {
-	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return errBusy() }})
-}
-
-func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.") }
-
-// errKeyBusy returns the error for a user whose key has used up its share of the requests in progress, or of
-// the memory for pages.
-func errKeyBusy() error {
-	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
-}
-
 // refuseCrossOrigin rejects a request that another site made the browser send.
 func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
 		return shop.Errorf(shop.InsufficientScope, "This request came from another site; open the page here and try again.")
 	}})
-}
-
-func errPageNotFound() error {
-	return shop.Errorf(shop.NotFound, "There is no page at this address.")
 }
 
 // serve handles a request with the given route, logs it and records its duration.
@@ -245,18 +179,4 @@ func (x *exchange) handle() error {
 		return err
 	}
 	return x.route.handle(x.Pages, x)
-}
-
-// authorize checks that the user is signed in with a key that has the scope of the route.
-func (x *exchange) authorize() error {
-	if err := x.identify(); err != nil {
-		return err
-	}
-	if err := x.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
-		return err
-	}
-	if scope := x.route.scope; scope != signedIn && !x.May(scope) {
-		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", scope)
-	}
-	return nil
 }

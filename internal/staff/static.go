@@ -2,9 +2,11 @@ package staff
 
 import (
 	"embed"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 
 	"animalstore/internal/web"
 )
@@ -52,4 +54,18 @@ func (p *Pages) staticFile(x *exchange) error {
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	content, _ := file.Select(h, x.r) // the path identifies the content, so the response needs no entity tag
 	return x.send(http.StatusOK, h.Get("Content-Type"), content)
+}
+
+// newIcons returns the markup that shows each symbol of the icon file, by the name of the symbol.
+func newIcons(address string) (map[string]template.HTML, error) {
+	content, err := static.ReadFile("static/icons.svg")
+	if err != nil {
+		return nil, err
+	}
+	icons := map[string]template.HTML{}
+	for _, symbol := range strings.Split(string(content), `<symbol id="`)[1:] {
+		name, _, _ := strings.Cut(symbol, `"`)
+		icons[name] = template.HTML(`<svg class="icon" width="18" height="18" aria-hidden="true"><use href="` + template.HTMLEscapeString(address+"#"+name) + `"/></svg>`)
+	}
+	return icons, nil
 }

@@ -3,14 +3,22 @@ package staff
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
 )
 
-// petPath returns the path of an animal's page.
-func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
+// undo is the request of an Undo button: the path and the form fields.
+type undo struct {
+	path   string
+	values map[string]string
+}
+
+// undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
+// which an attacker could plant, so the button must not be able to send a form to any other path.
+var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
 // canGoBack reports whether an animal can be given its former status again after a change of status. If it cannot, the
 // pages ask before the change.

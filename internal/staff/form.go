@@ -1,0 +1,80 @@
+package staff
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// maxFormBytes is the maximum size of a form, and maxPublicFormBytes the maximum for a user who is not
+	// signed in. formTimeout is how long a browser may take to send the form.
+	maxFormBytes       = 64 << 10
+	maxPublicFormBytes = 4 << 10
+	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat fields, and
+	// in them a character may need six bytes.
+	maxFieldBytes = 4 << 10
+	formTimeout   = 30 * time.Second
+)
+
+// readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
+// unread, net/http would wait for the rest without a deadline. The caller must call release when the form is no
+// longer used.
+func (x *exchange) readForm() (release func(), err error) {
+	limit := int64(maxFormBytes)
+	if x.route.scope == anyone {
+		limit = maxPublicFormBytes
+	}
+	size := x.r.ContentLength
+	if size < 0 || size > limit {
+		size = limit
+	}
+	held, err := x.Limits.HoldBody(x.principal, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held()
+		}
+	}()
+	control := http.NewResponseController(x.w)
+	control.SetReadDeadline(time.Now().Add(formTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
+	}
+	if err != nil {
+		return nil, errUnreadableForm()
+	}
+	control.SetReadDeadline(time.Time{})
+	x.w.BodyRead()
+	mediaType, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
+	if len(body) > 0 && mediaType != "application/x-www-form-urlencoded" {
+		return nil, errUnreadableForm()
+	}
+	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
+		return nil, errUnreadableForm()
+	}
+	for _, values := range x.r.PostForm {
+		for _, value := range values {
+			if len(value) > maxFieldBytes {
+				err = shop.Errorf(shop.PayloadTooLarge, "A field of the form is too large; send at most %d bytes.", maxFieldBytes)
+				return nil, err
+			}
+		}
+	}
+	return held, nil
+}
+
+func errUnreadableForm() error {
+	return shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
+}
+
+// field returns the value of a form field.
+func (x *exchange) field(name string) string { return x.r.PostForm.Get(name) }
