@@ -6,6 +6,10 @@ import (
 	"animalstore/internal/shop"
 )
 
+// StatusClientGone is the status that logs and metrics show if a client disconnects before it gets a
+// response. It is never sent to a client. nginx uses the same number.
+const StatusClientGone = 499
+
 // Status maps each error code to the HTTP status that is sent with the error.
 var Status = map[shop.Code]int{
 	shop.InvalidJSON:          http.StatusBadRequest,

@@ -10,10 +10,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// StatusClientGone is the status that logs and metrics show if a client disconnects before it gets a
-// response. It is never sent to a client. nginx uses the same number.
-const StatusClientGone = 499
-
 // Outcome describes how a request ended.
 type Outcome struct {
 	Status  int    // the status that was sent, or StatusClientGone

@@ -8,10 +8,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each API key
-// may run only one at a time, so that one key cannot slow down the reads of others.
-const MaxReplays = 2
-
 // turnPause is how long an API key must wait after an operation if more of its operations are waiting, as a multiple of
 // the operation's duration. A key with many operations is therefore active for at most a quarter of the time.
 const turnPause = 3

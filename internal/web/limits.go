@@ -21,6 +21,10 @@ const (
 	smallBody = 4 << 10
 )
 
+// MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each API key
+// may run only one at a time, so that one key cannot slow down the reads of others.
+const MaxReplays = 2
+
 // Limits holds the limits that the API and the staff pages share.
 type Limits struct {
 	Imports *KeyLimit
