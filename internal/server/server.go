@@ -19,15 +19,6 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10 // net/http accepts 4 KiB more
-	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all. The deadlines
-	// of responses do not suffice. They only reset the stream, and even the reset requires a client that reads.
-	writeByteTimeout = 15 * time.Second
-	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
-	// them. HTTP/2 does not allow a smaller buffer.
-	maxReceiveBuffer = 64 << 10
-	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2 recommends at
-	// least 100.
-	maxStreamsPerConn = 100
 )
 
 // ShutdownTimeout is how long Run waits for requests to finish after it has stopped accepting new ones. It is
