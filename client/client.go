@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -191,3 +192,5 @@ func (c *Client) send(prepared *http.Request) (apiResponse, error) {
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
+
+func pathOf(list string, id int64) string { return list + "/" + strconv.FormatInt(id, 10) }

@@ -60,3 +60,10 @@ func IfMatch(etag string) Condition {
 // IfAbsent makes [Client.PutCategory] create a category but never rename one. If the category exists, the call
 // fails with [CodePreconditionFailed].
 func IfAbsent() Condition { return func(r *request) { r.ifNoneMatch = "*" } }
+
+func (r request) withConditions(conditions []Condition) request {
+	for _, condition := range conditions {
+		condition(&r)
+	}
+	return r
+}

@@ -88,14 +88,6 @@ func (q OrderQuery) values() url.Values {
 	return query
 }
 
-// Inventory holds the number of animals with each status.
-type Inventory struct {
-	Available   int64 `json:"available"`
-	Pending     int64 `json:"pending"`
-	Sold        int64 `json:"sold"`
-	Unspecified int64 `json:"unspecified"` // the number of animals without a status
-}
-
 // ListOrders returns one page of orders, newest first. The default page size is 20. To get the next page, set Cursor
 // to the returned value of next, which is empty on the last page. If the query has a Text, a page may have fewer
 // orders than the limit, or none, even if another page follows. [Client.Orders] iterates over all pages.
@@ -154,10 +146,4 @@ func (c *Client) CancelOrder(ctx context.Context, id int64) (Order, error) {
 func (o Order) withETag(got apiResponse) Order {
 	o.ETag = got.header.Get("ETag")
 	return o
-}
-
-// Inventory returns the number of animals with each status. It is fast regardless of the number of animals.
-func (c *Client) Inventory(ctx context.Context) (inventory Inventory, err error) {
-	_, err = c.get(ctx, "/store/inventory", nil, &inventory)
-	return inventory, err
 }

@@ -133,16 +133,7 @@ func (c *Client) RestorePet(ctx context.Context, id int64, options ...PostOption
 	return withETag(pet, got), err
 }
 
-func (r request) withConditions(conditions []Condition) request {
-	for _, condition := range conditions {
-		condition(&r)
-	}
-	return r
-}
-
 func withETag(pet Pet, got apiResponse) Pet {
 	pet.ETag = got.header.Get("ETag")
 	return pet
 }
-
-func pathOf(list string, id int64) string { return list + "/" + strconv.FormatInt(id, 10) }
