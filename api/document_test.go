@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) *Document {
 	return shoptest.Must(parseDocument([]byte(text)))(t)
 }
 
-// render decodes the document from its YAML form and from its JSON form. The YAML parser can read both, because JSON is
+// render renders the document as YAML and as JSON and decodes both. The YAML parser can read both, because JSON is
 // valid YAML.
 func render(t *testing.T, d *Document, servers []Server) (fromYAML, fromJSON map[string]any) {
 	t.Helper()

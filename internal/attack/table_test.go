@@ -19,7 +19,7 @@ type row struct {
 	// The shop's latency before the attack, during it, and after the recovery.
 	quiet, during, after latency
 	before, later        state
-	exceeded             string // how the attack exceeded a limit that applies only to this attack, or ""
+	exceeded             string // how the attack exceeded a limit that applies only to it, or "" if it exceeded none
 }
 
 // summary returns the row as a line of text, which is logged after each attack.

@@ -133,7 +133,7 @@ func events(s *session) {
 	s.send("GET events?after=x -H Accept: text/event-stream", "GET events -H Accept: text/event-stream -H Last-Event-ID: x")
 }
 
-// restoreStore creates a store in which a restore has undone events. Only a SQLite file can be restored, so
+// restoreStore creates a store in which a restore has rolled back some events. Only a SQLite file can be restored, so
 // the function restores a file and copies it to the database.
 func restoreStore(t *testing.T, database string) {
 	t.Helper()

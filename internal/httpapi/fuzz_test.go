@@ -211,7 +211,8 @@ func FuzzMediaTypes(f *testing.F) {
 	})
 }
 
-// FuzzPath checks that only the known public paths need no API key and that every path parameter has a value.
+// FuzzPath checks that every path except the known public ones needs an API key, and that every path parameter has a
+// value.
 func FuzzPath(f *testing.F) {
 	router, err := newRouter(routes())
 	if err != nil {

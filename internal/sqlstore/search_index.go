@@ -41,8 +41,9 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 // at a time indexes a list. IndexSearch also adds keys to category names that have none.
 //
 // On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last of these
-// calls, the rows of the batch still count as not indexed, and searches compare them. So it does no harm if the rest is
-// never written. A row that changes before the last call is queued as a change. A later batch then indexes it.
+// calls has been committed, the rows of the batch still count as not indexed: searches compare their names with the
+// search text instead of using the index. So it does no harm if the rest is never written. A row that changes before
+// the last call is queued as a change, and a later batch indexes it.
 func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
 	b, _ := unfinished.(*indexBatch)
 	if b != nil {

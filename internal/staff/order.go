@@ -179,7 +179,7 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	inRow := x.partial() && x.r.Header.Get("HX-Target") == orderTopic(id)
-	// The page at back stays open and reloads the parts that have changed.
+	// The page from which the form was sent stays open and reloads the parts that have changed.
 	if back := x.field("back"); isStaffPath(back) && !inRow {
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}

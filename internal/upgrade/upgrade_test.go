@@ -73,7 +73,7 @@ func runUpgrade(t *testing.T, previous string, f *programtest.Folder, n, retries
 		stopNode(node, func() { load.SetNode(i, nil) })
 		began := time.Now()
 		start(i, programtest.Binary(t))
-		// If this takes much longer than usual, migrations and writes are deadlocked.
+		// A start that took much longer than usual is a sign that the migration and the writes were blocking each other.
 		t.Logf("node %d was ready %v after its start", i, time.Since(began))
 		awaitOperations(t, load)
 	}
