@@ -87,6 +87,7 @@ func attacks() []attack {
 		{name: "A13 long addresses, 950 connections", send: longAddresses},
 		{name: "A13 long tracestates", store: small, traced: true, send: longTracestates},
 		{name: "A13 PING frames", http2: true, send: unreadPings},
+		{name: "A13 reset requests", http2: true, send: resetRequests},
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 	}

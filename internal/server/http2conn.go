@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -51,7 +52,7 @@ const (
 	maxUnanswered = 250
 	// answerWait is how long http2Conn waits for an answer to be written. If none is being written by then, the frames
 	// did not need any.
-	answerWait = 100 * time.Millisecond
+	answerWait = 50 * time.Millisecond
 	// maxControl is the maximum number of control frames that a client gets in a row, without a part of a response
 	// between them. An ordinary client gets a few.
 	maxControl = 250
@@ -66,7 +67,7 @@ func newHTTP2Conn(secure net.Conn, limited *limitedConn) *http2Conn {
 func (c *http2Conn) unwrap() *limitedConn { return c.limited }
 
 // Read reads from the connection as soon as the client has read enough answers. It closes the connection if the client
-// does not speak HTTP/2, because net/http would otherwise serve it as an HTTP/1 client.
+// does not send its whole preface in time, because net/http would otherwise serve it as an HTTP/1 client.
 func (c *http2Conn) Read(p []byte) (int, error) {
 	if c.received.isBetweenFrames() {
 		if err := c.awaitAnswers(); err != nil {
@@ -79,8 +80,11 @@ func (c *http2Conn) Read(p []byte) (int, error) {
 		c.Close()
 		return 0, io.EOF
 	}
-	c.preface += len(start)
-	c.received.count(p[len(start):n], func(byte) { c.unanswered.Add(1) })
+	if c.preface += len(start); err != nil && c.preface < len(clientPreface) {
+		c.Close()
+		return 0, io.EOF
+	}
+	c.received.count(p[len(start):n], func(byte, uint32) { c.unanswered.Add(1) })
 	return n, err
 }
 
@@ -111,25 +115,29 @@ func (c *http2Conn) Write(p []byte) (int, error) {
 	default:
 	}
 	if c.control > maxControl {
+		c.limited.listener.dropped.WithLabelValues(reasonFlooded).Inc()
 		c.Close()
 		return 0, errTooManyControlFrames
 	}
 	return c.Conn.Write(p)
 }
 
-// answered counts a frame that is sent to the client.
-func (c *http2Conn) answered(kind byte) {
+// answered counts a frame that is sent to the client. net/http queues parts of responses and window updates of a stream
+// only behind all control frames, so such a frame shows that the client has read the control frames before it.
+func (c *http2Conn) answered(kind byte, stream uint32) {
 	switch {
 	case kind == dataFrame || kind == headersFrame:
-		// net/http sends a part of a response only after all control frames, so none of them is waiting.
 		c.unanswered.Store(0)
 		c.control = 0
-		return
-	case kind != windowUpdateFrame: // window updates acknowledge the body of a request
-		c.control++
-	}
-	if c.unanswered.Load() > 0 {
-		c.unanswered.Add(-1)
+	case kind == windowUpdateFrame && stream != 0: // acknowledges a part of the body of a request
+		c.unanswered.Store(0)
+	default:
+		if kind != windowUpdateFrame {
+			c.control++
+		}
+		if c.unanswered.Load() > 0 {
+			c.unanswered.Add(-1)
+		}
 	}
 }
 
@@ -139,7 +147,7 @@ func (c *http2Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// frameCounter finds the HTTP/2 frames in a stream of bytes. Its zero value expects the start of a frame.
+// frameCounter finds the HTTP/2 frames in one direction of a connection. Its zero value expects the start of a frame.
 type frameCounter struct {
 	header  [frameHeaderSize]byte
 	read    int // the number of bytes of the header that are known
@@ -148,7 +156,7 @@ type frameCounter struct {
 
 // These are the size of a frame's header and some types of frames.
 const (
-	frameHeaderSize   = 9 // three bytes for the length of the payload, one for the type, and five more
+	frameHeaderSize   = 9 // bytes: three for the length of the payload, one each for the type and the flags, four for the stream
 	dataFrame         = 0
 	headersFrame      = 1
 	windowUpdateFrame = 8
@@ -156,8 +164,9 @@ const (
 
 func (f *frameCounter) isBetweenFrames() bool { return f.read == 0 && f.payload == 0 }
 
-// count calls found with the type of each frame whose header ends in p. p is the next part of the stream.
-func (f *frameCounter) count(p []byte, found func(kind byte)) {
+// count calls found with the type and the stream of each frame whose header ends in p. p is the next part of the
+// connection's bytes. The stream is 0 for a frame about the whole connection.
+func (f *frameCounter) count(p []byte, found func(kind byte, stream uint32)) {
 	for len(p) > 0 {
 		skipped := min(f.payload, len(p))
 		f.payload -= skipped
@@ -166,7 +175,7 @@ func (f *frameCounter) count(p []byte, found func(kind byte)) {
 		if f.read += n; f.read == frameHeaderSize {
 			f.payload = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
 			f.read = 0
-			found(f.header[3])
+			found(f.header[3], binary.BigEndian.Uint32(f.header[5:]))
 		}
 		p = p[n:]
 	}

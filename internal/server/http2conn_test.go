@@ -22,7 +22,8 @@ import (
 // http2Client is a client that sends single HTTP/2 frames.
 type http2Client struct {
 	*http2.Framer
-	t *testing.T
+	t    *testing.T
+	conn net.Conn
 }
 
 // newHTTP2Client connects to a server with TLS and sends the text start. If it is empty, newHTTP2Client sends the
@@ -38,7 +39,7 @@ func newHTTP2Client(t *testing.T, r *reloading, addr, start string) http2Client 
 	config := r.authority.Transport().TLSClientConfig.Clone()
 	config.ServerName, config.NextProtos = "localhost", []string{"h2"}
 	secure := tls.Client(raw, config)
-	c := http2Client{http2.NewFramer(secure, secure), t}
+	c := http2Client{http2.NewFramer(secure, secure), t, raw}
 	if start != "" {
 		_, err = io.WriteString(secure, start)
 	} else if _, err = io.WriteString(secure, http2.ClientPreface); err == nil {
@@ -53,14 +54,20 @@ func newHTTP2Client(t *testing.T, r *reloading, addr, start string) http2Client 
 // get sends a request.
 func (c http2Client) get(stream uint32, path string) {
 	c.t.Helper()
+	c.begin(stream, "GET", path, true)
+}
+
+// begin sends the header of a request. If end is false, a body follows.
+func (c http2Client) begin(stream uint32, method, path string, end bool) {
+	c.t.Helper()
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range []hpack.HeaderField{
-		{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "localhost"}, {Name: ":path", Value: path},
+		{Name: ":method", Value: method}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "localhost"}, {Name: ":path", Value: path},
 	} {
 		encoder.WriteField(field) // cannot fail, because the block is in memory
 	}
-	if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true}); err != nil {
+	if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: end}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -159,7 +166,7 @@ func newHTTP2Pipe(t *testing.T) (server *http2Conn, client net.Conn, flood func(
 }
 
 // While the client does not read, the server reads a limited number of its frames. It reads as many again after a part
-// of a response, because net/http has then sent all other answers.
+// of a response or a window update of a stream, because net/http has then sent all control frames.
 func TestUnansweredFramesAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,6 +198,8 @@ func TestUnansweredFramesAreLimited(t *testing.T) {
 		wantAfter(answer, 1)
 		wantAfter(func() error { return framer.WriteData(1, false, []byte("response")) }, maxUnanswered)
 		wantAfter(answer, 1)
+		wantAfter(func() error { return framer.WriteWindowUpdate(1, 100) }, maxUnanswered)
+		wantAfter(func() error { return framer.WriteWindowUpdate(0, 100) }, 1)
 	})
 }
 
@@ -239,23 +248,41 @@ func TestHTTP2NeedsItsPreface(t *testing.T) {
 	}
 }
 
+// A client that sends only a part of its preface in time is disconnected.
+func TestHTTP2NeedsItsWholePreface(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, raw := net.Pipe()
+		defer client.Close()
+		server := newHTTP2Conn(raw, nil)
+		go io.WriteString(client, clientPreface[:20])
+		server.SetReadDeadline(time.Now().Add(readHeaderTimeout))
+		if n, err := io.ReadFull(server, make([]byte, len(clientPreface))); n != 20 || err != io.ErrUnexpectedEOF {
+			t.Errorf("got %d bytes and %v, want 20 bytes and an unexpected EOF", n, err)
+		}
+		if _, err := io.WriteString(client, clientPreface[20:]); err == nil {
+			t.Error("the connection is still open")
+		}
+	})
+}
+
 func TestFrameCounterFindsEveryFrame(t *testing.T) {
 	t.Parallel()
 	var stream bytes.Buffer
 	framer := http2.NewFramer(&stream, nil)
 	framer.WriteSettings()
-	framer.WriteData(1, false, make([]byte, 300))
+	framer.WriteData(3, false, make([]byte, 300))
 	framer.WritePing(false, [8]byte{})
 	framer.WriteData(1, true, nil)
-	want := []byte{byte(http2.FrameSettings), byte(http2.FrameData), byte(http2.FramePing), byte(http2.FrameData)}
+	want := []byte{byte(http2.FrameSettings), 0, byte(http2.FrameData), 3, byte(http2.FramePing), 0, byte(http2.FrameData), 1}
 	for size := 1; size <= stream.Len(); size++ {
 		var counter frameCounter
 		var got []byte
 		for part := range slices.Chunk(stream.Bytes(), size) {
-			counter.count(part, func(kind byte) { got = append(got, kind) })
+			counter.count(part, func(kind byte, stream uint32) { got = append(got, kind, byte(stream)) })
 		}
 		if !bytes.Equal(got, want) {
-			t.Fatalf("in parts of %d bytes: got frames of the types %v, want %v", size, got, want)
+			t.Fatalf("in parts of %d bytes: got the types and streams %v, want %v", size, got, want)
 		}
 	}
 }

@@ -61,6 +61,7 @@ const (
 	reasonStalled = "stalled" // the client neither sent the rest of its request nor read the response
 	reasonRotated = "rotated" // the connection was closed to make room for a new one, after a response that announced it
 	reasonRefused = "refused" // the connection was new, but all other connections were active
+	reasonFlooded = "flooded" // the client needed too many HTTP/2 control frames
 )
 
 const (
@@ -91,10 +92,11 @@ func newLimitListener(max int) *limitListener {
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_connections_dropped_total",
 			Help: "Connections closed at a limit: waiting for a request, replaced by a new connection; stalled, because the " +
-				"client neither sent nor read; rotated, after a response that announced it; refused, because all others were active.",
+				"client neither sent nor read; rotated, after a response that announced it; refused, because all others were active; " +
+				"flooded, because the client needed too many HTTP/2 control frames.",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRotated, reasonRefused} {
+	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRotated, reasonRefused, reasonFlooded} {
 		l.dropped.WithLabelValues(reason) // exported as 0 from the start, so that the first drop counts as an increase
 	}
 	return l

@@ -51,6 +51,13 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 			r.TLS = c.secure // net/http does not know it; see http2Conn
 		}
 		open := c.requests.open.Add(1)
+		t := &trackedRequest{ResponseWriter: w, body: r.Body, limited: c, conn: &c.requests}
+		if r.ProtoMajor == 2 {
+			control := http.NewResponseController(w)
+			t.readBy, t.writeBy = &streamDeadline{pass: control.SetReadDeadline}, &streamDeadline{pass: control.SetWriteDeadline}
+			defer t.readBy.end()
+			defer t.writeBy.end()
+		}
 		defer func() {
 			c.requests.madeProgress()
 			c.requests.open.Add(-1)
@@ -75,7 +82,6 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 				handler = handlers.Refuse
 			}
 		}
-		t := &trackedRequest{ResponseWriter: w, body: r.Body, limited: c, conn: &c.requests}
 		if r.ContentLength != 0 {
 			c.requests.madeProgress() // the wait for the body begins now
 			// Change a copy of r, because net/http needs the original body to end the connection properly.
@@ -107,6 +113,8 @@ func (l *limitListener) dropStalled() {
 // trackedRequest is the ResponseWriter and the body of one request. It records when the client makes progress.
 type trackedRequest struct {
 	http.ResponseWriter
+	readBy  *streamDeadline // nil over HTTP/1
+	writeBy *streamDeadline // nil over HTTP/1
 	body    io.ReadCloser
 	limited *limitedConn
 	conn    *connRequests
