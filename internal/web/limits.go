@@ -1,6 +1,10 @@
 package web
 
-import "animalstore/internal/shop"
+import (
+	"time"
+
+	"animalstore/internal/shop"
+)
 
 // The limits that the API and the staff pages share. The table of the memory budget in docs/operating.md adds
 // up the memory that they allow.
@@ -24,6 +28,14 @@ const (
 // MaxReplays is the maximum number of replays of past events that read from the store at the same time. Each API key
 // may run only one at a time, so that one key cannot slow down the reads of others.
 const MaxReplays = 2
+
+// ResponseTimeout is how long a client may take to read a complete response. Handlers that take longer, such as
+// streams, set deadlines of their own after WriteHeader.
+const ResponseTimeout = 30 * time.Second
+
+// unreadBodyTimeout is how long a connection stays open after the response if the request's body was not
+// read.
+const unreadBodyTimeout = time.Second
 
 // Limits holds the limits that the API and the staff pages share.
 type Limits struct {

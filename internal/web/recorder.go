@@ -34,14 +34,6 @@ func (w *Recorder) BodyRead() { w.unreadBody, w.stream = false, nil }
 // changed.
 func (w *Recorder) Started() bool { return w.status != 0 }
 
-// ResponseTimeout is how long a client may take to read a complete response. Handlers that take longer, such as
-// streams, set deadlines of their own after WriteHeader.
-const ResponseTimeout = 30 * time.Second
-
-// unreadBodyTimeout is how long a connection stays open after the response if the request's body was not
-// read.
-const unreadBodyTimeout = time.Second
-
 // WriteHeader sends the response header and limits how long the client may take to read the response. Later
 // calls have no effect.
 //
