@@ -13,17 +13,20 @@ type streamDeadline struct {
 	pass  func(time.Time) error // sets net/http's deadline; a time in the past ends the stream at once
 	mu    sync.Mutex
 	timer *time.Timer // nil if there is no deadline
-	ended bool        // whether the request has ended
 }
 
-// set replaces the deadline. A zero time removes it.
+// set replaces the deadline. A zero time removes it, which must happen before the handler returns, because the stream
+// must not be used after that.
 func (d *streamDeadline) set(deadline time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.stop()
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
 	remaining := time.Until(deadline)
 	switch {
-	case d.ended || deadline.IsZero():
+	case deadline.IsZero():
 		return nil
 	case remaining <= 0:
 		return d.pass(deadline)
@@ -38,23 +41,6 @@ func (d *streamDeadline) set(deadline time.Time) error {
 	})
 	d.timer = timer
 	return nil
-}
-
-// end removes the deadline for good. It must be called before the handler returns, because the stream must not be used
-// after that.
-func (d *streamDeadline) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stop()
-	d.ended = true
-}
-
-// stop removes the deadline. The caller must hold the lock.
-func (d *streamDeadline) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
 }
 
 // SetReadDeadline sets the deadline for reading the body of the request.

@@ -10,18 +10,6 @@ import (
 	"time"
 )
 
-const (
-	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all. The deadlines
-	// of responses do not suffice. They only reset the stream, and even the reset requires a client that reads.
-	writeByteTimeout = 15 * time.Second
-	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
-	// them. HTTP/2 does not allow a smaller buffer.
-	maxReceiveBuffer = 64 << 10
-	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2 recommends at
-	// least 100.
-	maxStreamsPerConn = 100
-)
-
 // http2Conn is a TLS connection whose client has chosen HTTP/2. net/http answers many frames of a client without
 // calling the handler: it acknowledges PING and SETTINGS, and resets streams. A client could make it keep 10,000 such
 // answers in memory, and send as many as the processors allow. http2Conn therefore counts the frames in both
@@ -45,6 +33,15 @@ type http2Conn struct {
 }
 
 const (
+	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all. The deadlines
+	// of responses do not suffice. They only reset the stream, and even the reset requires a client that reads.
+	writeByteTimeout = 15 * time.Second
+	// maxReceiveBuffer is how many bytes of bodies an HTTP/2 client may send on one connection before handlers read
+	// them. HTTP/2 does not allow a smaller buffer.
+	maxReceiveBuffer = 64 << 10
+	// maxStreamsPerConn is the maximum number of requests in progress on one HTTP/2 connection. HTTP/2 recommends at
+	// least 100.
+	maxStreamsPerConn = 100
 	// clientPreface is what every HTTP/2 client sends first.
 	clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	// maxUnanswered is the maximum number of frames that a client may send before it reads the answers. It is more

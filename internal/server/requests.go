@@ -55,8 +55,8 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 		if r.ProtoMajor == 2 {
 			control := http.NewResponseController(w)
 			t.readBy, t.writeBy = &streamDeadline{pass: control.SetReadDeadline}, &streamDeadline{pass: control.SetWriteDeadline}
-			defer t.readBy.end()
-			defer t.writeBy.end()
+			defer t.readBy.set(time.Time{})
+			defer t.writeBy.set(time.Time{})
 		}
 		defer func() {
 			c.requests.madeProgress()
