@@ -208,8 +208,9 @@ type EventReader interface {
 	// EventHorizon returns the position of the last event that was removed because of its age, or 0 if
 	// none was removed.
 	EventHorizon() (int64, error)
-	// HasUnsummarizedEvents reports whether SummarizeEvents has anything to do.
-	HasUnsummarizedEvents() (bool, error)
+	// NextEventBlocks summarizes the oldest events that are not in a block yet. It returns a limited number of blocks,
+	// and none if there are too few events for a block.
+	NextEventBlocks() ([]EventBlock, error)
 	// ResumePosition returns the position from which a reader must continue if a restore has undone the
 	// events up to the reader's position. It returns 0 if the reader's position is still valid.
 	ResumePosition(position int64) (int64, error)
@@ -221,10 +222,9 @@ type EventBookkeeping interface {
 	// report has been made. This ensures that the events of two successive changes are published in the
 	// order of the changes.
 	InsertEvents(...NewEvent) error
-	// SummarizeEvents stores the range of times and the actors for blocks of consecutive events. A query that filters
-	// by actor or time can then skip the blocks in which no event matches. It reports whether there may be more to
-	// do.
-	SummarizeEvents() (more bool, err error)
+	// AddEventBlocks stores blocks from NextEventBlocks. It leaves out blocks that no longer follow the last stored
+	// block, because another node has stored blocks or removed events in the meantime.
+	AddEventBlocks([]EventBlock) error
 	// RemoveEvents removes a limited number of the oldest events from before the given time and reports whether there
 	// may be more to remove. An event whose time is after now was stored while the clock was wrong. It is treated as if
 	// it were as old as the next event.

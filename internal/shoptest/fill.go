@@ -52,16 +52,19 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 	if err := store.Publish(ctx); err != nil {
 		return err
 	}
-	for more := true; more; {
-		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
-			more, err = tx.SummarizeEvents()
+	for {
+		var blocks []shop.EventBlock
+		err := store.Read(ctx, func(tx shop.ReadTx) (err error) {
+			blocks, err = tx.NextEventBlocks()
 			return err
 		})
-		if err != nil {
+		if err != nil || len(blocks) == 0 {
+			return err
+		}
+		if err := store.Write(ctx, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) }); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // IndexSearch adds all animals to the search index. Without this, the service would index them while a benchmark is

@@ -12,21 +12,12 @@ const (
 	blockEvents = 1024
 	// blockActors is the maximum number of actors that a block lists.
 	blockActors = 32
-	// blocksPerRun is the maximum number of blocks that one call of SummarizeEvents adds. It is small, because other
-	// writes wait for the call.
-	blocksPerRun = 4
+	// blocksAtOnce is the maximum number of blocks that one call of NextEventBlocks returns.
+	blocksAtOnce = 4
 	// blockWindow is the number of positions that one call of skipEvents looks ahead. They contain at most 32,768
 	// blocks.
 	blockWindow = 32_768 * blockEvents
 )
-
-// eventBlock summarizes the events with after < id <= last: their earliest and latest time, and their actors. The
-// earliest time is not always that of the first event, because a clock may have been set back, and servers may have
-// different clocks.
-type eventBlock struct {
-	after, last, earliest, latest int64
-	actors                        []string
-}
 
 // skipEvents returns the position after which a reader has to continue to find all events that match the filter. It
 // skips only blocks in which no event can match. from is nil for a reader that begins with the oldest event.
@@ -98,55 +89,36 @@ func (c *conditions) addSummary(filter shop.EventFilter) {
 	}
 }
 
-func (t *tx) HasUnsummarizedEvents() (bool, error) {
-	covered, err := t.coveredEvents()
-	if err != nil {
-		return false, err
-	}
-	last, err := t.LastEvent()
-	if err != nil || last-covered < blockEvents { // usually, there are too few new events for a block
-		return false, err
-	}
-	_, found, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2", covered, blockEvents-1)
-	return found, err
-}
-
 // coveredEvents returns the position of the last event that is in a block, or 0 if there are no blocks.
 func (t *tx) coveredEvents() (int64, error) {
 	covered, _, err := one(t, scanValue[int64], "SELECT coalesce(max(last_id), 0) FROM event_blocks")
 	return covered, err
 }
 
-// SummarizeEvents adds blocks for events that are not in a block yet. A block never misses an event, because every new
-// event gets a position after all events that can already be read. If several nodes add the same block, the first one
-// is kept.
-func (t *tx) SummarizeEvents() (more bool, err error) {
+// NextEventBlocks summarizes events that are not in a block yet. A block never misses an event, because every new event
+// gets a position after all events that can already be read.
+func (t *tx) NextEventBlocks() (blocks []shop.EventBlock, err error) {
 	covered, err := t.coveredEvents()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	for range blocksPerRun {
+	last, err := t.LastEvent()
+	if err != nil || last-covered < blockEvents { // usually, there are too few new events for a block
+		return nil, err
+	}
+	for range blocksAtOnce {
 		block, full, err := t.nextBlock(covered)
 		if err != nil || !full {
-			return false, err
+			return blocks, err
 		}
-		actors := ""
-		if len(block.actors) <= blockActors {
-			actors = " " + strings.Join(block.actors, " ") + " "
-		}
-		err = t.exec("INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-			block.last, block.after, block.earliest, block.latest, actors)
-		if err != nil {
-			return false, err
-		}
-		covered = block.last
+		blocks, covered = append(blocks, block), block.Last
 	}
-	return true, nil
+	return blocks, nil
 }
 
 // nextBlock returns the block that begins after the given position. full is false if there are not enough events for
 // a block.
-func (t *tx) nextBlock(after int64) (block eventBlock, full bool, err error) {
+func (t *tx) nextBlock(after int64) (block shop.EventBlock, full bool, err error) {
 	type event struct {
 		id, at int64
 		actor  string
@@ -158,12 +130,42 @@ func (t *tx) nextBlock(after int64) (block eventBlock, full bool, err error) {
 	if err != nil || len(events) < blockEvents {
 		return block, false, err
 	}
-	block = eventBlock{after: after, last: events[blockEvents-1].id, earliest: events[0].at, latest: events[0].at}
+	earliest, latest, actors := events[0].at, events[0].at, []string(nil)
 	for _, e := range events {
-		block.earliest, block.latest = min(block.earliest, e.at), max(block.latest, e.at)
-		if !slices.Contains(block.actors, e.actor) && len(block.actors) <= blockActors {
-			block.actors = append(block.actors, e.actor)
+		earliest, latest = min(earliest, e.at), max(latest, e.at)
+		if !slices.Contains(actors, e.actor) && len(actors) <= blockActors {
+			actors = append(actors, e.actor)
 		}
 	}
-	return block, true, nil
+	if len(actors) > blockActors {
+		actors = nil
+	}
+	return shop.EventBlock{After: after, Last: events[blockEvents-1].id, Earliest: fromMicros(earliest), Latest: fromMicros(latest), Actors: actors}, true, nil
+}
+
+// AddEventBlocks stores a block only directly after the last stored one, and only if its last event still exists. So
+// blocks never overlap, and none is left over when its events are removed. An event cannot be added to a block later,
+// because positions only grow.
+func (t *tx) AddEventBlocks(blocks []shop.EventBlock) error {
+	covered, err := t.coveredEvents()
+	if err != nil {
+		return err
+	}
+	for _, block := range blocks {
+		_, exists, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id = $1", block.Last)
+		if err != nil || !exists || block.After != covered {
+			return err
+		}
+		actors := ""
+		if block.Actors != nil {
+			actors = " " + strings.Join(block.Actors, " ") + " "
+		}
+		err = t.exec("INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors) VALUES ($1, $2, $3, $4, $5)",
+			block.Last, block.After, micros(block.Earliest), micros(block.Latest), actors)
+		if err != nil {
+			return err
+		}
+		covered = block.Last
+	}
+	return nil
 }
