@@ -22,16 +22,16 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 	s.AddPet(t, "Rex", 1, "")
 	check(t, s.IndexSearch(t.Context()))
 	check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
-		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "x", CategoryID: 1}}, 85_000)...)
+		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "x", CategoryID: 1}}, 155_000)...)
 		return err
 	}))
 	for range 3 {
 		check(t, s.IndexSearch(t.Context()))
 	}
-	if want := []shop.IndexProgress{{Indexed: 80_001, Left: 5_000}, {Indexed: 85_001}}; !slices.Equal(reports, want) {
+	if want := []shop.IndexProgress{{Indexed: 153_599, Left: 1_402}, {Indexed: 155_001}}; !slices.Equal(reports, want) {
 		t.Errorf("reported %+v, want %+v", reports, want)
 	}
-	equal(t, "the progress", s.IndexProgress(), shop.IndexProgress{Indexed: 85_001})
+	equal(t, "the progress", s.IndexProgress(), shop.IndexProgress{Indexed: 155_001})
 }
 
 // busyStore is a store in which each transaction of IndexSearch takes 10 ms and reports whether other writes are

@@ -146,8 +146,10 @@ type SearchReader interface {
 	SearchPets(list PetList) (Page[Pet], error)
 	// SearchOrders searches the references of orders.
 	SearchOrders(list OrderList) (Page[Order], error)
-	// HasUnindexed reports whether there are animals, orders or names of categories that are not indexed yet.
-	HasUnindexed() (bool, error)
+	// NextIndexBatch returns a limited number of new and changed animals and orders for IndexSearch, and whether there
+	// is anything to index. The batch is nil if several nodes may share the store, because IndexSearch then collects it
+	// itself.
+	NextIndexBatch() (batch IndexBatch, more bool, err error)
 	// CountUnindexed counts the animals, orders and names of categories that are not indexed yet.
 	CountUnindexed() (int64, error)
 }

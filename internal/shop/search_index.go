@@ -8,14 +8,13 @@ import (
 
 // SearchBookkeeping contains the methods of Bookkeeping that maintain the search index.
 type SearchBookkeeping interface {
-	// IndexSearch adds a limited number of new and changed animals and orders to the search index. It also indexes a
-	// limited number of names of categories that an earlier version wrote. A batch may take several transactions. The
-	// first one gets nil, and each of the others gets the unfinished rest that the previous one returned. Only one
-	// batch of a store may be in progress on a node.
-	IndexSearch(unfinished IndexBatch) (IndexResult, error)
+	// IndexSearch adds a batch from NextIndexBatch to the search index. A batch may take several transactions. Each of
+	// them gets the unfinished rest that the previous one returned. Only one batch of a store may be in progress on a
+	// node.
+	IndexSearch(batch IndexBatch) (IndexResult, error)
 }
 
-// IndexBatch is the rest of a batch of IndexSearch that has not been written yet. Only the store knows what it
+// IndexBatch is a batch of IndexSearch, or its rest that has not been written yet. Only the store knows what it
 // contains.
 type IndexBatch any
 
@@ -53,11 +52,11 @@ type indexing struct {
 }
 
 const (
-	// indexSteps is the maximum number of transactions in one run of IndexSearch. A run reports its progress at its
+	// indexSteps is the maximum number of steps in one run of IndexSearch, each with one write. A run reports its progress at its
 	// end.
 	indexSteps = 20
-	// indexPause is how long IndexSearch pauses after a transaction if other writes are waiting, as a multiple
-	// of the transaction's duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
+	// indexPause is how long IndexSearch pauses after a step if other writes are waiting, as a multiple of the step's
+	// duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
 	indexPause = 3
 	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
 	indexReportInterval = 5 * time.Second
@@ -65,24 +64,15 @@ const (
 
 // IndexSearch adds new and changed animals and orders to the search index, in small transactions. Until a text is in
 // the index, searches have to compare it separately. IndexSearch also indexes names of categories that an earlier
-// version wrote. When ctx ends, it completes its current transaction and starts no other, so that the program ends
-// soon.
+// version wrote. When ctx ends, it completes its current step and starts no other, so that the program ends soon.
 func (s *Service) IndexSearch(ctx context.Context) error {
 	i, work := &s.indexing, context.WithoutCancel(ctx)
 	i.running.Lock()
 	defer i.running.Unlock()
-	more, err := read(work, s, ReadTx.HasUnindexed) // a read costs less than a write that finds nothing to do
-	if err != nil {
-		return err
-	}
-	indexed := int64(0)
+	more, indexed := true, int64(0)
 	for step := 0; more && step < indexSteps; step++ {
 		start := time.Now()
-		var result IndexResult
-		err := s.bookkeep(work, func(tx BookkeepingTx) (err error) {
-			result, err = tx.IndexSearch(i.unfinished)
-			return err
-		})
+		result, err := IndexStep(work, s.store, i.unfinished)
 		if err != nil {
 			return err
 		}
@@ -104,6 +94,26 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 		}
 	}
 	return s.reportIndexing(work, indexed, more)
+}
+
+// IndexStep writes a batch or a part of it to the search index. Without a batch, it collects one first. It does this in a
+// read transaction, because on SQLite, all other writes wait for a write.
+func IndexStep(ctx context.Context, store Store, batch IndexBatch) (result IndexResult, err error) {
+	more := true
+	if batch == nil {
+		err = store.Read(ctx, func(tx ReadTx) (err error) {
+			batch, more, err = tx.NextIndexBatch()
+			return err
+		})
+	}
+	if err != nil || !more {
+		return IndexResult{}, err
+	}
+	err = store.Write(ctx, func(tx WriteTx) (err error) {
+		result, err = tx.IndexSearch(batch)
+		return err
+	})
+	return result, err
 }
 
 // reportIndexing updates the progress after a run that has indexed the given number of animals, orders and

@@ -71,15 +71,10 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 // measuring it.
 func IndexSearch(ctx context.Context, store shop.Store) error {
 	for batch := (shop.IndexResult{More: true}); batch.More; {
-		var next shop.IndexResult
-		err := store.Write(ctx, func(tx shop.WriteTx) (err error) {
-			next, err = tx.IndexSearch(batch.Unfinished)
-			return err
-		})
-		if err != nil {
+		var err error
+		if batch, err = shop.IndexStep(ctx, store, batch.Unfinished); err != nil {
 			return err
 		}
-		batch = next
 	}
 	return nil
 }

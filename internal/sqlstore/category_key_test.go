@@ -25,8 +25,8 @@ func wantNamed(t *testing.T, store *Store, name, want string) {
 		})
 		indexAll(t, store)
 		read(t, store, func(tx shop.ReadTx) error {
-			unindexed, err := tx.HasUnindexed()
-			if unindexed {
+			_, more, err := tx.NextIndexBatch()
+			if more {
 				t.Error("IndexSearch has left something to index")
 			}
 			return err

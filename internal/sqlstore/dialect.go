@@ -64,6 +64,8 @@ type dialect struct {
 	// other writes have to wait for the call. It is higher for PostgreSQL, because every call leaves a dead version of
 	// the row with the event horizon.
 	removeEvents int
+	// sharesIndexing is true if several nodes take turns in maintaining the search index.
+	sharesIndexing bool
 	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. It is low for
 	// SQLite, because all other writes wait for the transaction.
 	indexPostings int
@@ -129,6 +131,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		sweeps:         map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		statusIn:       "CAST(data AS json) #>> '{%s,status}'",
 		removeEvents:   10_000,
+		sharesIndexing: true,
 		indexPostings:  math.MaxInt,
 		time:           serverMicros,
 		maintain:       maintainPostgres,

@@ -14,9 +14,9 @@ import (
 // of its rows change the posting. dialect.indexPostings limits how long other writes wait for one of the batch's
 // transactions.
 const (
-	indexRows     = 4000 // the number of rows that were never indexed
-	indexChanges  = 2000 // the number of changes
-	indexPostings = 8000 // when a batch has this number of postings, it ends with the current row
+	indexRows     = blockSize // the number of rows that were never indexed
+	indexChanges  = 2000      // the number of changes
+	indexPostings = 8000      // when a batch has this number of postings, it ends with the current row
 )
 
 // searchPosition returns the id up to which the rows of a list have been indexed. complete is true if all later rows
@@ -37,26 +37,77 @@ func (t *tx) searchProgress(of *searchable, locking string) (progress searchProg
 	}, "SELECT position, last FROM search_progress WHERE list = $1"+locking, of.table)
 }
 
-// IndexSearch indexes one batch of each list: rows that were never indexed, and rows that have changed. Only one node
-// at a time indexes a list. IndexSearch also adds keys to category names that have none.
+// indexRound is the batch that NextIndexBatch returns: a batch of each list that has anything to index. So a list that
+// grows all the time does not keep the others from being indexed.
+type indexRound struct {
+	unkeyed bool          // whether there are category names without keys
+	batches []*indexBatch // the batches that have not been written completely
+	more    bool          // whether there was more to index than these batches contain
+}
+
+// NextIndexBatch collects a batch of each list. If several nodes share the indexing, it leaves this to IndexSearch, which
+// first keeps other nodes from indexing the same rows.
+func (t *tx) NextIndexBatch() (shop.IndexBatch, bool, error) {
+	round := &indexRound{}
+	var err error
+	// Without ORDER BY, PostgreSQL may read all categories.
+	if _, round.unkeyed, err = one(t, scanValue[int64], t.dialect.selectUnkeyed("id")+" ORDER BY id LIMIT 1"); err != nil {
+		return nil, false, err
+	}
+	found := round.unkeyed
+	for _, of := range searchables {
+		progress, unindexed, err := t.hasUnindexed(of)
+		if err != nil {
+			return nil, false, err
+		}
+		if !unindexed {
+			continue
+		}
+		if found = true; t.dialect.sharesIndexing {
+			break
+		}
+		b, err := t.collect(of, progress)
+		if err != nil {
+			return nil, false, err
+		}
+		round.batches, round.more = append(round.batches, b), round.more || b.hasMore()
+	}
+	if !found || t.dialect.sharesIndexing {
+		return nil, found, nil
+	}
+	return round, true, nil
+}
+
+// hasUnindexed returns how far a list has been indexed, and whether it has rows or changes that are not indexed yet.
+func (t *tx) hasUnindexed(of *searchable) (progress searchProgress, unindexed bool, err error) {
+	progress, _, err = t.searchProgress(of, "")
+	if err != nil {
+		return progress, false, err
+	}
+	_, unindexed, err = one(t, scanValue[int64], "SELECT id FROM "+of.table+" WHERE id > $1 AND id <= $2 LIMIT 1", progress.position, progress.last)
+	if err == nil && !unindexed {
+		_, unindexed, err = one(t, scanValue[int64], "SELECT id FROM "+t.dialect.queue(of.changes)+" LIMIT 1")
+	}
+	return progress, unindexed, err
+}
+
+// IndexSearch indexes a batch from NextIndexBatch, or the rest of one. Without a batch, it collects and indexes a batch
+// of each list that no other node is indexing. It also adds keys to category names that have none.
 //
 // On SQLite, one call writes only a part of a large batch, and the next calls write the rest. Until the last of these
 // calls has been committed, the rows of the batch still count as not indexed: searches compare their names with the
-// search text instead of using the index. So it does no harm if the rest is never written. A row that changes before
-// the last call is queued as a change, and a later batch indexes it.
-func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, err error) {
-	b, _ := unfinished.(*indexBatch)
-	if b != nil {
-		result.More = b.moreBefore
-	} else {
-		if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
-			return shop.IndexResult{}, err
-		}
+// search text instead of using the index. So it does no harm if the rest is never written. A row that changes after the
+// batch was collected is queued as a change, and a later batch indexes it.
+func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err error) {
+	if round, _ := batch.(*indexRound); round != nil {
+		result, err = t.indexPart(*round)
+		result.OthersWait = t.othersWait()
+		return result, err
+	}
+	if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
+		return result, err
 	}
 	for _, of := range searchables {
-		if b != nil && b.of != of {
-			continue // this list was indexed before the unfinished batch began
-		}
 		progress, found, err := t.searchProgress(of, t.dialect.skipLocked)
 		if err != nil {
 			return result, err
@@ -64,49 +115,60 @@ func (t *tx) IndexSearch(unfinished shop.IndexBatch) (result shop.IndexResult, e
 		if !found {
 			continue // another node is indexing this list
 		}
-		if b == nil || b.progress != progress {
-			if b, err = t.collect(of, progress); err != nil {
-				return result, err
-			}
-		}
-		rest, err := t.write(b)
+		b, err := t.collect(of, progress)
 		if err != nil {
 			return result, err
 		}
-		if rest != nil {
-			rest.moreBefore = result.More
-			return shop.IndexResult{Indexed: result.Indexed, More: true, Unfinished: rest, OthersWait: t.othersWait()}, nil
+		if _, err = t.write(b); err != nil {
+			return result, err
 		}
 		if err := t.finish(b); err != nil {
 			return result, err
 		}
-		result.Indexed += int64(len(b.rows) + len(b.changes))
-		result.More = result.More || b.moreRows || b.moreChanges
-		b = nil
+		result.Indexed, result.More = result.Indexed+b.size(), result.More || b.hasMore()
 	}
-	result.OthersWait = t.othersWait()
 	return result, nil
 }
 
-// HasUnindexed reports whether IndexSearch has anything to index.
-func (t *tx) HasUnindexed() (bool, error) {
-	for _, of := range searchables {
-		progress, _, err := t.searchProgress(of, "")
+// indexPart writes the next part of a round.
+func (t *tx) indexPart(round indexRound) (result shop.IndexResult, err error) {
+	if round.unkeyed {
+		var more bool
+		if result.Indexed, more, err = t.addCategoryKeys(); err != nil {
+			return result, err
+		}
+		round.unkeyed, round.more = false, round.more || more
+	}
+	if len(round.batches) > 0 {
+		rest, indexed, err := t.writePart(round.batches[0])
 		if err != nil {
-			return false, err
+			return result, err
 		}
-		_, rows, err := one(t, scanValue[int64], "SELECT id FROM "+of.table+" WHERE id > $1 AND id <= $2 LIMIT 1", progress.position, progress.last)
-		if err != nil || rows {
-			return rows, err
-		}
-		_, changes, err := one(t, scanValue[int64], "SELECT id FROM "+t.dialect.queue(of.changes)+" LIMIT 1")
-		if err != nil || changes {
-			return changes, err
+		result.Indexed += indexed
+		round.batches = round.batches[1:]
+		if rest != nil {
+			round.batches = append([]*indexBatch{rest}, round.batches...)
 		}
 	}
-	// Without ORDER BY, PostgreSQL may read all categories.
-	_, unkeyed, err := one(t, scanValue[int64], t.dialect.selectUnkeyed("id")+" ORDER BY id LIMIT 1")
-	return unkeyed, err
+	if len(round.batches) > 0 {
+		result.Unfinished = &round
+	}
+	result.More = round.more || len(round.batches) > 0
+	return result, nil
+}
+
+// writePart writes the next changes of a batch and returns its rest. With the last changes, it finishes the batch and
+// returns the number of rows that have been indexed. It drops the batch if another one has been indexed since this one
+// was collected.
+func (t *tx) writePart(b *indexBatch) (rest *indexBatch, indexed int64, err error) {
+	progress, _, err := t.searchProgress(b.of, "")
+	if err != nil || progress != b.progress {
+		return nil, 0, err
+	}
+	if rest, err = t.write(b); err != nil || rest != nil {
+		return rest, 0, err
+	}
+	return nil, b.size(), t.finish(b)
 }
 
 // CountUnindexed counts the rows that IndexSearch still has to index.
@@ -130,22 +192,26 @@ func (t *tx) CountUnindexed() (n int64, err error) {
 }
 
 // indexBatch contains changes to the search index, grouped so that each posting is written once. After it has been
-// collected, it does not change. Only the copies that write returns have other values in keys, begun and moreBefore.
+// collected, it does not change. write returns copies in which fewer keys are left.
 type indexBatch struct {
 	of          *searchable
 	progress    searchProgress // the progress before the batch
-	rows        []textRow      // the rows that were never indexed, in the order of their ids
+	ids         []int64        // the ids of the rows that were never indexed, in ascending order
 	moreRows    bool
 	changes     []textChange
 	moreChanges bool
 	deltas      map[postingKey]*delta
 	keys        []postingKey // the keys of the postings that have not been written yet, in the order of the index
-	begun       bool         // whether an earlier transaction has written a part of the batch
-	moreBefore  bool         // whether there may be more to index in the lists before this one
 }
 
-// delta contains the ids that are added to one posting and those that are removed from it.
-type delta struct{ add, remove []int64 }
+func (b *indexBatch) size() int64 { return int64(len(b.ids) + len(b.changes)) }
+
+// hasMore reports whether there was more to index than the batch contains.
+func (b *indexBatch) hasMore() bool { return b.moreRows || b.moreChanges }
+
+// delta contains the ids that are added to one posting and those that are removed from it. Each id is represented by its
+// offset from the start of the block, because a batch may contain millions of them.
+type delta struct{ add, remove []uint16 }
 
 // collect reads the next batch of a list.
 func (t *tx) collect(of *searchable, progress searchProgress) (*indexBatch, error) {
@@ -184,7 +250,8 @@ func scanText(scan Scanner) (row textRow, err error) {
 	return row, err
 }
 
-// addRows extends the batch with the next rows that were never indexed.
+// addRows extends the batch with the next rows that were never indexed. A batch with the maximum number of rows ends at
+// the end of a block, if it contains one, so that the next batch does not write the same postings again.
 func (b *indexBatch) addRows(t *tx) (err error) {
 	p := b.progress
 	if b.moreRows = p.position < p.last; !b.moreRows || b.isFull() {
@@ -192,17 +259,23 @@ func (b *indexBatch) addRows(t *tx) (err error) {
 	}
 	rows, err := all(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT %d",
 		b.of.text, b.of.table, indexRows), p.position, p.last)
-	for i, row := range rows {
+	if b.moreRows = len(rows) == indexRows; b.moreRows {
+		last := blockOf(rows[indexRows-1].id)
+		if cut := slices.IndexFunc(rows, func(row textRow) bool { return blockOf(row.id) == last }); cut > 0 {
+			rows = rows[:cut]
+		}
+	}
+	for _, row := range rows {
 		if b.isFull() {
-			rows = rows[:i]
+			b.moreRows = true
 			break
 		}
 		for _, gram := range gramsOf(row.text) {
 			d := b.delta(gram, row.id)
-			d.add = append(d.add, row.id)
+			d.add = append(d.add, offsetOf(row.id))
 		}
+		b.ids = append(b.ids, row.id)
 	}
-	b.rows, b.moreRows = rows, b.isFull() || len(rows) == indexRows
 	return err
 }
 
@@ -251,11 +324,11 @@ func (b *indexBatch) addChanges(t *tx) error {
 		}
 		for _, gram := range gramsOf(c.previous) {
 			d := b.delta(gram, c.id)
-			d.remove = append(d.remove, c.id)
+			d.remove = append(d.remove, offsetOf(c.id))
 		}
 		for _, gram := range gramsOf(texts[c.id]) {
 			d := b.delta(gram, c.id)
-			d.add = append(d.add, c.id)
+			d.add = append(d.add, offsetOf(c.id))
 		}
 		if b.isFull() {
 			break
@@ -280,11 +353,11 @@ func (t *tx) write(b *indexBatch) (rest *indexBatch, err error) {
 	for i, key := range keys {
 		var set idSet
 		set.decode(loaded[key])
-		for _, id := range b.deltas[key].remove {
-			set.remove(id)
+		for _, offset := range b.deltas[key].remove {
+			set.remove(int64(offset))
 		}
-		for _, id := range b.deltas[key].add {
-			set.add(id)
+		for _, offset := range b.deltas[key].add {
+			set.add(int64(offset))
 		}
 		ids[i] = set.encode()
 	}
@@ -292,7 +365,7 @@ func (t *tx) write(b *indexBatch) (rest *indexBatch, err error) {
 		return nil, err
 	}
 	unfinished := *b
-	unfinished.keys, unfinished.begun = b.keys[len(keys):], true
+	unfinished.keys = b.keys[len(keys):]
 	return &unfinished, nil
 }
 
@@ -303,11 +376,11 @@ func (t *tx) finish(b *indexBatch) error {
 			return err
 		}
 	}
-	if len(b.rows) == 0 {
+	if len(b.ids) == 0 {
 		return nil
 	}
-	last := b.rows[len(b.rows)-1].id
-	if b.begun {
+	last := b.ids[len(b.ids)-1]
+	if !t.dialect.sharesIndexing { // the batch was collected in an earlier transaction
 		if err := t.queueReturned(b, last); err != nil {
 			return err
 		}
@@ -319,13 +392,12 @@ func (t *tx) finish(b *indexBatch) error {
 // a later batch indexes them. Such a row was removed before the batch was collected, and inserted again with the same
 // id before the batch was finished.
 func (t *tx) queueReturned(b *indexBatch, last int64) error {
-	ids, err := allUpTo(t, len(b.rows), scanValue[int64], "SELECT id FROM "+b.of.table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
+	ids, err := allUpTo(t, len(b.ids), scanValue[int64], "SELECT id FROM "+b.of.table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		_, found := slices.BinarySearchFunc(b.rows, id, func(row textRow, id int64) int { return cmp.Compare(row.id, id) })
-		if found {
+		if _, found := slices.BinarySearch(b.ids, id); found {
 			continue
 		}
 		insert := fmt.Sprintf("INSERT INTO %s (id, seq) SELECT $1, coalesce(max(seq), 0) + 1 FROM %[1]s WHERE id = $1", b.of.changes)

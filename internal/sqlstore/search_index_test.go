@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"animalstore/internal/shop"
@@ -59,30 +60,43 @@ func TestIndexingWritesFewPostingsInOneTransaction(t *testing.T) {
 	}
 }
 
-// Pets may be renamed, removed or restored while a batch is unfinished. Searches find them by their current
-// names afterwards.
+// Pets may be renamed, removed or restored after a batch has been collected, and while it is unfinished. Searches find
+// them by their current names afterwards.
 func TestPetsMayChangeWhileABatchIsUnfinished(t *testing.T) {
 	t.Parallel()
-	store := openNew(t)
-	addNames(t, store, "Bella 1", "Bella 2", "Bella 3", "Bella 4")
-	write(t, store, executing("DELETE FROM pets WHERE id = 3"))
-	write(t, store, executing("DELETE FROM pet_search_changes")) // as if an earlier batch had indexed the removal
-	for n := range 10 {
-		addNames(t, store, rareName(n))
+	for name, begin := range map[string]func(store *Store) shop.IndexResult{
+		"collected": func(store *Store) (result shop.IndexResult) {
+			read(t, store, func(tx shop.ReadTx) (err error) {
+				result.Unfinished, result.More, err = tx.NextIndexBatch()
+				return err
+			})
+			return result
+		},
+		"partly written": func(store *Store) shop.IndexResult { return indexOnce(t, store, nil) },
+	} {
+		store := openNew(t)
+		addNames(t, store, "Bella 1", "Bella 2", "Bella 3", "Bella 4")
+		write(t, store, executing("DELETE FROM pets WHERE id = 3"))
+		write(t, store, executing("DELETE FROM pet_search_changes")) // as if an earlier batch had indexed the removal
+		if name == "partly written" {                                // the other batch is written in one transaction
+			for n := range 10 {
+				addNames(t, store, rareName(n))
+			}
+		}
+		batch := begin(store)
+		if batch.Unfinished == nil {
+			t.Fatal(name, "batch: nothing is left to write")
+		}
+		for _, statement := range []string{"UPDATE pets SET name = 'Rex 1' WHERE id = 1", "DELETE FROM pets WHERE id = 2",
+			"INSERT INTO pets (id, name, name_folded, category_id) VALUES (3, 'Bella 3', 'BELLA 3', 1)"} {
+			write(t, store, executing(statement))
+		}
+		for batch.More {
+			batch = indexOnce(t, store, batch.Unfinished)
+		}
+		wantSearched(t, store, "bella", "Bella 4, Bella 3")
+		wantSearched(t, store, "rex", "Rex 1")
 	}
-	batch := indexOnce(t, store, nil)
-	if batch.Unfinished == nil {
-		t.Fatal("the batch was written in one transaction")
-	}
-	for _, statement := range []string{"UPDATE pets SET name = 'Rex 1' WHERE id = 1", "DELETE FROM pets WHERE id = 2",
-		"INSERT INTO pets (id, name, name_folded, category_id) VALUES (3, 'Bella 3', 'BELLA 3', 1)"} {
-		write(t, store, executing(statement))
-	}
-	for batch.More {
-		batch = indexOnce(t, store, batch.Unfinished)
-	}
-	wantSearched(t, store, "bella", "Bella 4, Bella 3")
-	wantSearched(t, store, "rex", "Rex 1")
 }
 
 // A batch that is never finished is indexed again.
@@ -101,34 +115,79 @@ func TestUnfinishedBatchIsCollectedAgain(t *testing.T) {
 	stale := indexOnce(t, store, nil)
 	indexAll(t, store)
 	addNames(t, store, "Bella")
-	if again := indexOnce(t, store, stale.Unfinished); again.Indexed != 1 {
+	if again := indexOnce(t, store, stale.Unfinished); again.Indexed != 0 {
+		t.Errorf("a stale batch indexed %d pets", again.Indexed)
+	}
+	if again := indexOnce(t, store, nil); again.Indexed != 1 {
 		t.Errorf("indexed %d pets, want only the new one", again.Indexed)
 	}
 }
 
-// If the first transaction of a batch leaves some category names without keys, the last transaction of the batch
-// reports that there is more to index.
-func TestUnfinishedBatchRemembersThatThereIsMore(t *testing.T) {
+// While new pets are added all the time, orders and category names are indexed, too.
+func TestEveryListIsIndexed(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	write(t, store, executing(`INSERT INTO categories (id, name) WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= 2001)
-		SELECT i, 'Category ' || i FROM n`))
-	for n := range 10 {
-		addNames(t, store, rareName(n))
+	write(t, store, executing("INSERT INTO categories (id, name) VALUES (2, 'Dogs')"))
+	write(t, store, executing("INSERT INTO orders (pet_id, status, reference, created_at, updated_at) VALUES (1, 'approved', 'Bella', 1, 1)"))
+	result := shop.IndexResult{More: true}
+	for range 2 { // one transaction for each list
+		addNames(t, store, "Rex")
+		result = indexOnce(t, store, result.Unfinished)
 	}
-	batch := indexOnce(t, store, nil)
-	if batch.Unfinished == nil {
-		t.Fatal("the batch was written in one transaction")
+	if result.More {
+		t.Error("there is more to index than one batch of each list")
 	}
-	for batch.Unfinished != nil {
+	read(t, store, func(tx shop.ReadTx) error {
+		if n := selected[int64](t, tx, "SELECT count(*) FROM orders WHERE id > (SELECT position FROM search_progress WHERE list = 'orders')"); n > 0 {
+			t.Errorf("%d orders are not indexed", n)
+		}
+		if position := selected[int64](t, tx, "SELECT position FROM search_progress WHERE list = 'pets'"); position != 1 {
+			t.Errorf("pets are indexed up to %d, want 1", position)
+		}
+		if n := selected[int64](t, tx, "SELECT count(*) FROM categories WHERE name_key IS NULL AND name IS NOT NULL"); n > 0 {
+			t.Errorf("%d category names are not indexed", n)
+		}
+		return nil
+	})
+}
+
+// A batch with the maximum number of rows ends with a block, so that the next batch does not write the same postings
+// again.
+func TestLargeBatchEndsWithABlock(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addPets(t, store, 100)
+	indexAll(t, store)
+	addPets(t, store, 2*blockSize)
+	var positions []int64
+	for batch := (shop.IndexResult{More: true}); batch.More; {
 		batch = indexOnce(t, store, batch.Unfinished)
+		read(t, store, func(tx shop.ReadTx) error {
+			positions = append(positions, selected[int64](t, tx, "SELECT position FROM search_progress WHERE list = 'pets'"))
+			return nil
+		})
 	}
-	if !batch.More {
-		t.Error("there is a name left, but the result says that there is nothing more to index")
+	positions = slices.Compact(positions) // the position moves with the last transaction of a batch
+	if want := []int64{100, blockSize - 1, 2*blockSize - 1, 2*blockSize + 100}; !slices.Equal(positions, want) {
+		t.Errorf("the batches end with %v, want %v", positions, want)
 	}
-	if indexOnce(t, store, nil).More {
-		t.Error("everything is indexed, but the result says that there is more")
+}
+
+// A category name that has no key, which only a statement by hand can write, does not keep others from being indexed.
+func TestNameWithoutAKeyDoesNotStopIndexing(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	write(t, store, executing("INSERT INTO categories (id, name) VALUES (2, ' ')"))
+	addNames(t, store, "Bella")
+	if result := indexOnce(t, store, nil); result.More || result.Unfinished != nil {
+		t.Errorf("the result says that there is more to index: %+v", result)
 	}
+	read(t, store, func(tx shop.ReadTx) error {
+		if position := selected[int64](t, tx, "SELECT position FROM search_progress WHERE list = 'pets'"); position != 1 {
+			t.Errorf("pets are indexed up to %d, want 1", position)
+		}
+		return nil
+	})
 }
 
 // IndexSearch reports whether other writes are waiting for its transaction to finish. These may be other members of its
@@ -141,7 +200,7 @@ func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	}
 	var result shop.IndexResult
 	index := func(tx shop.WriteTx) (err error) {
-		result, err = tx.IndexSearch(nil)
+		result, err = tx.IndexSearch(&indexRound{})
 		return err
 	}
 	together(t, store, index) // the group also contains the write that blocks the writer

@@ -38,6 +38,9 @@ func grams(text string) []int64 {
 
 func blockOf(id int64) int64 { return id / blockSize }
 
+// offsetOf returns the offset of an id from the start of its block.
+func offsetOf(id int64) uint16 { return uint16(id % blockSize) }
+
 // idSet is a set of ids in one block. Each id is represented by its offset from the start of the block.
 type idSet [blockSize / 64]uint64
 

@@ -46,13 +46,11 @@ func indexAll(t *testing.T, store *Store) {
 	}
 }
 
-// indexOnce calls IndexSearch in one transaction.
-func indexOnce(t *testing.T, store *Store, unfinished shop.IndexBatch) (result shop.IndexResult) {
+// indexOnce writes a part of a batch, or of a new batch if unfinished is nil.
+func indexOnce(t *testing.T, store *Store, unfinished shop.IndexBatch) shop.IndexResult {
 	t.Helper()
-	write(t, store, func(tx shop.WriteTx) (err error) {
-		result, err = tx.IndexSearch(unfinished)
-		return err
-	})
+	result, err := shop.IndexStep(t.Context(), store, unfinished)
+	must(t, err)
 	return result
 }
 

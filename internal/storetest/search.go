@@ -193,12 +193,10 @@ func queryPets(query string) shop.PetList {
 func indexSearch(t *testing.T, store shop.Store) {
 	t.Helper()
 	for batch := (shop.IndexResult{More: true}); batch.More; {
-		var next shop.IndexResult
-		write(t, store, func(tx shop.WriteTx) (err error) {
-			next, err = tx.IndexSearch(batch.Unfinished)
-			return err
-		})
-		batch = next
+		var err error
+		if batch, err = shop.IndexStep(t.Context(), store, batch.Unfinished); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if left := get(t, store, shop.ReadTx.CountUnindexed); left != 0 {
 		t.Errorf("%d animals and orders are not indexed", left)
