@@ -9,12 +9,15 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// previousProgram is the name of the previous version's binary.
-const previousProgram = "animalstore-previous"
+// The names of the service's binary and of the previous version's binary.
+const (
+	serviceProgram  = "animalstore"
+	previousProgram = "animalstore-previous"
+)
 
 // build compiles the service with the same flags as `make build`, and the previous version of the service.
 func (b *bench) build(ctx context.Context) error {
-	if err := b.buildOne(ctx, "animalstore", "cmd/animalstore"); err != nil {
+	if err := b.buildOne(ctx, serviceProgram, "cmd/animalstore"); err != nil {
 		return err
 	}
 	if err := programtest.BuildPrevious(ctx, b.root, b.program(previousProgram)); err != nil {

@@ -10,13 +10,18 @@ import (
 
 // service returns the candidate for the service on SQLite.
 func (b *bench) service(animals int, r request) candidate {
-	return b.serviceOn(b.sqliteEngine(), animals, r, 0)
+	return b.serviceOn(b.sqliteEngine(serviceProgram), animals, r, 0)
+}
+
+// previousService returns the candidate for the previous version of the service on SQLite.
+func (b *bench) previousService(animals int, r request) candidate {
+	return b.serviceOn(b.sqliteEngine(previousProgram), animals, r, 0).named(previous)
 }
 
 // serviceWithCreates returns the candidate for the service on SQLite while other clients create animals.
 // creates is the number of animals created per second.
 func (b *bench) serviceWithCreates(creates int, r request) candidate {
-	return b.serviceOn(b.sqliteEngine(), small, r, creates)
+	return b.serviceOn(b.sqliteEngine(serviceProgram), small, r, creates)
 }
 
 func (b *bench) serviceOn(e engine, animals int, r request, creates int) candidate {

@@ -75,7 +75,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.runRounds(ctx, b.sqliteEngine(), scenarios); err != nil {
+	if err := b.runRounds(ctx, b.sqliteEngine(serviceProgram), scenarios); err != nil {
 		return err
 	}
 	inPostgres, err := b.runPostgres(ctx)
@@ -204,7 +204,7 @@ func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a
 		return recordedResponse{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p, base, err := b.startOnFile(ctx, dir, animals)
+	p, base, err := b.startOnFile(ctx, serviceProgram, dir, animals)
 	if err != nil {
 		return recordedResponse{}, err
 	}

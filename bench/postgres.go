@@ -126,7 +126,7 @@ func dropStatement(database string) string {
 // clear drops the databases used for earlier measurements, because autovacuum would work on them during the
 // next measurement.
 func (p *postgres) clear(ctx context.Context) error {
-	return p.execute(ctx, "animalstore", dropStatement(nameOf("animalstore")), dropStatement(nameOf(previousProgram)))
+	return p.execute(ctx, "animalstore", dropStatement(nameOf(serviceProgram)), dropStatement(nameOf(previousProgram)))
 }
 
 // fill creates the template database for a binary of the service and a number of animals, if it does not exist
@@ -206,7 +206,7 @@ func (p *postgres) execute(ctx context.Context, database string, statements ...s
 
 // engine returns the engine for the service on PostgreSQL. The baseline for its imports is the previous version.
 func (p *postgres) engine() engine {
-	e := p.engineFor("animalstore")
+	e := p.engineFor(serviceProgram)
 	e.baseline = previous
 	e.insert = func(ctx context.Context, dir string, animals int) (time.Duration, error) {
 		result, err := p.bench.importFile(ctx, p.previousEngine(), dir, animals)

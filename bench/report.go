@@ -30,9 +30,9 @@ response or a broken connection gives no figure.
 - **bare SQLite loop** inserts the same animals and their events with two prepared statements, in one transaction, into a store
   with the same schema. The import is the whole command: it reads a CSV file, and every part is validated before the first one is
   written.
-- **` + previous + `** is the previous release, built from its commit. On PostgreSQL it takes turns with today's version, on the same server
-  with durable commits, in a database of its own with the same animals. The target "≥ 1 connection" compares medians: many clients must
-  not be slower than one.
+- **` + previous + `** is the previous release, built from its commit. It takes turns with today's version, in a store of its own with the same
+  animals, on PostgreSQL on the same server with durable commits. It has no search index, and none of the limits of today's version. The
+  target "≥ 1 connection" compares medians: many clients must not be slower than one.
 - **CPU** is the processor time per request of the subject's processes, and of the PostgreSQL server with all its processes. In the cases with
   creates, both include the creates.
 `

@@ -82,10 +82,10 @@ func (b *bench) sqliteScenarios() []scenario {
 
 	return []scenario{
 		{name: "list, first page", candidates: []candidate{
-			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
+			b.service(small, list), b.bare(small, list, ""), b.previousService(small, list), b.nginx(small, list), b.peer(peerList),
 		}, thresholds: []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}},
 		{name: "list, random cursors, a million animals", candidates: []candidate{
-			b.service(large, random), b.bare(large, random, ""),
+			b.service(large, random), b.bare(large, random, ""), b.previousService(large, random),
 		}, thresholds: []threshold{atLeast(0.28, bare)}},
 		{name: "list, depth of the page, a million animals", candidates: []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
@@ -102,16 +102,16 @@ func (b *bench) sqliteScenarios() []scenario {
 			b.serviceWithCreates(1000, list), b.bare(small, list, ""),
 		}, thresholds: []threshold{atLeast(0.60, bare)}},
 		{name: "get, one animal", candidates: []candidate{
-			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
+			b.service(small, get), b.bare(small, get, ""), b.previousService(small, get), b.nginx(small, get), b.peer(peerGet),
 		}, thresholds: []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}},
 		{name: "get, random animals", candidates: []candidate{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
 		}},
 		{name: "create", candidates: []candidate{
-			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
+			b.service(small, create), b.bare(small, create, "pet"), b.previousService(small, create), b.peer(peerCreate),
 		}, thresholds: []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}},
 		{name: "create with an idempotency key", candidates: []candidate{
-			b.service(small, createOnce), b.bare(small, createOnce, "pet"), b.service(small, create).named(withoutKey),
+			b.service(small, createOnce), b.bare(small, createOnce, "pet"), b.previousService(small, createOnce), b.service(small, create).named(withoutKey),
 		}},
 		{name: "place orders", candidates: []candidate{
 			b.service(large, order), b.bare(large, order, "order"),

@@ -121,21 +121,24 @@ type engine struct {
 	clear func(ctx context.Context) error
 }
 
-// sqliteEngine returns the engine for SQLite.
-func (b *bench) sqliteEngine() engine {
-	return engine{program: "animalstore", database: func() int { return 0 }, start: b.startOnFile, insert: insertAll, baseline: bareInserts,
+// sqliteEngine returns the engine for SQLite with the given binary of the service.
+func (b *bench) sqliteEngine(program string) engine {
+	return engine{program: program, database: func() int { return 0 }, insert: insertAll, baseline: bareInserts,
+		start: func(ctx context.Context, dir string, animals int) (*process, string, error) {
+			return b.startOnFile(ctx, program, dir, animals)
+		},
 		clear: func(context.Context) error { return nil }}
 }
 
-func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*process, string, error) {
-	store, err := b.cache.store(ctx, animals)
+func (b *bench) startOnFile(ctx context.Context, program, dir string, animals int) (*process, string, error) {
+	store, err := b.storeOf(ctx, program, animals)
 	if err != nil {
 		return nil, "", err
 	}
 	if err := copyFolder(store, dir); err != nil {
 		return nil, "", err
 	}
-	return b.startOn(ctx, "animalstore", dir, filepath.Join(dir, databaseName))
+	return b.startOn(ctx, program, dir, filepath.Join(dir, databaseName))
 }
 
 // startOn starts a binary of the service with the given database and returns the process and its base URL.
