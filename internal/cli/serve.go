@@ -50,6 +50,15 @@ const drainDelay = time.Second
 // backgroundErrorInterval is how often the log repeats a persistent error in background work.
 const backgroundErrorInterval = time.Minute
 
+// backgroundLevel returns the level at which the log reports an error in background work. An exceeded deadline is
+// only a warning, because it is normal under load, and the work is tried again.
+func backgroundLevel(err error) slog.Level {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}
+
 // Run serves the store until the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	settings, err := s.settings()
@@ -81,7 +90,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer unlockBackups()
 	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
 	reporter := func(message string) func(error) {
-		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
+		return func(err error) { limiter.Log(backgroundLevel(err), message+err.Error(), message, "error", err) }
 	}
 	if settings.acme != nil {
 		if err := prepareACME(settings.acme, log.Logger, limiter); err != nil {

@@ -3,14 +3,12 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"animalstore/internal/shoptest"
 )
 
 func TestTimesAreReadInTheTimeZone(t *testing.T) {
-	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.Local = tokyo
+	time.Local = shoptest.Zone("Asia/Tokyo")
 	defer func() { time.Local = time.UTC }()
 	for text, want := range map[string]string{
 		"2027-01-31":                "2027-01-30T15:00:00Z",

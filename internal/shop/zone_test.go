@@ -3,17 +3,10 @@ package shop_test
 import (
 	"testing"
 	"time"
-	_ "time/tzdata" // makes the time zones known on every machine
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
-
-// zone returns a time zone by its name.
-func zone(t *testing.T, name string) *time.Location {
-	t.Helper()
-	return must(time.LoadLocation(name))(t)
-}
 
 // A day begins and ends according to the shop's time zone, even if clocks are changed on that day or at midnight.
 func TestDayBounds(t *testing.T) {
@@ -32,7 +25,7 @@ func TestDayBounds(t *testing.T) {
 		{"America/Santiago", "2026-09-06", "2026-09-06T01:00:00-03:00", 23}, // no midnight on this day
 		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00", 25},   // two midnights on this day
 	} {
-		node := must(s.Node(t.Context(), shop.Options{Location: zone(t, c.zone)}))(t)
+		node := must(s.Node(t.Context(), shop.Options{Location: shoptest.Zone(c.zone)}))(t)
 		begin, end := node.DayBounds(must(shop.ParseDate(c.date))(t))
 		equal(t, c.zone+" "+c.date, begin.Format(time.RFC3339), c.begin)
 		equal(t, "hours of "+c.zone+" "+c.date, end.Sub(begin).Hours(), c.hours)
@@ -43,7 +36,7 @@ func TestDayBounds(t *testing.T) {
 
 // Arrivals are counted by day in the shop's time zone, even around midnight and on days that have 23 or 25 hours.
 func TestDailyStatsCountLocalDays(t *testing.T) {
-	berlin := zone(t, "Europe/Berlin")
+	berlin := shoptest.Zone("Europe/Berlin")
 	inVirtualTime(t, shop.Options{Location: berlin}, func(t *testing.T, s *shoptest.Shop) {
 		for _, day := range []struct {
 			date  string
@@ -68,7 +61,7 @@ func TestDailyStatsCountLocalDays(t *testing.T) {
 
 // The holds that end today are those that end before the next midnight in the shop's time zone.
 func TestHoldsEndingTodayFollowTheTimeZone(t *testing.T) {
-	inVirtualTime(t, shop.Options{Location: zone(t, "America/New_York")}, func(t *testing.T, s *shoptest.Shop) {
+	inVirtualTime(t, shop.Options{Location: shoptest.Zone("America/New_York")}, func(t *testing.T, s *shoptest.Shop) {
 		// In New York, it is still 31 December 1999, because virtual time starts at midnight UTC on 1 January 2000.
 		begin, end := s.DayBounds(s.Today())
 		equal(t, "the day", s.Today().String(), "1999-12-31")

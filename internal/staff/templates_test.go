@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // makes the time zones available on every machine
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -136,13 +135,13 @@ func TestTimesAreShownInTheShopsZone(t *testing.T) {
 	for _, c := range []struct{ zone, want string }{
 		{"UTC", "29 Mar 2026, 12:30 UTC"}, {"Europe/Berlin", "29 Mar 2026, 14:30 CEST"}, {"America/Sao_Paulo", "29 Mar 2026, 09:30 UTC-03"},
 	} {
-		zone := shoptest.Must(time.LoadLocation(c.zone))(t)
+		zone := shoptest.Zone(c.zone)
 		if got := formatTime(at.In(zone)); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
 	s := newShop(t)
-	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: shoptest.Must(time.LoadLocation("America/New_York"))(t)}))(t)
+	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: shoptest.Zone("America/New_York")}))(t)
 	s.pages, s.url = s.serve(service, Config{})
 	b := s.signedIn(configuredKey)
 	b.post("/staff/keys", "name", "till", "role", "custom", "scope", "pets:read", "expires", "2099-01-31").want(200).

@@ -40,7 +40,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 func TestHoldIsExtended(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	berlin := shoptest.Must(time.LoadLocation("Europe/Berlin"))(t)
+	berlin := shoptest.Zone("Europe/Berlin")
 	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: berlin}))(t)
 	s.pages, s.url = s.serve(service, Config{})
 	noon := time.Date(2027, 3, 27, 12, 0, 0, 0, berlin) // the day before daylight saving time begins

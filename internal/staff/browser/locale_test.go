@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 	"time"
-	_ "time/tzdata" // makes the time zones available on every machine
 
 	"github.com/chromedp/cdproto/emulation"
 
 	"animalstore/internal/browsertest"
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // Dates, times and numbers are shown in the format of the reader's language. Times are in the shop's time zone, and the
@@ -17,11 +17,7 @@ import (
 // moves.
 func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	t.Parallel()
-	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := openShop(t, shop.Options{Location: tokyo})
+	s := openShop(t, shop.Options{Location: shoptest.Zone("Asia/Tokyo")})
 	rows := make([]shop.ImportRow, 1234)
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
