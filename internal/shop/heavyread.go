@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"animalstore/internal/admission"
 )
 
 // ReadLimits tells a Service how many heavy reads its store may run at the same time and how long a read may take.
@@ -33,11 +35,11 @@ func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 // heavyRead runs fn in the lane for heavy reads, which are searches, printed lists, exports, counts, checks of imports
 // and replays of events. It fails with unavailable or rate_limited if fn gets no place in time.
 func heavyRead[T any](ctx context.Context, s *Service, fn func() (T, error)) (T, error) {
-	key := ActorOf(ctx)
-	if err := s.heavy.acquire(ctx, key); err != nil {
+	slot, err := s.heavy.acquire(ctx, ActorOf(ctx))
+	if err != nil {
 		return *new(T), err
 	}
-	defer s.heavy.Release(key)
+	defer slot.Release()
 	return fn()
 }
 
@@ -51,7 +53,7 @@ func heavyReadIf[T any](ctx context.Context, s *Service, heavy bool, fn func() (
 
 // lane limits how many heavy reads run at the same time. One API key gets at most half of the places.
 type lane struct {
-	*Places
+	*admission.Semaphore
 	patience time.Duration
 	refused  atomic.Int64
 }
@@ -66,37 +68,36 @@ const (
 
 // newLane returns a lane. A read may wait for a place for as long as it may run.
 func newLane(limits ReadLimits) *lane {
-	places := NewPlaces(limits.Heavy, max(1, limits.Heavy/2))
-	places.maxWaiting, places.maxKeyWaiting = maxWaiting, maxKeyWaiting
-	return &lane{Places: places, patience: limits.Timeout}
+	semaphore := admission.NewSemaphore(admission.Limit{
+		Total: limits.Heavy, PerKey: max(1, limits.Heavy/2), Queue: maxWaiting, KeyQueue: maxKeyWaiting,
+	})
+	return &lane{Semaphore: semaphore, patience: limits.Timeout}
 }
 
-// acquire waits for a place. If it returns nil, the caller must call Release. It fails with unavailable if the
+// acquire waits for a place. If it returns nil, the caller must release the slot. It fails with unavailable if the
 // context ends, if no place becomes free in time, or if too many reads are waiting. It fails with rate_limited if too
 // many reads of this key are waiting.
-func (l *lane) acquire(ctx context.Context, key string) error {
+func (l *lane) acquire(ctx context.Context, key string) (admission.Slot, error) {
 	limited, cancel := context.WithTimeout(ctx, max(l.patience, RetryBudget(ctx)))
 	defer cancel()
-	err := l.Acquire(limited, key)
+	slot, err := l.Acquire(limited, key)
 	switch {
 	case err == nil:
-		return nil
+		return slot, nil
 	case ctx.Err() != nil:
-		return UnavailableError(ctx.Err())
+		return slot, UnavailableError(ctx.Err())
 	}
 	l.refused.Add(1)
-	if errors.Is(err, errKeyQueueFull) {
-		return Errorf(RateLimited,
+	if errors.Is(err, admission.ErrKeyFull) {
+		return slot, Errorf(RateLimited,
 			"This API key has too many searches, exports and counts waiting; its limit is %d per node.", maxKeyWaiting)
 	}
-	return Errorf(Unavailable, "Too many searches, exports and counts are running; try again shortly.")
+	return slot, Errorf(Unavailable, "Too many searches, exports and counts are running; try again shortly.")
 }
 
 // HeavyReads returns how many heavy reads are running, how many are waiting for a place, and how many have been
 // refused because they got no place.
 func (s *Service) HeavyReads() (running, waiting int, refused int64) {
-	l := s.heavy
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.running, l.waiting, l.refused.Load()
+	running, waiting = s.heavy.Counts()
+	return running, waiting, s.heavy.refused.Load()
 }

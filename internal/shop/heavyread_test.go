@@ -8,24 +8,30 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"animalstore/internal/admission"
 )
 
 // laneHarness runs reads in a lane. Each read keeps its place until the test ends the read.
 type laneHarness struct {
 	*testing.T
-	lane *lane
-	mu   sync.Mutex
-	log  []string // the key of each read that got a place, and the error code of each read that got none
+	lane  *lane
+	mu    sync.Mutex
+	slots map[string][]admission.Slot // the slots of the running reads, by key
+	log   []string                    // the key of each read that got a place, and the error code of each read that got none
 }
 
 // start starts a read and waits until the read has a place, is in the queue or was refused.
 func (h *laneHarness) start(ctx context.Context, key string) {
 	go func() {
-		if err := h.lane.acquire(ctx, key); err != nil {
-			key = string(AsError(err).Code)
-		}
+		slot, err := h.lane.acquire(ctx, key)
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		if err != nil {
+			key = string(AsError(err).Code)
+		} else {
+			h.slots[key] = append(h.slots[key], slot)
+		}
 		h.log = append(h.log, key)
 	}()
 	synctest.Wait()
@@ -33,7 +39,11 @@ func (h *laneHarness) start(ctx context.Context, key string) {
 
 // end ends a read that has a place and waits until the next read has taken the place.
 func (h *laneHarness) end(key string) {
-	h.lane.Release(key)
+	h.mu.Lock()
+	slot := h.slots[key][0]
+	h.slots[key] = h.slots[key][1:]
+	h.mu.Unlock()
+	slot.Release()
 	synctest.Wait()
 }
 
@@ -57,10 +67,10 @@ func (h *laneHarness) wantLog(want string) {
 func onLane(t *testing.T, test func(*laneHarness)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &laneHarness{T: t, lane: newLane(ReadLimits{Heavy: 4, Timeout: 5 * time.Second})}
+		h := &laneHarness{T: t, lane: newLane(ReadLimits{Heavy: 4, Timeout: 5 * time.Second}), slots: map[string][]admission.Slot{}}
 		test(h)
-		if l := h.lane; l.running+len(l.runningBy)+l.waiting+len(l.waitingBy)+len(l.turns) != 0 {
-			t.Errorf("the lane still has reads: %+v", l)
+		if running, waiting := h.lane.Counts(); running+waiting != 0 {
+			t.Errorf("the lane still has %d running and %d waiting reads", running, waiting)
 		}
 	})
 }

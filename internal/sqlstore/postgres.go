@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -33,9 +34,9 @@ type postgresEngine struct {
 	cancelTimeout time.Duration
 	closed        atomic.Bool
 	// singleWrites limits how many connections are used by writes outside of groups.
-	singleWrites *shop.Places
+	singleWrites *admission.Semaphore
 	// retrySlot is a single place. It ensures that this node retries only one write at a time after a conflict.
-	retrySlot *shop.Places
+	retrySlot *admission.Semaphore
 	groups    *postgresGroups
 	witness   *witness
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used again,
@@ -68,8 +69,8 @@ func openPostgres(
 		afterWrite:    afterWrite,
 		retryBudget:   cmp.Or(o.RetryBudget, defaultTimeout),
 		cancelTimeout: pgCancelTimeout,
-		singleWrites:  newSingleWritePlaces(settings.maxConns),
-		retrySlot:     shop.NewPlaces(1, 1),
+		singleWrites:  newSingleWriteSlots(settings.maxConns),
+		retrySlot:     newRetrySlot(),
 
 		timelineRefusals: newTimelineRefusals(),
 		onRefusedServer:  o.OnRefusedServer,

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -28,14 +29,9 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	defer cancel()
 	violations := 0
 	var lastErr error
-	inSlot, gaveUpSlot, key := false, false, shop.ActorOf(caller)
-	leaveSlot := func() {
-		if inSlot {
-			p.retrySlot.Release(key)
-			inSlot = false
-		}
-	}
-	defer leaveSlot()
+	var slot admission.Slot
+	defer func() { slot.Release() }()
+	gaveUpSlot := false
 	for attempt := 0; ; attempt++ {
 		err := interruptedError(limited, fn(limited))
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
@@ -50,7 +46,7 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 			return err
 		}
 		pause := attempt
-		if inSlot {
+		if slot.Held() {
 			pause = min(attempt, maxSlotPause) // other writes are waiting for the slot
 		}
 		if !backOff(limited, pause) {
@@ -59,10 +55,10 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
 		switch {
 		case !isLostRace(err):
-			leaveSlot() // the next attempt may wait for a lock, a place or the server, and must not hold up other writes
-		case !inSlot && !gaveUpSlot:
-			inSlot = p.serializeRetries(limited, key)
-			gaveUpSlot = !inSlot
+			slot.Release() // the next attempt may wait for a lock, a slot or the server, and must not hold up other writes
+		case !slot.Held() && !gaveUpSlot:
+			slot = p.serializeRetries(limited, shop.ActorOf(caller))
+			gaveUpSlot = !slot.Held()
 		}
 	}
 }
@@ -77,10 +73,16 @@ func (p *postgresEngine) budgetOf(ctx context.Context) time.Duration {
 // were retried at the same time, they would conflict again. A write that has waited for a fifth of the budget proceeds
 // without the slot, because the write that it is waiting for may itself be blocked. API keys take turns, so that a key
 // with many conflicts delays only its own writes.
-func (p *postgresEngine) serializeRetries(ctx context.Context, key string) (inSlot bool) {
+func (p *postgresEngine) serializeRetries(ctx context.Context, key string) admission.Slot {
 	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
-	return p.retrySlot.Acquire(limited, key) == nil
+	slot, _ := p.retrySlot.Acquire(limited, key)
+	return slot
+}
+
+// newRetrySlot returns the retry slot. Writes that wait for it need no limit, because the budget of each write ends.
+func newRetrySlot() *admission.Semaphore {
+	return admission.NewSemaphore(admission.Limit{Total: 1, PerKey: 1, Queue: admission.Unlimited, KeyQueue: admission.Unlimited})
 }
 
 // backOff sleeps for a random time before the next attempt. The maximum sleep time doubles with every

@@ -35,7 +35,7 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
-		engine := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
+		engine := &postgresEngine{retryBudget: time.Minute, retrySlot: newRetrySlot(), metrics: newMetrics()}
 		err = engine.retry(t.Context(), t.Context(), func(context.Context) error {
 			if attempts++; attempts > len(codes) {
 				return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -14,44 +15,29 @@ import (
 // divided by lockWaitShare.
 const lockWaitShare = 20
 
-// newSingleWritePlaces returns places for writes outside of groups. These writes use at most half of the connections. The
-// other connections remain for groups and reads, which never wait long for the locks of other transactions. One API key
-// gets half of the places, so that its writes do not hold up those of other keys.
-func newSingleWritePlaces(maxConns int32) *shop.Places {
-	return shop.NewPlaces(max(1, int(maxConns)/2), max(1, int(maxConns)/4))
+// newSingleWriteSlots returns the slots for writes outside of groups. These writes use at most half of the connections.
+// The other connections remain for groups and reads, which never wait long for the locks of other transactions. One API
+// key gets half of the slots, so that its writes do not hold up those of other keys.
+func newSingleWriteSlots(maxConns int32) *admission.Semaphore {
+	return admission.NewSemaphore(admission.Limit{
+		Total: max(1, int(maxConns)/2), PerKey: max(1, int(maxConns)/4),
+		Queue: admission.Unlimited, KeyQueue: admission.Unlimited,
+	})
 }
 
-// singleWritePlace is the place of a write outside of groups. The write may acquire and release its place several times.
-type singleWritePlace struct {
-	places *shop.Places
-	key    string
-	held   bool
-}
-
-// acquire waits for a place until ctx or caller ends. If the write already has a place, acquire does nothing.
-func (a *singleWritePlace) acquire(caller, ctx context.Context) error {
-	if a.held {
-		return nil
-	}
+// acquireSingleWrite waits for a slot for a write outside of groups until ctx or caller ends.
+func (p *postgresEngine) acquireSingleWrite(caller, ctx context.Context, key string) (admission.Slot, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(caller, cancel)()
-	if a.held = a.places.Acquire(waiting, a.key) == nil; a.held {
-		return nil
-	}
-	err := ctx.Err()
+	slot, err := p.singleWrites.Acquire(waiting, key)
 	if err == nil {
+		return slot, nil
+	}
+	if err = ctx.Err(); err == nil {
 		err = caller.Err()
 	}
-	return endedError(fmt.Errorf("all connections for single writes are in use: %w", err))
-}
-
-// release frees the place if the write has one.
-func (a *singleWritePlace) release() {
-	if a.held {
-		a.places.Release(a.key)
-		a.held = false
-	}
+	return slot, endedError(fmt.Errorf("all connections for single writes are in use: %w", err))
 }
 
 // singleWriteOptions returns the options for the transaction of a write outside of groups. A write with a long budget,
@@ -68,21 +54,23 @@ func (p *postgresEngine) singleWriteOptions(ctx context.Context) pgx.TxOptions {
 // already have sent its request to another node. A delayed attempt here could overwrite what that node has written
 // since.
 //
-// While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a place, and an attempt
-// gives up when it has waited for a lock for a while. The write then leaves its place to another write and waits for a
-// new place. After a conflict, it keeps its place, so that its API key does not start more and more writes that
+// While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a slot, and an attempt
+// gives up when it has waited for a lock for a while. The write then leaves its slot to another write and waits for a
+// new slot. After a conflict, it keeps its slot, so that its API key does not start more and more writes that
 // conflict.
 func (p *postgresEngine) writeSingle(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
 	var changes effects
-	place := singleWritePlace{places: p.singleWrites, key: shop.ActorOf(caller)}
-	defer place.release()
+	var slot admission.Slot
+	defer func() { slot.Release() }()
 	err := p.retry(caller, ctx, func(ctx context.Context) (err error) {
-		if err := place.acquire(caller, ctx); err != nil {
-			return err
+		if !slot.Held() {
+			if slot, err = p.acquireSingleWrite(caller, ctx, shop.ActorOf(caller)); err != nil {
+				return err
+			}
 		}
 		defer func() {
 			if !isLostRace(err) {
-				place.release()
+				slot.Release()
 			}
 		}()
 		commitID := newCommitID()

@@ -118,18 +118,16 @@ func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 // for the server, it leaves the slot to other writes.
 func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	t.Parallel()
-	p := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
+	p := &postgresEngine{retryBudget: time.Minute, retrySlot: newRetrySlot(), metrics: newMetrics()}
 	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout,
 		pgSerializationFailure, pgReadOnly, pgSerializationFailure}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var taken []bool // for each attempt, whether the slot was taken
 	must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
-		free := p.retrySlot.Acquire(ended, "another key") == nil
-		if free {
-			p.retrySlot.Release("another key")
-		}
-		if taken = append(taken, !free); len(taken) > len(errors) {
+		slot, err := p.retrySlot.Acquire(ended, "another key")
+		slot.Release()
+		if taken = append(taken, err != nil); len(taken) > len(errors) {
 			return nil
 		}
 		return postgresError(&pgconn.PgError{Code: errors[len(taken)-1]})
@@ -137,22 +135,26 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	if want := []bool{false, true, true, false, false, true, false, true}; !slices.Equal(taken, want) {
 		t.Errorf("the slot was taken: %v, want %v", taken, want)
 	}
-	must(t, p.retrySlot.Acquire(ended, "another key")) // the slot is free again
+	if running, waiting := p.retrySlot.Counts(); running+waiting != 0 {
+		t.Errorf("%d writes are in the retry slot and %d wait for it, want none", running, waiting)
+	}
 }
 
 // API keys take turns for the retry slot, so a retry by one key waits for at most one retry by another key.
 func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &postgresEngine{retryBudget: time.Minute, retrySlot: shop.NewPlaces(1, 1), metrics: newMetrics()}
+		p := &postgresEngine{retryBudget: time.Minute, retrySlot: newRetrySlot(), metrics: newMetrics()}
 		var order []string
 		var running sync.WaitGroup
-		must(t, p.retrySlot.Acquire(t.Context(), "greedy"))
+		first, err := p.retrySlot.Acquire(t.Context(), "greedy")
+		must(t, err)
 		for range 3 {
 			running.Go(func() {
-				must(t, p.retrySlot.Acquire(t.Context(), "greedy"))
+				slot, err := p.retrySlot.Acquire(t.Context(), "greedy")
+				must(t, err)
 				order = append(order, "greedy")
-				p.retrySlot.Release("greedy")
+				slot.Release()
 			})
 		}
 		synctest.Wait()
@@ -167,7 +169,7 @@ func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 			}))
 		})
 		time.Sleep(100 * time.Millisecond) // longer than the pause after the conflict
-		p.retrySlot.Release("greedy")
+		first.Release()
 		running.Wait()
 		if want := []string{"greedy", "other", "greedy", "greedy"}; !slices.Equal(order, want) {
 			t.Errorf("the order was %v, want %v", order, want)
