@@ -64,7 +64,7 @@ func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time)
 	if err != nil {
 		return 0, err
 	}
-	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUsed(ctx)
+	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUses(ctx)
 }
 
 // actAs calls do with a context that names an employee as the actor.

@@ -199,10 +199,10 @@ func (b *explained) sendOnce(r request) {
 func (b *explained) runJobs() {
 	b.t.Helper()
 	for name, job := range map[string]func(context.Context) error{
-		"expire holds": b.service.ExpireHolds, "save last uses": b.service.SaveLastUsed,
+		"expire holds": b.service.ExpireHolds, "save last uses": b.service.SaveLastUses,
 		"prune idempotency records": b.service.PruneIdempotencyRecords, "remove events": b.service.RemoveEvents,
 		"remove deliveries": b.service.RemoveDeliveries, "remove sessions": b.service.RemoveSessions, "maintain": b.service.Maintain,
-		"check the clock": b.service.CheckClock, "index searches": b.service.IndexSearch, "summarize events": b.service.SummarizeEvents,
+		"index searches": b.service.IndexSearch, "summarize events": b.service.SummarizeEvents,
 		"fold counts": b.service.FoldAllCounts, "count days": b.service.CountDays,
 	} {
 		name = "job: " + name

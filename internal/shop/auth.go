@@ -73,7 +73,7 @@ func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, er
 	if !found || !credential.validAt(now) {
 		return Principal{}, errInvalidKey()
 	}
-	s.lastUsed.record(credential.Key.ID, now)
+	s.keyUses.record(credential.Key.ID, now)
 	return Principal{credential.Key}, nil
 }
 

@@ -100,7 +100,7 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveDeliveries(s.clockGuard.cutoff(now, deliveryRetention), now)
+		return tx.RemoveDeliveries(now.Add(-deliveryRetention), now)
 	})
 }
 

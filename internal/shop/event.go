@@ -164,7 +164,7 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveEvents(s.clockGuard.cutoff(now, s.eventRetention), now)
+		return tx.RemoveEvents(now.Add(-s.eventRetention), now)
 	})
 }
 

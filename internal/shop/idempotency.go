@@ -75,7 +75,7 @@ func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 	if err != nil || !found {
 		return err
 	}
-	if cutoff, err := s.cutoff(tx, idempotencyRetention); err != nil || !record.At.After(cutoff) {
+	if cutoff, err := cutoff(tx, idempotencyRetention); err != nil || !record.At.After(cutoff) {
 		return err
 	}
 	if record.Fingerprint != r.Fingerprint {
@@ -102,7 +102,7 @@ func (r *IdempotentRequest) save(tx BookkeepingTx, result any) error {
 // PruneIdempotencyRecords removes the records that are older than idempotencyRetention.
 func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
-		cutoff, err := s.cutoff(tx, idempotencyRetention)
+		cutoff, err := cutoff(tx, idempotencyRetention)
 		if err != nil {
 			return false, err
 		}

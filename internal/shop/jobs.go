@@ -20,14 +20,12 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		// A due hold must expire within a second, and every node must see an event within a second.
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
 		{maxPullInterval, s.store.Wakeups(), minPullInterval, s.pullEvents},
-		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
-		{20 * time.Second, nil, 0, s.SaveLastSeen},
+		{20 * time.Second, nil, 0, s.SaveLastUses}, // lastUsedAt must be accurate to within a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},
-		{10 * time.Second, nil, 0, s.CheckClock},
 		// A long interval leads to fewer, larger batches, which write fewer pages. This job gets ctx itself, so that it
 		// does not pause for other writes after ctx has ended.
 		{2 * time.Second, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
@@ -63,6 +61,6 @@ func (s *Service) Maintain(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.Maintain(func(age time.Duration) time.Time { return s.clockGuard.cutoff(now, age) })
+		return tx.Maintain(now)
 	})
 }

@@ -60,10 +60,13 @@ func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) 
 func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], error) {
 	keys, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
 	for i := range keys.Items {
-		s.lastUsed.apply(&keys.Items[i])
+		s.setLastUsed(&keys.Items[i])
 	}
 	return keys, err
 }
+
+// setLastUsed updates key.LastUsedAt if this node knows of a later use.
+func (s *Service) setLastUsed(key *Key) { key.LastUsedAt = s.keyUses.of(key.ID, key.LastUsedAt) }
 
 // IssuedKey is a key together with its new secret. The secret is returned only once and cannot be recovered.
 type IssuedKey struct {
@@ -78,7 +81,7 @@ func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 		return p.key, nil
 	}
 	key, err := read(WithSingleQuery(ctx), s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
-	s.lastUsed.apply(&key)
+	s.setLastUsed(&key)
 	return key, err
 }
 
@@ -133,7 +136,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 		if err := tx.ExpireSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedKey{}, err
 		}
-		s.lastUsed.apply(&key)
+		s.setLastUsed(&key)
 		if err := tx.SetHint(key, hint(secret)); err != nil {
 			return IssuedKey{}, err
 		}
@@ -162,7 +165,6 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 		return tx.DeleteKey(key)
 	})
 	if err == nil {
-		s.lastUsed.forget(id)
 		s.keyCache.forget(id)
 	}
 	return err

@@ -53,12 +53,11 @@ type Service struct {
 	location        *time.Location
 	feed            *feed
 	keyCache        *keyCache
-	lastUsed        *lastUsed
-	lastSeen        *lastSeen
+	keyUses         *lastUses[int64]
+	sessionUses     *lastUses[SecretHash]
 	inFlight        *inFlight
 	stats           *statsCache
 	heavy           *lane // limits the heavy reads
-	clockGuard      *clockGuard
 	indexing        indexing
 	dueLooks        dueLooks
 	onIndexing      func(IndexProgress)
@@ -72,17 +71,12 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent,
-		keyCache:    newKeyCache(), lastUsed: newLastUsed(), lastSeen: newLastSeen(), inFlight: newInFlight(), feed: newFeed(),
+		keyCache:    newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
 		stats: newStatsCache(), indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err
 	}
-	now, err := read(ctx, s, ReadTx.Now)
-	if err != nil {
-		return nil, err
-	}
-	s.clockGuard = newClockGuard(now)
 	if s.source == "" {
 		s.source = DefaultSource
 	}
@@ -112,3 +106,17 @@ func (s *Service) Now() time.Time { return s.clock() }
 // now returns the current time of this node's clock in UTC, truncated to microseconds. Times are stored in
 // this form.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+// cutoff returns the time by the store's clock before which everything is older than age.
+func cutoff(tx ReadTx, age time.Duration) (time.Time, error) {
+	now, err := tx.Now()
+	return now.Add(-age), err
+}
+
+// latest returns the later of two times. It keeps updatedAt from going backwards when the clock is set back.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

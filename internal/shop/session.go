@@ -120,7 +120,9 @@ func (s *Service) session(ctx context.Context, token string) (Session, error) {
 	if !got.found || isPast(got.session.EndsAt, now) {
 		return Session{}, errInvalidKey()
 	}
-	s.lastSeen.record(got.session, now)
+	if now.Sub(got.session.LastSeenAt) >= lastSeenPrecision {
+		s.sessionUses.record(got.session.ID, now)
+	}
 	return got.session, nil
 }
 
@@ -147,7 +149,7 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 			}
 			session.KeyName = s.configured.Name
 		}
-		s.lastSeen.apply(&session)
+		session.LastSeenAt = s.sessionUses.of(session.ID, session.LastSeenAt)
 		valid = append(valid, session)
 	}
 	slices.SortStableFunc(valid, func(a, b Session) int { return b.LastSeenAt.Compare(a.LastSeenAt) })

@@ -133,7 +133,7 @@ func TestLastUseOfASessionIsSaved(t *testing.T) {
 		admin := must(s.SessionPrincipal(ctx, first))(t)
 		want := s.Now().UTC().Truncate(time.Microsecond)
 		equal(t, "the last use on this node", must(s.ListSessions(ctx, admin))(t)[0].LastSeenAt, want)
-		check(t, s.SaveLastSeen(ctx))
+		check(t, s.SaveLastUses(ctx))
 		other := must(s.Node(ctx, shop.Options{}))(t)
 		got := must(other.ListSessions(ctx, admin))(t)[0]
 		equal(t, "the session", got.Device, "first")

@@ -118,13 +118,10 @@ type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does a limited amount of the store's internal maintenance and reports whether there may be more to do. A
-	// row is older than a given age if it was written before the time that cutoff returns for that age.
-	Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error)
+	// Maintain does a limited amount of the store's internal maintenance and reports whether there may be more to do. It
+	// removes rows that are too old at the time now.
+	Maintain(now time.Time) (more bool, err error)
 	// EndWhenIdle makes the store roll this transaction back if the process does not continue it for several seconds,
 	// so that a frozen node does not keep rows locked.
 	EndWhenIdle() error
-	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
-	// them back into the allowed range.
-	ClampFutureTimes(now time.Time, lead MaxLead) error
 }

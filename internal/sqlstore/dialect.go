@@ -71,7 +71,7 @@ type dialect struct {
 	indexPostings int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
-	maintain func(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error)
+	maintain func(t *tx, now time.Time) (more bool, err error)
 	// queue returns a table expression for the rows in a queue, which is a table whose rows are deleted soon after
 	// they are inserted.
 	queue func(table string) string

@@ -22,7 +22,7 @@ var foldInventory = `
 
 // maintainPostgres adds the changes recorded in inventory_changes to the inventory and deletes these rows. It also
 // deletes the outcomes of commits that are so old that no node will look them up.
-func maintainPostgres(t *tx, cutoff func(age time.Duration) time.Time) (more bool, err error) {
+func maintainPostgres(t *tx, now time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], foldInventory)
 	if err != nil {
 		return false, err
@@ -32,7 +32,7 @@ func maintainPostgres(t *tx, cutoff func(age time.Duration) time.Time) (more boo
 		condition string
 		retention time.Duration
 	}{"done commits": {" AND done", doneRetention}, "undone commits": {" AND NOT done", undoneRetention}} {
-		full, err := t.sweep(name, "commits", "at", rows.condition, cutoff(rows.retention), maintainAtOnce)
+		full, err := t.sweep(name, "commits", "at", rows.condition, now.Add(-rows.retention), maintainAtOnce)
 		if err != nil {
 			return false, err
 		}
@@ -42,9 +42,9 @@ func maintainPostgres(t *tx, cutoff func(age time.Duration) time.Time) (more boo
 }
 
 // Maintain does one batch of the store's own housekeeping and reports whether there may be more to do.
-func (t *tx) Maintain(cutoff func(age time.Duration) time.Time) (more bool, err error) {
+func (t *tx) Maintain(now time.Time) (more bool, err error) {
 	if t.dialect.maintain == nil {
 		return false, nil
 	}
-	return t.dialect.maintain(t, cutoff)
+	return t.dialect.maintain(t, now)
 }

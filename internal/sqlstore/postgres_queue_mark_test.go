@@ -50,8 +50,8 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		must(t, service.IndexSearch(t.Context()))
 		must(t, store.Publish(t.Context()))
 		must(t, service.RemoveEvents(t.Context()))
-		write(t, store, func(tx shop.WriteTx) error { // the cutoff is the current time, so all rows are old
-			_, err := tx.Maintain(func(time.Duration) time.Time { return time.Now() })
+		write(t, store, func(tx shop.WriteTx) error { // at this time the rows of done commits are just old enough
+			_, err := tx.Maintain(time.Now().Add(doneRetention))
 			return err
 		})
 		for more := true; more; {
