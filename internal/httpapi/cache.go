@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/singleflight"
 )
 
 // responseCache caches encoded responses to catalogue reads, because most clients read the same few pages.
@@ -27,10 +27,9 @@ type responseCache struct {
 	service *shop.Service
 	mu      sync.RWMutex
 	entries map[string]*entry
-	size    int                // total size of all entries, in bytes
-	keySize map[int64]int      // total size of the entries that were loaded with each API key, in bytes
-	flights map[string]*flight // the loads in progress, by request
-	begun   int64              // the number of loads that have begun
+	size    int           // total size of all entries, in bytes
+	keySize map[int64]int // total size of the entries that were loaded with each API key, in bytes
+	loads   singleflight.Group[string, *entry]
 }
 
 // cachedResponse is the part of a response that is the same for all clients.
@@ -47,14 +46,6 @@ type entry struct {
 	key      int64 // the id of the API key whose request loaded the entry
 }
 
-// flight is a load in progress. The result may be read only after done is closed.
-type flight struct {
-	entry
-	number int64 // the number of this load: the value of begun after the load was counted
-	err    error
-	done   chan struct{}
-}
-
 const (
 	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular pages are
 	// quickly loaded again. maxKeyCacheBytes is the maximum total size of the entries that one API key has loaded.
@@ -66,7 +57,7 @@ const (
 )
 
 func newResponseCache(service *shop.Service) *responseCache {
-	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}, flights: map[string]*flight{}}
+	return &responseCache{service: service, entries: map[string]*entry{}, keySize: map[int64]int{}}
 }
 
 // get returns the cached response to a request, or loads and caches it. key is the id of the API key that sent the
@@ -75,64 +66,34 @@ func (c *responseCache) get(
 	ctx context.Context, key int64, request string, load func(context.Context) (cachedResponse, error),
 ) (cachedResponse, error) {
 	c.mu.RLock()
-	cached, arrived := c.entries[request], c.begun
+	cached, arrived := c.entries[request], c.loads.Begun()
 	c.mu.RUnlock()
-	for {
-		if cached != nil && c.service.IsValid(ctx, cached.validity) {
-			return cached.cachedResponse, nil
-		}
-		f, joined := c.join(key, request)
-		if !joined {
-			return c.fly(ctx, request, f, load)
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return cachedResponse{}, shop.UnavailableError(ctx.Err())
-		}
-		if f.err != nil { // the load may have failed only because the client that started it disconnected
-			return load(ctx)
-		}
-		if f.number > arrived {
-			return f.cachedResponse, nil
-		}
-		cached = &f.entry
+	isValid := func(e *entry) bool { return c.service.IsValid(ctx, e.validity) }
+	if cached != nil && isValid(cached) {
+		return cached.cachedResponse, nil
 	}
-}
-
-// join returns the load that is in progress for a request. If there is none, it adds a new one, and joined is false.
-func (c *responseCache) join(key int64, request string) (f *flight, joined bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f, joined = c.flights[request]; joined {
-		return f, true
-	}
-	c.begun++
-	f = &flight{entry: entry{key: key}, number: c.begun, err: errNotLoaded, done: make(chan struct{})}
-	c.flights[request] = f
-	return f, false
-}
-
-// errNotLoaded is the result of a flight if its load panicked.
-var errNotLoaded = errors.New("the response was not loaded")
-
-// fly loads a response, caches it, and wakes up the requests that are waiting for this response.
-func (c *responseCache) fly(
-	ctx context.Context, request string, f *flight, load func(context.Context) (cachedResponse, error),
-) (cachedResponse, error) {
-	defer func() { // runs even if load panics
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.flights, request)
-		if f.err == nil && f.validity != (shop.Validity{}) {
-			c.store(request, &f.entry)
+	loadedHere := false
+	loaded, err := c.loads.Do(ctx, request, arrived, isValid, func() (*entry, error) {
+		loadedHere = true
+		ctx, validity := shop.WithValidity(ctx)
+		response, err := load(ctx)
+		e := &entry{response, *validity, key}
+		if err == nil && *validity != (shop.Validity{}) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.store(request, e)
 		}
-		close(f.done)
-	}()
-	ctx, validity := shop.WithValidity(ctx)
-	f.cachedResponse, f.err = load(ctx)
-	f.validity = *validity
-	return f.cachedResponse, f.err
+		return e, err
+	})
+	switch {
+	case err == nil:
+		return loaded.cachedResponse, nil
+	case ctx.Err() != nil:
+		return cachedResponse{}, shop.UnavailableError(ctx.Err())
+	case loadedHere:
+		return cachedResponse{}, err
+	}
+	return load(ctx) // the load may have failed only for the client that started it
 }
 
 // store adds an entry to the cache and makes room for it if necessary. The caller must hold the lock.

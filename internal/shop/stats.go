@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"animalstore/internal/singleflight"
 )
 
 // DayStats is the number of animals added and the number of animals sold on one day in the shop's time zone.
@@ -39,14 +41,14 @@ const (
 
 // statsCache caches the numbers of arrivals and sales, which take a long time to count.
 type statsCache struct {
-	days      *shared[[]DayStats]
-	daily     map[Date]DayStats // used only while days is being computed
+	counts    singleflight.Group[struct{}, []DayStats]
+	daily     map[Date]DayStats // used only by the computation in counts
 	lastDaily atomic.Int64      // all events up to this position have been counted; 0 before the first count
 	wake      chan struct{}     // a value in this channel starts a count in the background
 }
 
 func newStatsCache() *statsCache {
-	cache := &statsCache{days: newShared[[]DayStats](), wake: make(chan struct{}, 1)}
+	cache := &statsCache{wake: make(chan struct{}, 1)}
 	cache.wake <- struct{}{} // start the first count with the node instead of with the first page
 	return cache
 }
@@ -66,14 +68,27 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 		}
 		return nil, nil
 	}
-	return s.stats.days.get(ctx, func([]DayStats) bool { return false }, s.countDays)
+	// All pages that are opened at once share one count. It goes on if this request ends, because others may be waiting
+	// for it, and it does not count as a heavy read of this request's API key.
+	return s.shareCount(ctx, WithPrincipal(context.WithoutCancel(ctx), Principal{}))
 }
 
 // CountDays counts the arrivals and sales that have not been counted yet. Unlike DailyStats, it stops if the context
 // ends, because it may take many seconds.
 func (s *Service) CountDays(ctx context.Context) error {
-	_, err := s.stats.days.get(ctx, func([]DayStats) bool { return false }, func(context.Context) ([]DayStats, error) { return s.countDays(ctx) })
+	_, err := s.shareCount(ctx, ctx)
 	return err
+}
+
+// shareCount returns the result of a count that began after the call. It waits until ctx ends, and if it starts a
+// count itself, the count runs with counting.
+func (s *Service) shareCount(ctx, counting context.Context) ([]DayStats, error) {
+	counts := &s.stats.counts
+	days, err := counts.Do(ctx, struct{}{}, counts.Begun(), nil, func() ([]DayStats, error) { return s.countDays(counting) })
+	if err != nil && ctx.Err() != nil {
+		err = UnavailableError(ctx.Err())
+	}
+	return days, err
 }
 
 // keepDaysCounted calls CountDays at the start, whenever DailyStats needs it, and once a minute, until the context

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/singleflight"
 )
 
 // witness finds out whether the catalogue has changed since it was read, with one short query that all requests share.
@@ -24,13 +25,7 @@ type witness struct {
 	// latest is the newest snapshot that this node has seen. Anything that was read in another snapshot is outdated.
 	latest      atomic.Pointer[string]
 	generations atomic.Int64
-	begun       atomic.Int64 // the number of checks that have begun
-
-	turn chan struct{} // a check holds the turn while it runs; the capacity is 1
-	// The next three fields belong to the last check that has ended. Only the holder of the turn uses them.
-	last    int64 // the value of begun when the check began
-	version shop.CatalogVersion
-	time    time.Time
+	checks      singleflight.Group[struct{}, shop.CatalogState]
 
 	mu      sync.Mutex
 	closed  bool
@@ -41,8 +36,9 @@ type witness struct {
 	cancel  context.CancelFunc
 }
 
-// witnessSession is an open session. Only the holder of the turn uses its connection.
+// witnessSession is an open session.
 type witnessSession struct {
+	mu         sync.Mutex // held while the connection is used
 	conn       *pgx.Conn
 	generation int64 // distinguishes this session from all earlier ones
 	// token is a random text in a setting of the session. The setting exists only in the memory of the session's
@@ -55,7 +51,7 @@ type witnessSession struct {
 const witnessTimeout = time.Second
 
 func newWitness(p *postgresEngine) *witness {
-	w := &witness{engine: p, turn: make(chan struct{}, 1)}
+	w := &witness{engine: p}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -75,11 +71,9 @@ func (w *witness) close() {
 	w.closed = true
 	w.mu.Unlock()
 	w.cancel()
-	w.turn <- struct{}{}
 	if s := w.session.Swap(nil); s != nil {
-		closeConn(s.conn)
+		s.close()
 	}
-	<-w.turn
 	w.running.Wait()
 }
 
@@ -88,52 +82,50 @@ func (w *witness) close() {
 func (w *witness) drop(s *witnessSession) {
 	if w.session.CompareAndSwap(s, nil) {
 		// Close the connection in the background, because a silent server would delay requests.
-		w.running.Go(func() { closeConn(s.conn) })
+		w.running.Go(s.close)
 	}
 }
 
-func closeConn(conn *pgx.Conn) {
+// close waits until the connection is no longer used and closes it.
+func (s *witnessSession) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
 	defer cancel()
-	conn.Close(ctx)
+	s.conn.Close(ctx)
 }
 
 // check returns the version that the catalogue has at some time during the call, and the server's time shortly
 // afterwards. If the version is not certain, it is zero. All calls that are waiting for a running check to end share
 // the next check.
 func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
-	before := w.begun.Load()
-	select {
-	case w.turn <- struct{}{}:
-	case <-ctx.Done():
-		return shop.CatalogVersion{}, time.Time{}
-	}
-	defer func() { <-w.turn }()
-	if w.last <= before { // the last check began before this call
-		w.last = w.begun.Add(1)
-		w.version, w.time = w.ask(context.WithoutCancel(ctx))
-	}
-	return w.version, w.time
+	// The zero state, for a context that has ended, has no version.
+	state, _ := w.checks.Do(ctx, struct{}{}, w.checks.Begun(), nil, func() (shop.CatalogState, error) {
+		return w.ask(context.WithoutCancel(ctx)), nil
+	})
+	return state.Version, state.Time
 }
 
 // ask asks the server for the version and the time. If the session fails or can prove nothing, ask drops it and
 // returns no version.
-func (w *witness) ask(ctx context.Context) (shop.CatalogVersion, time.Time) {
+func (w *witness) ask(ctx context.Context) shop.CatalogState {
 	s := w.session.Load()
 	if s == nil {
-		return shop.CatalogVersion{}, time.Time{}
+		return shop.CatalogState{}
 	}
 	state, err := w.askSession(ctx, s)
 	if err != nil {
 		w.drop(s)
-		return shop.CatalogVersion{}, time.Time{}
+		return shop.CatalogState{}
 	}
-	return state.Version, state.Time
+	return state
 }
 
 // askSession returns the version of the catalogue and the server's time. It fails if the session has ended, or if its
 // server is one that the engine no longer uses.
 func (w *witness) askSession(ctx context.Context, s *witnessSession) (state shop.CatalogState, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !w.engine.isCurrent(s.conn) {
 		return state, errUnfit
 	}

@@ -48,7 +48,7 @@ func (w *witness) open() {
 		w.opening = false
 		switch {
 		case err == nil && w.closed:
-			closeConn(s.conn)
+			s.close()
 		case err == nil:
 			w.session.Store(s)
 		case errors.Is(err, errUnfit) || isUnsupported(err):
@@ -74,7 +74,7 @@ func (w *witness) connect() (*witnessSession, error) {
 	}
 	s := &witnessSession{conn: conn, generation: w.generations.Add(1), token: rand.Text()}
 	if err := w.test(ctx, s); err != nil {
-		closeConn(conn)
+		s.close()
 		return nil, err
 	}
 	return s, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -259,8 +258,8 @@ func TestSessionOfTheWitnessIsDropped(t *testing.T) {
 			must(t, p.trackConn(t.Context(), config))
 			conn, err := pgx.ConnectConfig(t.Context(), config)
 			must(t, err)
-			closeConn(s.conn)
-			p.witness.session.Store(&witnessSession{conn, s.generation, s.token})
+			s.close()
+			p.witness.session.Store(&witnessSession{conn: conn, generation: s.generation, token: s.token})
 		}},
 		{"a lost connection", func(*witnessSession) { p.startEpoch(t.Context(), p.epoch.Load()) }},
 		{"a newer timeline", func(s *witnessSession) {
@@ -278,26 +277,6 @@ func TestSessionOfTheWitnessIsDropped(t *testing.T) {
 		if isCurrent(t, h.store, version) {
 			t.Errorf("%s: the version is still current", c.name)
 		}
-	}
-}
-
-// A check that began before a call is not used for that call, because the catalogue may have changed in between.
-func TestCheckBeginsAfterTheCall(t *testing.T) {
-	t.Parallel()
-	h := newWitnessHarness(t)
-	w, version := postgresOf(h.store).witness, versionOf(t, h.store)
-	// The test takes the turn, like a check that is in progress and already has the server's answer.
-	w.turn <- struct{}{}
-	began := w.begun.Add(1)
-	var later shop.CatalogVersion
-	var running sync.WaitGroup
-	write(t, h.store, adding("Luna"))
-	running.Go(func() { later, _ = w.check(t.Context()) })
-	w.last, w.version = began, version
-	<-w.turn
-	running.Wait()
-	if later == version || later == (shop.CatalogVersion{}) {
-		t.Errorf("a call after a change got %+v; before it, the version was %+v", later, version)
 	}
 }
 
