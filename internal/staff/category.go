@@ -69,11 +69,7 @@ func (p *Pages) addCategory(x *exchange) error {
 		_, err = p.Service.CreateCategory(x.context(), name)
 	}
 	if err != nil {
-		problem := userMessage(err)
-		if problem == "" {
-			return err
-		}
-		return x.showCategories(http.StatusUnprocessableEntity, name, problem)
+		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusUnprocessableEntity, name, problem) })
 	}
 	return x.redirect("/staff/categories")
 }
@@ -95,13 +91,10 @@ func (x *exchange) checkCategoryName(name string, own ...int64) error {
 }
 
 // saveCategory renames a category, unless someone has renamed the category since the page was shown.
-func (p *Pages) saveCategory(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) saveCategory(x *exchange, id int64) error {
 	was := shop.Category{ID: id, Name: x.field("was-name")}
 	wanted := shop.Category{ID: id, Name: strings.TrimSpace(x.field("name"))}
+	var err error
 	if was.Name != wanted.Name {
 		err = x.checkCategoryName(wanted.Name, id)
 	}
@@ -118,11 +111,8 @@ func (p *Pages) saveCategory(x *exchange) error {
 		return x.showCategories(http.StatusConflict, "", fmt.Sprintf(
 			"Someone else has renamed category %d to “%s”; your change to “%s” was not saved.", id, now.Name, wanted.Name))
 	}
-	if problem := userMessage(err); err != nil && problem != "" {
-		return x.showCategories(http.StatusUnprocessableEntity, "", problem)
-	}
 	if err != nil {
-		return err
+		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusUnprocessableEntity, "", problem) })
 	}
 	if was.Name != "" && was != wanted { // giving a first name cannot be undone, because a name cannot be removed
 		x.flashUndo(undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
@@ -132,11 +122,7 @@ func (p *Pages) saveCategory(x *exchange) error {
 
 // deleteCategory removes a category, unless someone has renamed it since the page was shown. It asks the
 // user first if the category has no name, because the pages cannot create such a category again.
-func (p *Pages) deleteCategory(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) deleteCategory(x *exchange, id int64) error {
 	was := shop.Category{ID: id, Name: x.field("was-name")}
 	if was.Name == "" && !x.confirmed() {
 		return x.ask(question{
@@ -144,16 +130,10 @@ func (p *Pages) deleteCategory(x *exchange) error {
 			Button: "Remove", Danger: true, Back: "/staff/categories",
 		})
 	}
-	err = p.Service.DeleteCategory(x.context(), id, func(now shop.Category) bool { return now == was })
+	err := p.Service.DeleteCategory(x.context(), id, func(now shop.Category) bool { return now == was })
 	if err != nil {
-		if shop.AsError(err).Code == shop.PreconditionFailed {
-			err = shop.Errorf(shop.PreconditionFailed, "Someone else has renamed category %d in the meantime, so it was not removed.", id)
-		}
-		problem := userMessage(err)
-		if problem == "" {
-			return err
-		}
-		return x.showCategories(http.StatusConflict, "", problem)
+		err = explainConflict(err, "Someone else has renamed category %d in the meantime, so it was not removed.", id)
+		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusConflict, "", problem) })
 	}
 	if was.Name == "" {
 		x.flash("Category %d was removed.", id)
@@ -171,18 +151,15 @@ func undoOfCategoryChange(was shop.Category, now string) *undo {
 
 // undoCategoryChange gives a renamed category its former name back, or creates a removed category again. It changes
 // nothing if the category has changed since.
-func (p *Pages) undoCategoryChange(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) undoCategoryChange(x *exchange, id int64) error {
 	category, was := shop.Category{ID: id, Name: x.field("name")}, x.field("was-name")
 	// A removed category is created again only if it does not exist.
 	condition := shop.PutCondition{NoneMatch: func(shop.Category) bool { return false }}
 	if was != "" {
 		condition = shop.PutCondition{Match: func(now shop.Category) bool { return now.Name == was }}
 	}
-	if err = x.checkCategoryName(category.Name, id); err == nil {
+	err := x.checkCategoryName(category.Name, id)
+	if err == nil {
 		_, err = p.Service.PutCategory(x.context(), category, condition)
 	}
 	if err == nil {

@@ -3,6 +3,7 @@ package staff
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"animalstore/internal/shop"
 )
@@ -43,6 +44,10 @@ func (x *exchange) ask(q question) error {
 	x.w.Header().Set("HX-Reswap", "innerHTML")
 	return x.showFragment("question", q)
 }
+
+// canGoBack reports whether an animal can be given its former status again after a change of status. If it cannot, the
+// pages ask before the change.
+func canGoBack(from, to shop.Status) bool { return slices.Contains(to.Transitions(), from) }
 
 // noWayBack returns the reason why an animal cannot be given its former status again after this change of status. It
 // returns "" if it can.

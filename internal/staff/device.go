@@ -56,11 +56,9 @@ func (x *exchange) showDevices(status int, page devicesPage) error {
 func (p *Pages) endDevice(x *exchange) error {
 	session, err := p.Service.EndSession(x.r.Context(), x.principal, x.field("session"))
 	if err != nil {
-		problem := userMessage(err)
-		if problem == "" {
-			return err
-		}
-		return x.showDevices(statusOf(shop.AsError(err).Code), devicesPage{Problem: problem})
+		return showProblem(err, func(problem string) error {
+			return x.showDevices(statusOf(shop.AsError(err).Code), devicesPage{Problem: problem})
+		})
 	}
 	p.Log.Info("signed out", "request", x.id, "key", keyActor(session.KeyID), "device", session.Device, "by", x.principal.Actor())
 	if session.HasToken(x.token) {

@@ -89,6 +89,24 @@ func userMessage(err error) string {
 	return strings.ToUpper(message[:1]) + message[1:]
 }
 
+// showProblem calls show with the message of an error that the user can act on. It returns any other error.
+func showProblem(err error, show func(problem string) error) error {
+	problem := userMessage(err)
+	if problem == "" {
+		return err
+	}
+	return show(problem)
+}
+
+// explainConflict replaces the message of a precondition_failed error, which means that someone else was faster. It
+// returns any other error unchanged.
+func explainConflict(err error, format string, args ...any) error {
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		return shop.Errorf(shop.PreconditionFailed, format, args...)
+	}
+	return err
+}
+
 // pageWords maps words in the API's messages to the words that the pages use.
 var pageWords = map[string]string{
 	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "reference": "customer",

@@ -20,11 +20,7 @@ var holdExtensions = []holdExtension{{1, "1 more day"}, {3, "3 more days"}, {7, 
 // extendHold extends the hold of an order by the number of days in the form, unless the end of the hold has changed
 // since the page was shown. The new end is at the same time of day as before. If the form has the field "until",
 // extendHold undoes an extension and makes the hold end at that time.
-func (p *Pages) extendHold(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) extendHold(x *exchange, id int64) error {
 	was, err := time.Parse(time.RFC3339Nano, x.field("was"))
 	if err != nil {
 		return errUnreadableForm()

@@ -74,10 +74,10 @@ func (x *exchange) showKeys(status int, page keysPage) (err error) {
 // showKeyError shows the list of keys with the error message if the user can act on the error. It returns any other
 // error.
 func (x *exchange) showKeyError(page keysPage, err error) error {
-	if page.Problem = userMessage(err); page.Problem == "" {
-		return err
-	}
-	return x.showKeys(statusOf(shop.AsError(err).Code), page)
+	return showProblem(err, func(problem string) error {
+		page.Problem = problem
+		return x.showKeys(statusOf(shop.AsError(err).Code), page)
+	})
 }
 
 func (p *Pages) addKey(x *exchange) error {
@@ -104,11 +104,7 @@ func (p *Pages) addKey(x *exchange) error {
 	return x.showKeys(http.StatusOK, keysPage{Issued: &issued})
 }
 
-func (p *Pages) rotateKey(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) rotateKey(x *exchange, id int64) error {
 	overlap, err := parseOverlap(x.field("overlap"))
 	if err != nil {
 		return x.showKeyError(keysPage{}, err)
@@ -144,11 +140,7 @@ func (x *exchange) askAboutKey(id int64, title, text, button string) error {
 	})
 }
 
-func (p *Pages) revokeKey(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) revokeKey(x *exchange, id int64) error {
 	if !x.confirmed() {
 		return x.askAboutKey(id, "Revoke %s?", "Requests with this key will be refused within a second.", "Revoke")
 	}

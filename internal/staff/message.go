@@ -27,9 +27,9 @@ func (x *exchange) flashUndo(u *undo, format string, args ...any) {
 		x.trigger("flash", x.message.Text)
 		return
 	}
-	x.message.Undo, x.message.Values = u.path, u.values
+	x.message.Undo, x.message.Values = u.Path, u.Values
 	onPage := *x.message
-	onPage.Undo = x.At(u.path)
+	onPage.Undo = x.At(u.Path)
 	x.trigger("flash", onPage)
 }
 
@@ -37,6 +37,14 @@ func (x *exchange) flashUndo(u *undo, format string, args ...any) {
 func (x *exchange) flashProblem(text string) {
 	x.message = &message{Text: text, Problem: true}
 	x.trigger("problem", text)
+}
+
+// flashError makes the page show an error that the user can act on. It returns any other error.
+func (x *exchange) flashError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return showProblem(err, func(problem string) error { x.flashProblem(problem); return nil })
 }
 
 const (

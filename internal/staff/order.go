@@ -124,11 +124,7 @@ func (x *exchange) loadOrder(id int64) (shop.OrderPage, error) {
 	return page, err
 }
 
-func (p *Pages) orderRow(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) orderRow(x *exchange, id int64) error {
 	return x.showOrderRow(id)
 }
 
@@ -141,29 +137,16 @@ func (x *exchange) showOrderRow(id int64) error {
 }
 
 // placeOrder places an order, which reserves the animal.
-func (p *Pages) placeOrder(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) placeOrder(x *exchange, id int64) error {
 	order, err := p.Service.PlaceOrder(x.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
-	if err != nil {
-		if problem := userMessage(err); x.partial() && problem != "" {
-			x.flashProblem(problem)
-			return x.showPetDetail(id)
-		}
-		return err
+	if err == nil {
+		x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	}
-	x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
-	return x.showChangedPet(id)
+	return x.showChangedPet(id, err)
 }
 
 // setOrderStatus changes the status of an order, unless the status has changed since the page was shown.
-func (p *Pages) setOrderStatus(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) setOrderStatus(x *exchange, id int64) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
 	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
@@ -175,19 +158,19 @@ func (p *Pages) setOrderStatus(x *exchange) error {
 // showChangedOrder shows an order after a change, or after an attempt that failed with err. It updates the page from
 // which the form was sent, or shows the animal's page if the form does not name a page.
 func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error {
-	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
-	}
+	err = explainConflict(err, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	inRow := x.partial() && x.r.Header.Get("HX-Target") == orderTopic(id)
 	// The page from which the form was sent stays open and reloads the parts that have changed.
 	if back := x.field("back"); isStaffPath(back) && !inRow {
 		return x.finishInPlace(err, back, orderTopic(id), petTopic(order.PetID))
 	}
 	if err != nil {
-		if !x.partial() || userMessage(err) == "" || isNotFound(err) {
+		if !x.partial() || isNotFound(err) {
 			return err
 		}
-		x.flashProblem(userMessage(err))
+		if err := x.flashError(err); err != nil {
+			return err
+		}
 		if order, err = x.Service.Order(x.r.Context(), id); err != nil {
 			return err
 		}
@@ -198,5 +181,5 @@ func (x *exchange) showChangedOrder(id int64, order shop.Order, err error) error
 	if inRow {
 		return x.showOrderRow(id)
 	}
-	return x.showChangedPet(order.PetID)
+	return x.showChangedPet(order.PetID, nil)
 }

@@ -30,11 +30,7 @@ func (o orderDetail) CanPlaceAgain() bool {
 	return false
 }
 
-func (p *Pages) order(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) order(x *exchange, id int64) error {
 	orders, err := x.loadOrder(id)
 	if err != nil {
 		return err
@@ -50,20 +46,15 @@ func (p *Pages) order(x *exchange) error {
 }
 
 // saveOrder changes the customer of an order, unless somebody else has changed the customer since the page was shown.
-func (p *Pages) saveOrder(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) saveOrder(x *exchange, id int64) error {
 	was, reference := x.field("was-reference"), strings.TrimSpace(x.field("reference"))
-	_, err = p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
+	_, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
 	switch {
 	case err == nil && was != reference:
 		x.flashUndo(&undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)
 	case err == nil:
 		x.flash("Order %d was saved.", id)
-	case shop.AsError(err).Code == shop.PreconditionFailed:
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed the customer of order %d in the meantime, so nothing was saved.", id)
 	}
+	err = explainConflict(err, "Someone else has changed the customer of order %d in the meantime, so nothing was saved.", id)
 	return x.finishInPlace(err, orderPath(id), orderTopic(id))
 }

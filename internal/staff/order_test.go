@@ -35,7 +35,7 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 		"Žofie <at the till> added Rex to Dogs")
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect("/staff/pets/1")
 	b.post("/staff/pets/1/orders").want(409, "not available")
-	b.withHTMX().post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
+	b.withHTMX().with("HX-Target", "pet-detail").post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
 	b.mustGet("/staff/pets/1", "Rex Pending", "1 Reserved 2 days 2", "Mrs Novák",
 		"Žofie <at the till> reserved Rex for Mrs Novák · order 1").wantActions("Approve", "Cancel order").lacks("Mark as available")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "/staff/orders?q=novak").wantRedirect("/staff/orders?q=novak")

@@ -10,22 +10,7 @@ import (
 // petPath returns the path of an animal's page.
 func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
 
-func (p *Pages) petRow(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
-	return x.showPetRow(id)
-}
-
-// petFromPath loads the animal whose id is in the path.
-func (x *exchange) petFromPath() (shop.PetView, error) {
-	id, err := x.pathID()
-	if err != nil {
-		return shop.PetView{}, err
-	}
-	return x.Service.PetView(x.r.Context(), id)
-}
+func (p *Pages) petRow(x *exchange, id int64) error { return x.showPetRow(id) }
 
 // showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and
 // offers to restore it.
@@ -45,9 +30,15 @@ func (x *exchange) showPetRow(id int64) error {
 	return x.showFragment("pet-row", pet)
 }
 
-// showChangedPet responds after a change with the animal's table row or its page. Without scripts, the browser goes
-// back to the page from which the form was sent.
-func (x *exchange) showChangedPet(id int64) error {
+// showChangedPet responds after a change, or after an attempt that failed with err, with the animal's table row or its
+// page. Without scripts, the browser goes back to the page from which the form was sent, or shows the error.
+func (x *exchange) showChangedPet(id int64, err error) error {
+	if err != nil && !x.partial() {
+		return err
+	}
+	if err := x.flashError(err); err != nil {
+		return err
+	}
 	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
 		return x.showPetRow(id)
 	}
@@ -58,11 +49,7 @@ func (x *exchange) showChangedPet(id int64) error {
 }
 
 // setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
-func (p *Pages) setPetStatus(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) setPetStatus(x *exchange, id int64) error {
 	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
 	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
 		return x.askAboutPet(id, to, reason)
@@ -71,17 +58,10 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	if err == nil {
 		before := pet
 		before.Status = was
-		x.flashUndo(undoOfPetChange(before, pet), "%s is now %s.", pet.Name, pet.Status)
-		return x.showChangedPet(id)
+		x.flashUndo(undoOfPets(petChange{before, pet}), "%s is now %s.", pet.Name, pet.Status)
 	}
-	if shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
-	}
-	if !x.partial() || userMessage(err) == "" {
-		return err
-	}
-	x.flashProblem(userMessage(err))
-	return x.showChangedPet(id)
+	err = explainConflict(err, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
+	return x.showChangedPet(id, err)
 }
 
 // askAboutPet asks the user to confirm a change of status that cannot be undone for the given reason.
@@ -98,23 +78,12 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 
 // deletePet removes an animal, unless it has changed since the page was shown. The animal's page remains and offers
 // to restore it.
-func (p *Pages) deletePet(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) deletePet(x *exchange, id int64) error {
 	original := x.originalPet(id)
-	err = p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
+	err := p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
 	if err == nil {
-		x.flashUndo(&undo{petPath(id) + "/restore", nil}, "%s was removed.", original.Name)
-		return x.showChangedPet(id)
+		x.flashUndo(undoOfPets(petChange{original, shop.Pet{}}), "%s was removed.", original.Name)
 	}
-	if shop.AsError(err).Code == shop.PreconditionFailed {
-		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
-	}
-	if !x.partial() || userMessage(err) == "" {
-		return err
-	}
-	x.flashProblem(userMessage(err))
-	return x.showChangedPet(id)
+	err = explainConflict(err, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
+	return x.showChangedPet(id, err)
 }

@@ -28,8 +28,10 @@ type bulkResult struct {
 	Refused   []bulkProblem
 	Rows      []shop.PetView // the animals after the action
 	Removed   []shop.Pet     // the removed animals; only the id is known if someone else removed the animal
-	Undo      bulkUndo
-	undoes    string // the action that Undo has undone; "" if this is not the result of Undo
+	Undo      *undo          // nil if there is nothing to undo, or no way back
+	removes   bool           // whether the action removes animals
+	changes   []petChange
+	undone    undoOutcome // zero if this is not the result of Undo
 }
 
 // bulkProblem says why one animal was not changed.
@@ -41,11 +43,11 @@ type bulkProblem struct {
 
 // Summary returns the outcome in one line, such as "18 animals changed, 2 conflicts".
 func (r bulkResult) Summary() string {
-	if r.undoes != "" {
-		return r.undone()
+	if r.undone.one != "" {
+		return r.describeUndo()
 	}
 	verb := "changed"
-	if r.Undo.Do == "remove" {
+	if r.removes {
 		verb = "removed"
 	}
 	parts := []string{count(r.Changed, "animal") + " " + verb}
@@ -104,19 +106,19 @@ func (p *Pages) changePets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	result := bulkResult{Back: x.backOr("/staff/pets"), Undo: bulkUndo{Do: "status"}}
+	result := bulkResult{Back: x.backOr("/staff/pets")}
 	var change shop.PetChange
 	switch action := x.field("do"); action {
 	case "print":
 		return x.redirect(petQuery{IDs: ids}.Printed() + "#print")
 	case "remove":
-		result.Undo.Do = action
+		result.removes = true
 	case "category":
 		id, err := x.ensureCategory(x.readPetForm())
 		if err != nil {
 			return err
 		}
-		result.Undo.Do, change.CategoryID = action, &id
+		change.CategoryID = &id
 	default:
 		if reason := shop.StatusProblem(action); reason != "" {
 			return errUnreadableForm()
@@ -135,6 +137,7 @@ func (p *Pages) changePets(x *exchange) error {
 	if err := x.describePets(&result, ids, failed); err != nil {
 		return err
 	}
+	result.Undo = undoOfPets(result.changes...)
 	return x.showBulkResult(result)
 }
 
@@ -146,12 +149,12 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 		before = now
 		return petToken(now) == token
 	}
-	if result.Undo.Do == "remove" {
+	if result.removes {
 		err := x.Service.DeletePet(x.context(), id, match)
 		if err == nil {
 			result.Changed++
 			result.Removed = append(result.Removed, before)
-			result.Undo.add(before, before)
+			result.changes = append(result.changes, petChange{before, shop.Pet{}})
 		}
 		return err
 	}
@@ -163,7 +166,7 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 		result.Unchanged++
 	default:
 		result.Changed++
-		result.Undo.add(before, after)
+		result.changes = append(result.changes, petChange{before, after})
 	}
 	return nil
 }

@@ -30,11 +30,7 @@ const (
 	maxPetOrders    = 20
 )
 
-func (p *Pages) pet(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) pet(x *exchange, id int64) error {
 	page, err := x.loadPetDetail(id)
 	if err != nil {
 		return err

@@ -105,8 +105,8 @@ func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 	return x.showFragment("pet-add", next)
 }
 
-func (p *Pages) editPet(x *exchange) error {
-	pet, err := x.petFromPath()
+func (p *Pages) editPet(x *exchange, id int64) error {
+	pet, err := p.Service.PetView(x.r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -133,15 +133,11 @@ func (x *exchange) originalPet(id int64) shop.Pet {
 	return shop.Pet{ID: id, Name: x.field("was-name"), CategoryID: category, Status: shop.Status(x.field("was-status"))}
 }
 
-func (p *Pages) savePet(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) savePet(x *exchange, id int64) error {
 	form, original := x.readPetForm(), x.originalPet(id)
 	form.ID, form.Original = id, original
-	var category int64
-	if category, err = x.petCategory(form); err == nil {
+	category, err := x.petCategory(form)
+	if err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
 		// This form does not contain the status, so a change of status by someone else is not a conflict.
@@ -151,8 +147,8 @@ func (p *Pages) savePet(x *exchange) error {
 		if err == nil {
 			before := pet
 			before.Name, before.CategoryID = original.Name, original.CategoryID
-			x.flashUndo(undoOfPetChange(before, pet), "%s was saved.", pet.Name)
-			return x.showChangedPet(id)
+			x.flashUndo(undoOfPets(petChange{before, pet}), "%s was saved.", pet.Name)
+			return x.showChangedPet(id, nil)
 		}
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {

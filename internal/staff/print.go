@@ -150,11 +150,7 @@ func (x *exchange) withCategories(orders []shop.OrderView) ([]printedOrder, erro
 }
 
 // printOrder shows one order as a receipt.
-func (p *Pages) printOrder(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) printOrder(x *exchange, id int64) error {
 	page, err := x.loadOrder(id)
 	if err != nil {
 		return err

@@ -46,30 +46,29 @@ func routes() []route {
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
 		{"POST", "/staff/pets/bulk", "pet-bulk", shop.PetsWrite, (*Pages).changePets},
-		{"POST", "/staff/pets/bulk/undo", "pet-bulk-undo", shop.PetsWrite, (*Pages).undoPets},
+		{"POST", "/staff/pets/undo", "pet-undo", shop.PetsWrite, (*Pages).undoPets},
 		{"GET", "/staff/pets/counts", "pets-counts", shop.PetsRead, (*Pages).countPets},
 		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
 		{"GET", "/staff/pets/removed", "pets-removed", shop.EventsRead, (*Pages).removedPets},
 		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
-		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, (*Pages).pet},
-		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, (*Pages).savePet},
-		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
-		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, (*Pages).editPet},
-		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, (*Pages).setPetStatus},
-		{"POST", "/staff/pets/{id}/undo", "pet-undo", shop.PetsWrite, (*Pages).undoPetChange},
-		{"POST", "/staff/pets/{id}/restore", "pet-restore", shop.PetsWrite, (*Pages).restorePet},
-		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, (*Pages).deletePet},
-		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, (*Pages).placeOrder},
+		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, byID((*Pages).pet)},
+		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, byID((*Pages).savePet)},
+		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, byID((*Pages).petRow)},
+		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, byID((*Pages).editPet)},
+		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, byID((*Pages).setPetStatus)},
+		{"POST", "/staff/pets/{id}/restore", "pet-restore", shop.PetsWrite, byID((*Pages).restorePet)},
+		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, byID((*Pages).deletePet)},
+		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, byID((*Pages).placeOrder)},
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
 		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
-		{"GET", "/staff/orders/{id}", "order", shop.OrdersRead, (*Pages).order},
-		{"POST", "/staff/orders/{id}", "order-save", shop.OrdersWrite, (*Pages).saveOrder},
-		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, (*Pages).printOrder},
-		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
-		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, (*Pages).extendHold},
-		{"POST", "/staff/orders/{id}/undo", "order-undo", shop.OrdersWrite, (*Pages).undoOrderStep},
-		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
+		{"GET", "/staff/orders/{id}", "order", shop.OrdersRead, byID((*Pages).order)},
+		{"POST", "/staff/orders/{id}", "order-save", shop.OrdersWrite, byID((*Pages).saveOrder)},
+		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, byID((*Pages).printOrder)},
+		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, byID((*Pages).orderRow)},
+		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, byID((*Pages).extendHold)},
+		{"POST", "/staff/orders/{id}/undo", "order-undo", shop.OrdersWrite, byID((*Pages).undoOrderStep)},
+		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, byID((*Pages).setOrderStatus)},
 
 		{"GET", "/staff/activity", "activity", shop.EventsRead, (*Pages).activity},
 		{"GET", "/staff/activity.csv", "activity-export", shop.EventsRead, (*Pages).exportActivity},
@@ -77,9 +76,9 @@ func routes() []route {
 		{"GET", "/staff/categories", "categories", shop.PetsRead, (*Pages).categories},
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},
 		{"GET", "/staff/categories/suggestions", "categories-suggested", shop.PetsRead, (*Pages).suggestCategories},
-		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
-		{"POST", "/staff/categories/{id}/undo", "category-undo", shop.PetsWrite, (*Pages).undoCategoryChange},
-		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
+		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, byID((*Pages).saveCategory)},
+		{"POST", "/staff/categories/{id}/undo", "category-undo", shop.PetsWrite, byID((*Pages).undoCategoryChange)},
+		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, byID((*Pages).deleteCategory)},
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
@@ -88,18 +87,18 @@ func routes() []route {
 
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
-		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, (*Pages).createKeyLink},
-		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, (*Pages).rotateKey},
-		{"POST", "/staff/keys/{id}/revoke", "key-revoke", shop.Admin, (*Pages).revokeKey},
+		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, byID((*Pages).createKeyLink)},
+		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, byID((*Pages).rotateKey)},
+		{"POST", "/staff/keys/{id}/revoke", "key-revoke", shop.Admin, byID((*Pages).revokeKey)},
 
 		{"GET", "/staff/webhooks", "webhooks", shop.Admin, (*Pages).webhooks},
 		{"POST", "/staff/webhooks", "webhook-add", shop.Admin, (*Pages).addWebhook},
-		{"GET", "/staff/webhooks/{id}", "webhook", shop.Admin, (*Pages).webhook},
-		{"POST", "/staff/webhooks/{id}", "webhook-save", shop.Admin, (*Pages).saveWebhook},
-		{"POST", "/staff/webhooks/{id}/rotate", "webhook-rotate", shop.Admin, (*Pages).rotateWebhook},
-		{"POST", "/staff/webhooks/{id}/test", "webhook-test", shop.Admin, (*Pages).testWebhook},
-		{"POST", "/staff/webhooks/{id}/delete", "webhook-delete", shop.Admin, (*Pages).deleteWebhook},
-		{"POST", "/staff/webhooks/{id}/deliveries/{delivery}", "redeliver", shop.Admin, (*Pages).redeliver},
+		{"GET", "/staff/webhooks/{id}", "webhook", shop.Admin, byID((*Pages).webhook)},
+		{"POST", "/staff/webhooks/{id}", "webhook-save", shop.Admin, byID((*Pages).saveWebhook)},
+		{"POST", "/staff/webhooks/{id}/rotate", "webhook-rotate", shop.Admin, byID((*Pages).rotateWebhook)},
+		{"POST", "/staff/webhooks/{id}/test", "webhook-test", shop.Admin, byID((*Pages).testWebhook)},
+		{"POST", "/staff/webhooks/{id}/delete", "webhook-delete", shop.Admin, byID((*Pages).deleteWebhook)},
+		{"POST", "/staff/webhooks/{id}/deliveries/{delivery}", "redeliver", shop.Admin, byID((*Pages).redeliver)},
 	}
 }
 
@@ -122,11 +121,19 @@ func errPageNotFound() error {
 	return shop.Errorf(shop.NotFound, "There is no page at this address.")
 }
 
-// pathID returns the path parameter "id". It fails with not_found if the parameter is not an integer.
-func (x *exchange) pathID() (int64, error) { return x.pathIDNamed("id") }
+// byID calls a handler with the id in the path. It fails with not_found if that is not an integer.
+func byID(handle func(p *Pages, x *exchange, id int64) error) func(*Pages, *exchange) error {
+	return func(p *Pages, x *exchange) error {
+		id, err := x.pathID("id")
+		if err != nil {
+			return err
+		}
+		return handle(p, x, id)
+	}
+}
 
-// pathIDNamed is like pathID, but for the path parameter with the given name.
-func (x *exchange) pathIDNamed(name string) (int64, error) {
+// pathID returns the path parameter with the given name. It fails with not_found if the parameter is not an integer.
+func (x *exchange) pathID(name string) (int64, error) {
 	id, err := strconv.ParseInt(x.r.PathValue(name), 10, 64)
 	if err != nil {
 		return 0, errPageNotFound()

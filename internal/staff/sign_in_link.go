@@ -22,11 +22,7 @@ type newLinkPage struct {
 	LocalOnly bool // whether the link works only on this computer
 }
 
-func (p *Pages) createKeyLink(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) createKeyLink(x *exchange, id int64) error {
 	link, err := p.Service.CreateSignInLink(x.r.Context(), id)
 	if err != nil {
 		return x.showKeyError(keysPage{}, err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -12,59 +11,17 @@ import (
 
 // undo is the request of an Undo button: the path and the form fields.
 type undo struct {
-	path   string
-	values map[string]string
+	Path   string
+	Values map[string]string
 }
 
 // undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
 // which an attacker could plant, so the button must not be able to send a form to any other path.
-var undoPath = regexp.MustCompile(`^/staff/(pets/-?\d+/(undo|restore)|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
+var undoPath = regexp.MustCompile(`^/staff/(pets/undo|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
 
-// canGoBack reports whether an animal can be given its former status again after a change of status. If it cannot, the
-// pages ask before the change.
-func canGoBack(from, to shop.Status) bool { return slices.Contains(to.Transitions(), from) }
-
-// undoOfPetChange returns the request that undoes a change of an animal. It returns nil if nothing has changed or if
-// the change cannot be undone.
-func undoOfPetChange(before, after shop.Pet) *undo {
-	if before == after || before.Status != after.Status && !canGoBack(before.Status, after.Status) {
-		return nil
-	}
-	return &undo{petPath(after.ID) + "/undo", map[string]string{
-		"name": before.Name, "category": strconv.FormatInt(before.CategoryID, 10), "status": string(before.Status),
-		"was-name": after.Name, "was-category": strconv.FormatInt(after.CategoryID, 10), "was-status": string(after.Status),
-	}}
-}
-
-// undoPetChange gives an animal the values that it had before a change, unless it has changed since.
-func (p *Pages) undoPetChange(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
-	form, was := x.readPetForm(), x.originalPet(id)
-	category, err := x.petCategory(form)
-	if err != nil {
-		return err
-	}
-	change := shop.PetChange{Name: new(x.field("name")), CategoryID: &category}
-	if status := shop.Status(form.Status); status != was.Status {
-		change.Status = &status
-	}
-	pet, err := p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool { return now == was })
-	if err == nil {
-		x.flash("%s is as before.", pet.Name)
-	}
-	return x.finishInPlace(undoError(err, was.Name), petPath(id), petTopic(id))
-}
-
-// undoError replaces the message of a precondition_failed error with one for users: someone has changed the resource in
-// the meantime. The parameter what names the resource in the message. Other errors are returned unchanged.
+// undoError explains a conflict while something was being undone. The parameter what names the resource.
 func undoError(err error, what string) error {
-	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
-		return shop.Errorf(shop.PreconditionFailed, "Someone has changed %s in the meantime, so nothing was undone.", what)
-	}
-	return err
+	return explainConflict(err, "Someone has changed %s in the meantime, so nothing was undone.", what)
 }
 
 // petTopic and orderTopic return the names of the browser events that make the page reload an animal or an order.
@@ -75,11 +32,8 @@ func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
 // and reloads the elements with the given topics. Without scripts, the browser goes back to the page that contained the
 // form. If that page is not known, the browser goes to the path in the parameter otherwise.
 func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) error {
-	if err != nil {
-		if userMessage(err) == "" {
-			return err
-		}
-		x.flashProblem(userMessage(err))
+	if err := x.flashError(err); err != nil {
+		return err
 	}
 	if x.partial() {
 		for _, topic := range topics {
@@ -92,11 +46,7 @@ func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) 
 }
 
 // restorePet brings a removed animal back.
-func (p *Pages) restorePet(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) restorePet(x *exchange, id int64) error {
 	pet, err := p.Service.RestorePet(x.context(), id)
 	if err == nil {
 		x.flash("%s was restored.", pet.Name)
@@ -130,14 +80,11 @@ func undoOfOrderStep(order shop.Order) *undo {
 
 // undoOrderStep undoes the last step of an order, unless the order has changed since. It cancels an order that has
 // only been placed. It replaces any other order with a new one for the same animal and customer.
-func (p *Pages) undoOrderStep(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) undoOrderStep(x *exchange, id int64) error {
 	was := shop.OrderStatus(x.field("was"))
 	match := func(now shop.Order) bool { return now.Status == was }
 	var order shop.Order
+	var err error
 	if was == shop.Placed {
 		if order, err = p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(shop.Cancelled)}, match); err == nil {
 			x.flash("Order %d was cancelled.", id)

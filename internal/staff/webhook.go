@@ -46,10 +46,10 @@ func (p *Pages) addWebhook(x *exchange) error {
 	page := webhooksPage{URL: strings.TrimSpace(x.field("url")), Selected: selected}
 	issued, err := p.Service.CreateWebhook(x.context(), shop.NewWebhook{URL: page.URL, Types: types})
 	if err != nil {
-		if page.Problem = userMessage(err); page.Problem == "" {
-			return err
-		}
-		return x.showWebhooks(http.StatusUnprocessableEntity, page)
+		return showProblem(err, func(problem string) error {
+			page.Problem = problem
+			return x.showWebhooks(http.StatusUnprocessableEntity, page)
+		})
 	}
 	return x.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
 }
@@ -70,11 +70,7 @@ func (webhookPage) DeliveryStatuses() []string {
 	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
 }
 
-func (p *Pages) webhook(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) webhook(x *exchange, id int64) error {
 	return x.showWebhook(http.StatusOK, id, webhookPage{})
 }
 
@@ -99,65 +95,53 @@ func (x *exchange) showWebhook(status int, id int64, page webhookPage) (err erro
 	return x.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
-// updateWebhook calls do with the webhook id from the path and then shows the webhook again. If the user can act on an
-// error, the page shows it. updateWebhook returns any other error.
-func (x *exchange) updateWebhook(do func(id int64) (secret string, err error)) error {
-	id, err := x.pathID()
-	if err != nil {
+// showChangedWebhook responds after a change of a webhook, or after an attempt that failed with err. If the user can
+// act on the error, the page shows it. showChangedWebhook returns any other error.
+func (x *exchange) showChangedWebhook(id int64, err error) error {
+	if isNotFound(err) {
 		return err
 	}
-	secret, err := do(id)
 	if err != nil {
-		problem := userMessage(err)
-		if problem == "" || isNotFound(err) {
-			return err
-		}
-		return x.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
-	}
-	if secret != "" {
-		return x.showWebhook(http.StatusOK, id, webhookPage{Secret: secret})
+		return showProblem(err, func(problem string) error {
+			return x.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
+		})
 	}
 	return x.redirect("/staff/webhooks/" + strconv.FormatInt(id, 10))
 }
 
-func (p *Pages) saveWebhook(x *exchange) error {
-	return x.updateWebhook(func(id int64) (string, error) {
-		types, _ := x.selectedTypes()
-		url, enabled := strings.TrimSpace(x.field("url")), x.field("enabled") == "on"
-		_, err := p.Service.UpdateWebhook(x.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
-		return "", err
-	})
+func (p *Pages) saveWebhook(x *exchange, id int64) error {
+	types, _ := x.selectedTypes()
+	url, enabled := strings.TrimSpace(x.field("url")), x.field("enabled") == "on"
+	_, err := p.Service.UpdateWebhook(x.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
+	return x.showChangedWebhook(id, err)
 }
 
-func (p *Pages) rotateWebhook(x *exchange) error {
-	if id, err := x.pathID(); err == nil && !x.confirmed() {
+func (p *Pages) rotateWebhook(x *exchange, id int64) error {
+	if !x.confirmed() {
 		return x.askAboutWebhook(id, "Create a new secret for this webhook?", "Events are signed with the new secret from then on.", "Create new secret")
 	}
-	return x.updateWebhook(func(id int64) (string, error) {
-		overlap, err := parseOverlap(x.field("overlap"))
-		if err != nil {
-			return "", err
-		}
-		issued, err := p.Service.RotateWebhook(x.context(), id, overlap)
-		return issued.Secret, err
-	})
+	overlap, err := parseOverlap(x.field("overlap"))
+	if err != nil {
+		return x.showChangedWebhook(id, err)
+	}
+	issued, err := p.Service.RotateWebhook(x.context(), id, overlap)
+	if err != nil {
+		return x.showChangedWebhook(id, err)
+	}
+	return x.showWebhook(http.StatusOK, id, webhookPage{Secret: issued.Secret})
 }
 
-func (p *Pages) testWebhook(x *exchange) error {
-	return x.updateWebhook(func(id int64) (string, error) {
-		_, err := p.Service.TestWebhook(x.context(), id)
-		return "", err
-	})
+func (p *Pages) testWebhook(x *exchange, id int64) error {
+	_, err := p.Service.TestWebhook(x.context(), id)
+	return x.showChangedWebhook(id, err)
 }
 
-func (p *Pages) redeliver(x *exchange) error {
-	return x.updateWebhook(func(id int64) (string, error) {
-		delivery, err := x.pathIDNamed("delivery")
-		if err == nil {
-			_, err = p.Service.Redeliver(x.context(), id, delivery)
-		}
-		return "", err
-	})
+func (p *Pages) redeliver(x *exchange, id int64) error {
+	delivery, err := x.pathID("delivery")
+	if err == nil {
+		_, err = p.Service.Redeliver(x.context(), id, delivery)
+	}
+	return x.showChangedWebhook(id, err)
 }
 
 // askAboutWebhook asks the user to confirm an irreversible action on a webhook.
@@ -172,11 +156,7 @@ func (x *exchange) askAboutWebhook(id int64, title, text, button string) error {
 	})
 }
 
-func (p *Pages) deleteWebhook(x *exchange) error {
-	id, err := x.pathID()
-	if err != nil {
-		return err
-	}
+func (p *Pages) deleteWebhook(x *exchange, id int64) error {
 	if !x.confirmed() {
 		return x.askAboutWebhook(id, "Remove this webhook?", "No further events will be sent to it.", "Remove webhook")
 	}

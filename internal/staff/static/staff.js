@@ -30,7 +30,7 @@
     for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.("div")) hideLater(node);
     while (flashes.children.length > 4) flashes.firstElementChild.remove();
   }).observe(flashes, { childList: true });
-  body.addEventListener("htmx:afterRequest", ({ detail: { elt } }) => elt.closest("#flashes > div")?.remove());
+  body.addEventListener("htmx:afterRequest", ({ detail: { elt } }) => elt.closest("#flashes > div, .bulk-outcome")?.remove());
   // A message stays as long as the user points at it or is about to press its button.
   function hideLater(message) {
     const delay = message.querySelector("button") || message.className === "problem" ? 15000 : 6000;
