@@ -164,7 +164,7 @@ func (y *story) webhooks() {
 	wantEqual(y.T, "message", again.MessageID, test.MessageID)
 	y.call("Deliveries", int64(1), client.DeliveryQuery{Limit: 2})
 	y.call("ListDeliveries", int64(1), client.DeliveryQuery{Status: client.DeliverySucceeded})
-	other := shoptest.Must(y.s.shop.CreateWebhook(ctx, shop.NewWebhook{URL: "https://partner.example/other"}))(y.T)
+	other := shoptest.Must(y.s.shop.CreateWebhook(ctx, shop.Caller{}, shop.NewWebhook{URL: "https://partner.example/other"}))(y.T)
 	y.call("DeleteWebhook", other.ID)
 	y.call("Webhooks")
 }

@@ -132,7 +132,7 @@ func addNamedCategories(ctx context.Context, database string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.Write(ctx, func(tx shop.WriteTx) error {
+	return errors.Join(store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error {
 		ids, err := tx.AssignCategoryIDs(62_000)
 		if err != nil {
 			return err

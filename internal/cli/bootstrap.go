@@ -33,7 +33,7 @@ func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, 
 		log.Warn("no API key yet; create one with `" + program(os.Args[0]) + " keys create --name admin --database " + database + "`")
 		return nil
 	}
-	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
+	key, err := service.CreateKey(ctx, shop.Caller{}, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
 		return err
 	}

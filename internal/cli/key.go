@@ -41,7 +41,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 		return usagef("%s %s", flags[member], reason)
 	}
 	return k.withService(ctx, true, func(service *shop.Service) error {
-		key, err := service.CreateKey(ctx, wanted)
+		key, err := service.CreateKey(ctx, shop.Caller{}, wanted)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		return usagef("--overlap: %s", reason)
 	}
 	return k.withService(ctx, false, func(service *shop.Service) error {
-		key, err := service.RotateKey(ctx, k.ID, k.Overlap)
+		key, err := service.RotateKey(ctx, shop.Caller{}, k.ID, k.Overlap)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ type keysRevoke struct {
 
 func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
-		if err := service.RevokeKey(ctx, k.ID); err != nil {
+		if err := service.RevokeKey(ctx, shop.Caller{}, k.ID); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(t.err, "Revoked key %d.\n", k.ID)

@@ -126,7 +126,7 @@ func firstEventsExpired(t *testing.T) bool {
 	store := shoptest.Must(sqlstore.Open(t.Context(), databaseFile(), sqlstore.Options{}))(t)
 	defer store.Close()
 	stopped := shoptest.Must(shop.Open(t.Context(), store, shop.Options{}))(t)
-	_, _, err := stopped.EventsAfter(t.Context(), shop.EventFilter{}, 0)
+	_, _, err := stopped.EventsAfter(t.Context(), shop.Caller{}, shop.EventFilter{}, 0)
 	return shop.AsError(err).Code == shop.EventsExpired
 }
 

@@ -30,7 +30,7 @@ const writeTimeout = 5 * time.Minute
 func Fill(ctx context.Context, store shop.Store, database string) (animals int, err error) {
 	var now time.Time
 	var filled bool
-	err = store.Read(ctx, func(tx shop.ReadTx) error {
+	err = store.Read(ctx, shop.Reading{}, func(tx shop.ReadTx) error {
 		if now, err = tx.Now(); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
-	err = past.Write(shop.WithRetryBudget(ctx, writeTimeout), func(tx shop.WriteTx) error {
+	err = past.Write(ctx, shop.Writing{Budget: writeTimeout}, func(tx shop.WriteTx) error {
 		animals = 0
 		if filled, err := isFilled(tx); err != nil || filled {
 			return err
@@ -91,7 +91,7 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 }
 
 // openShop creates the employees' keys and the categories.
-func (s *simulation) openShop(ctx context.Context) error {
+func (s *simulation) openShop() error {
 	for _, w := range []struct {
 		worker *employee
 		name   string
@@ -101,15 +101,15 @@ func (s *simulation) openShop(ctx context.Context) error {
 		{&s.ben, "Ben, at the till", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite}},
 		{&s.web, "Web shop", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
 	} {
-		key, err := s.service.CreateKey(ctx, shop.NewKey{Name: w.name, Scopes: w.scopes})
+		key, err := s.service.CreateKey(s.ctx, shop.Caller{}, shop.NewKey{Name: w.name, Scopes: w.scopes})
 		if err != nil {
 			return err
 		}
-		*w.worker = employee{ctx, key.Secret}
+		*w.worker = employee{key.Secret}
 	}
-	return s.actAs(s.anna, func(ctx context.Context) error {
+	return s.actAs(s.anna, func(by shop.Caller) error {
 		for _, category := range categories {
-			if _, err := s.service.CreateCategory(ctx, category.name); err != nil {
+			if _, err := s.service.CreateCategory(s.ctx, by, category.name); err != nil {
 				return err
 			}
 		}

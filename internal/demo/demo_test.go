@@ -74,7 +74,7 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 				t.Errorf("the inventory is %+v, %v", inventory, err)
 			}
 			categories := map[int64]int{}
-			pets := items(service.ListPets(ctx, shop.PetList{PageRequest: all}))
+			pets := items(service.ListPets(ctx, shop.Caller{}, shop.PetList{PageRequest: all}, nil))
 			if n != int64(len(pets)) {
 				t.Errorf("Fill added %d animals, but there are %d", n, len(pets))
 			}
@@ -107,7 +107,7 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
-	for _, order := range items(service.ListOrders(t.Context(), shop.OrderList{PageRequest: all})) {
+	for _, order := range items(service.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{PageRequest: all})) {
 		orders[order.Status]++
 		if order.Status == shop.Placed && order.HoldExpiresAt.Before(before.Add(24*time.Hour)) {
 			soon++
@@ -133,7 +133,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
 	// Skip the first event, which is about the admin key.
-	events := items(service.ListEvents(t.Context(), shop.EventFilter{}, all))[1:]
+	events := items(service.ListEvents(t.Context(), shop.Caller{}, shop.EventFilter{}, all))[1:]
 	first, last := events[0].Time, time.Time{}
 	for _, event := range events {
 		if event.Time.Before(last) {
@@ -182,7 +182,7 @@ func TestFillIsDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		filter := shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}
-		for _, event := range items(s.ListEvents(t.Context(), filter, all)) {
+		for _, event := range items(s.ListEvents(t.Context(), shop.Caller{}, filter, all)) {
 			shops[i] += string(event.Type) + " " + string(event.Data) + "\n"
 		}
 	}
@@ -196,19 +196,19 @@ func TestFillRefusesAStoreWithData(t *testing.T) {
 	t.Parallel()
 	for name, enter := range map[string]func(context.Context, *shop.Service) (any, error){
 		"an animal": func(ctx context.Context, s *shop.Service) (any, error) {
-			return s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
+			return s.CreatePet(ctx, shop.Caller{}, shop.NewPet{Name: "Rex", CategoryID: 1})
 		},
 		"a category": func(ctx context.Context, s *shop.Service) (any, error) {
-			return s.CreateCategory(ctx, "Dogs")
+			return s.CreateCategory(ctx, shop.Caller{}, "Dogs")
 		},
 		"a webhook": func(ctx context.Context, s *shop.Service) (any, error) {
-			return s.CreateWebhook(ctx, shop.NewWebhook{URL: "https://hooks.example.com/"})
+			return s.CreateWebhook(ctx, shop.Caller{}, shop.NewWebhook{URL: "https://hooks.example.com/"})
 		},
 		"an order for a deleted animal": func(ctx context.Context, s *shop.Service) (any, error) {
-			_, err1 := s.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
-			_, err2 := s.PlaceOrder(ctx, shop.NewOrder{PetID: 1})
-			_, err3 := s.UpdateOrder(ctx, 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil)
-			return nil, errors.Join(err1, err2, err3, s.DeletePet(ctx, 1, nil), s.DeleteCategory(ctx, 1, nil))
+			_, err1 := s.CreatePet(ctx, shop.Caller{}, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
+			_, err2 := s.PlaceOrder(ctx, shop.Caller{}, shop.NewOrder{PetID: 1})
+			_, err3 := s.UpdateOrder(ctx, shop.Caller{}, 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil)
+			return nil, errors.Join(err1, err2, err3, s.DeletePet(ctx, shop.Caller{}, 1, nil), s.DeleteCategory(ctx, shop.Caller{}, 1, nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -41,8 +40,8 @@ func (s *simulation) scheduleArrivals() {
 	// been placed.
 	for i, ago := range []time.Duration{71*time.Hour + 20*time.Minute, 66 * time.Hour, 51 * time.Hour, 26 * time.Hour, 3 * time.Hour, 18 * time.Minute} {
 		s.schedule(s.now.Add(-ago-s.between(time.Second, time.Minute)), func() error {
-			return s.actAs(s.web, func(ctx context.Context) error {
-				_, err := s.service.PlaceOrder(ctx, shop.NewOrder{PetID: s.reserved[i+1], Reference: customers[i]})
+			return s.actAs(s.web, func(by shop.Caller) error {
+				_, err := s.service.PlaceOrder(s.ctx, by, shop.NewOrder{PetID: s.reserved[i+1], Reference: customers[i]})
 				return err
 			})
 		})
@@ -62,8 +61,8 @@ func (s *simulation) arrive(stays bool) error {
 		entered = name[:len(name)-1]
 	}
 	var pet shop.Pet
-	err := s.actAs(s.anna, func(ctx context.Context) (err error) {
-		pet, err = s.service.CreatePet(ctx, shop.NewPet{Name: entered, CategoryID: int64(category + 1), Status: status})
+	err := s.actAs(s.anna, func(by shop.Caller) (err error) {
+		pet, err = s.service.CreatePet(s.ctx, by, shop.NewPet{Name: entered, CategoryID: int64(category + 1), Status: status})
 		return err
 	})
 	if err != nil {
@@ -112,12 +111,12 @@ func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 		s.scheduleSale(pet, when)
 	default: // the animal is moved to another shop
 		s.schedule(s.intoOpeningHours(when), func() error {
-			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
+			return s.actAs(s.anna, func(by shop.Caller) error { return s.service.DeletePet(s.ctx, by, pet.ID, nil) })
 		})
 		if pet.ID%3 == 0 { // a third of these animals were removed by mistake and are restored
 			s.schedule(s.intoOpeningHours(when).Add(5*time.Minute), func() error {
-				return s.actAs(s.anna, func(ctx context.Context) error {
-					_, err := s.service.RestorePet(ctx, pet.ID)
+				return s.actAs(s.anna, func(by shop.Caller) error {
+					_, err := s.service.RestorePet(s.ctx, by, pet.ID)
 					return err
 				})
 			})
@@ -137,8 +136,8 @@ func (s *simulation) scheduleSale(pet shop.Pet, when time.Time) {
 
 func (s *simulation) scheduleUpdate(w employee, when time.Time, pet shop.Pet, change shop.PetChange) {
 	s.schedule(when, func() error {
-		return s.actAs(w, func(ctx context.Context) error {
-			_, err := s.service.UpdatePet(ctx, pet.ID, change, nil)
+		return s.actAs(w, func(by shop.Caller) error {
+			_, err := s.service.UpdatePet(s.ctx, by, pet.ID, change, nil)
 			return err
 		})
 	})
@@ -155,8 +154,8 @@ func (s *simulation) scheduleOrder(pet shop.Pet, when time.Time) {
 	}
 	s.schedule(when, func() error {
 		var order shop.Order
-		err := s.actAs(s.web, func(ctx context.Context) (err error) {
-			order, err = s.service.PlaceOrder(ctx, shop.NewOrder{PetID: pet.ID, Reference: reference})
+		err := s.actAs(s.web, func(by shop.Caller) (err error) {
+			order, err = s.service.PlaceOrder(s.ctx, by, shop.NewOrder{PetID: pet.ID, Reference: reference})
 			return err
 		})
 		if err == nil {
@@ -190,7 +189,7 @@ func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
 			s.scheduleOrderChange(s.web, order.CreatedAt.Add(time.Hour), order, shop.OrderChange{HoldExpiresAt: &hold})
 		}
 		free = hold.Add(s.between(0, 500*time.Millisecond))
-		s.schedule(free, func() error { return s.service.ExpireHolds(s.anna.ctx) })
+		s.schedule(free, func() error { return s.service.ExpireHolds(s.ctx) })
 	}
 	s.scheduleDeparture(pet, free.Add(s.between(5*time.Hour, 8*day)))
 }
@@ -201,8 +200,8 @@ func (s *simulation) scheduleStatus(w employee, when time.Time, order shop.Order
 
 func (s *simulation) scheduleOrderChange(w employee, when time.Time, order shop.Order, change shop.OrderChange) {
 	s.schedule(when, func() error {
-		return s.actAs(w, func(ctx context.Context) error {
-			_, err := s.service.UpdateOrder(ctx, order.ID, change, nil)
+		return s.actAs(w, func(by shop.Caller) error {
+			_, err := s.service.UpdateOrder(s.ctx, by, order.ID, change, nil)
 			return err
 		})
 	})

@@ -13,6 +13,7 @@ const day = 24 * time.Hour
 
 // simulation runs through the history of the shop step by step.
 type simulation struct {
+	ctx      context.Context
 	service  *shop.Service
 	clock    *clock
 	now      time.Time // the time at which the history ends
@@ -33,10 +34,7 @@ type step struct {
 }
 
 // employee is a person or program that acts with its own API key.
-type employee struct {
-	ctx    context.Context
-	secret string
-}
+type employee struct{ secret string }
 
 // simulate runs through the whole history up to now inside one write transaction. It returns the number of
 // animals.
@@ -46,8 +44,8 @@ func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time)
 	if err != nil {
 		return 0, err
 	}
-	s := &simulation{service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{}}
-	if err := s.openShop(ctx); err != nil {
+	s := &simulation{ctx: ctx, service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{}}
+	if err := s.openShop(); err != nil {
 		return 0, err
 	}
 	s.scheduleArrivals()
@@ -67,13 +65,13 @@ func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time)
 	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUses(ctx)
 }
 
-// actAs calls do with a context that names an employee as the actor.
-func (s *simulation) actAs(w employee, do func(context.Context) error) error {
-	principal, err := s.service.Authenticate(w.ctx, w.secret)
+// actAs calls do with an employee as the caller.
+func (s *simulation) actAs(w employee, do func(by shop.Caller) error) error {
+	principal, err := s.service.Authenticate(s.ctx, w.secret)
 	if err != nil {
 		return err
 	}
-	return do(shop.WithPrincipal(w.ctx, principal))
+	return do(shop.Caller{Principal: principal})
 }
 
 // schedule adds a step, unless its time is after the end of the history.

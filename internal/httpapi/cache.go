@@ -61,9 +61,10 @@ func newResponseCache(service *shop.Service) *responseCache {
 }
 
 // get returns the cached response to a request, or loads and caches it. key is the id of the API key that sent the
-// request. Identical requests that arrive at the same time share one load. load must pass its context to the service.
+// request. Identical requests that arrive at the same time share one load. load sets valid to the validity of the data
+// from which it has built the response.
 func (c *responseCache) get(
-	ctx context.Context, key int64, request string, load func(context.Context) (cachedResponse, error),
+	ctx context.Context, key int64, request string, load func(valid *shop.Validity) (cachedResponse, error),
 ) (cachedResponse, error) {
 	c.mu.RLock()
 	cached, arrived := c.entries[request], c.loads.Begun()
@@ -75,10 +76,9 @@ func (c *responseCache) get(
 	loadedHere := false
 	loaded, err := c.loads.Do(ctx, request, arrived, isValid, func() (*entry, error) {
 		loadedHere = true
-		ctx, validity := shop.WithValidity(ctx)
-		response, err := load(ctx)
-		e := &entry{response, *validity, key}
-		if err == nil && *validity != (shop.Validity{}) {
+		e := &entry{key: key}
+		var err error
+		if e.cachedResponse, err = load(&e.validity); err == nil && e.validity != (shop.Validity{}) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.store(request, e)
@@ -93,7 +93,7 @@ func (c *responseCache) get(
 	case loadedHere:
 		return cachedResponse{}, err
 	}
-	return load(ctx) // the load may have failed only for the client that started it
+	return load(nil) // the load may have failed only for the client that started it
 }
 
 // store adds an entry to the cache and makes room for it if necessary. The caller must hold the lock.

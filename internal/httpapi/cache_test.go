@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +60,8 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
 	for _, want := range []string{"before the change", "after the change"} {
-		got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
-			_, err := s.Inventory(ctx)
+		got, err := cache.get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
+			_, err := s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}, valid)
 			s.AddPet(t, "Rex", 1, shop.Available)
 			return cachedResponse{body: []byte(want)}, err
 		})
@@ -80,11 +79,11 @@ func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
 		s := shoptest.Open(t, shoptest.Options{})
 		cache, gate := newResponseCache(s.Service), make(chan struct{})
 		var running sync.WaitGroup
-		get := func(want int64) {
-			got, err := cache.get(t.Context(), 0, "GET /pets", func(ctx context.Context) (cachedResponse, error) {
-				inventory, err := s.Inventory(ctx)
+		get := func(want int) {
+			got, err := cache.get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
+				page, err := s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}, valid)
 				<-gate
-				return cachedResponse{body: fmt.Append(nil, inventory.Available)}, err
+				return cachedResponse{body: fmt.Append(nil, len(page.Items))}, err
 			})
 			if err != nil || string(got.body) != fmt.Sprint(want) {
 				t.Errorf("got %s animals (%v), want %d", got.body, err, want)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 
@@ -28,11 +27,16 @@ func (a *API) createCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
-		func(category shop.Category) shop.StoredResponse {
-			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
-			return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(category), Body: encode(category)}
-		})
+	respond := func(category shop.Category) shop.StoredResponse {
+		location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
+		return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(category), Body: encode(category)}
+	}
+	category, err := a.Service.CreateCategory(x.r.Context(), callerStoring(x, respond), name)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(category))
+	return nil
 }
 
 func decodeCategoryName(body []byte) (string, error) {
@@ -68,7 +72,7 @@ func (a *API) putCategory(x *exchange) error {
 		return err
 	}
 	category := shop.Category{ID: id, Name: name}
-	created, err := a.Service.PutCategory(x.context(), category, shop.PutCondition{
+	created, err := a.Service.PutCategory(x.r.Context(), x.caller(), category, shop.PutCondition{
 		Match: ifMatch[shop.Category](x), NoneMatch: ifNoneMatch[shop.Category](x),
 	})
 	if err != nil {
@@ -89,7 +93,7 @@ func (a *API) deleteCategory(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteCategory(x.context(), id, preconditions[shop.Category](x)); err != nil {
+	if err := a.Service.DeleteCategory(x.r.Context(), x.caller(), id, preconditions[shop.Category](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 
@@ -48,6 +47,11 @@ func (a *API) redeliver(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.Redeliver(ctx, webhookID, id) },
-		respondWith[shop.Delivery](202))
+	respond := respondWith[shop.Delivery](202)
+	delivery, err := a.Service.Redeliver(x.r.Context(), callerStoring(x, respond), webhookID, id)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(delivery))
+	return nil
 }

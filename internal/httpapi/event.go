@@ -107,7 +107,7 @@ func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageR
 		return page, shop.Errorf(shop.RateLimited, "Too many pages of events are being read; try again shortly.")
 	}
 	defer done()
-	return a.Service.ListEvents(x.context(), filter, request)
+	return a.Service.ListEvents(x.r.Context(), x.caller(), filter, request)
 }
 
 func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error) {

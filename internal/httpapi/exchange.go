@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -33,6 +32,7 @@ func (x *exchange) isCall() bool {
 	return hasPathPrefix(x.r.URL.Path, "/v1") || x.r.URL.Path == mcpPath
 }
 
-// context returns the request's context with the principal added. The service records the principal as the
-// actor who made a change.
-func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
+// caller returns the caller on whose behalf the service reads and writes.
+func (x *exchange) caller() shop.Caller {
+	return shop.Caller{Principal: x.principal, Request: x.idempotent}
+}

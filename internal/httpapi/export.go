@@ -55,7 +55,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendR
 		return nil
 	}
 	x.streamed = true
-	ctx, cancel := context.WithCancelCause(x.context())
+	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(a.lifetime, func() {
 		time.AfterFunc(exportGrace, func() { cancel(errShutdown) })
@@ -73,7 +73,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendR
 		chunk = chunk[:0]
 		return err
 	}
-	err = a.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
+	err = a.Service.ExportPets(ctx, x.caller(), func(rows []shop.ExportRow) error {
 		if time.Since(checked) >= keyCheckInterval {
 			checked = time.Now()
 			if !a.isKeyValid(x) {

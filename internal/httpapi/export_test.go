@@ -29,7 +29,7 @@ func TestExportCanBeImported(t *testing.T) {
 	for i, name := range []string{"Rex", "=1", "'=1", "''=1", "'Rex", "+", "＝1", `"`, `a "b" c`, " a", "b ", "a,b", "a;b", "🐈"} {
 		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: name, CategoryID: int64(i-7) * 1e18, Status: statuses[i%4]}})
 	}
-	shoptest.Must(from.Service.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	shoptest.Must(from.Service.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	from.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
 	want := from.do("GET", "/v1/pets?limit=100", "").pets(t)
 	for path, header := range exportPaths {
@@ -53,7 +53,7 @@ func (s *testShop) fill(n int) {
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
 	}
-	shoptest.Must(s.ImportPets(s.t.Context(), rows, shop.ImportOptions{}))(s.t)
+	shoptest.Must(s.ImportPets(s.t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(s.t)
 }
 
 // If animals are added and removed during an export, every animal that was not removed is in the export exactly once.
@@ -126,7 +126,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	key := s.Key(t, shop.PetsRead)
 	client := s.overPipe(t, "/v1/exports/pets.ndjson", key.Secret)
 	client.wantStatus(t, "200")
-	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
+	shoptest.OK(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 	time.Sleep(keyCheckInterval) // wait until the export must check the key again
 	text, _ := io.ReadAll(client)
 	<-client.ended

@@ -24,11 +24,11 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 		}
 		began, release := s.Store.HoldSearches()
 		var searches sync.WaitGroup
-		search := func(ctx context.Context, n int) {
+		search := func(by shop.Caller, n int) {
 			for i := range n {
 				searches.Go(func() {
 					list := shop.PetList{PetFilter: shop.PetFilter{Query: fmt.Sprint(i)}, PageRequest: shop.PageRequest{Limit: 1}}
-					if _, err := s.ListPets(ctx, list); err != nil {
+					if _, err := s.ListPets(t.Context(), by, list, nil); err != nil {
 						t.Error(err)
 					}
 				})
@@ -39,8 +39,8 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 		// With two keys, start at least as many searches as the store has connections. Without a limit, all of them
 		// would begin.
 		limits := s.Store.ReadLimits()
-		search(shop.WithPrincipal(t.Context(), principal), 60)
-		search(t.Context(), 40)
+		search(shop.Caller{Principal: principal}, 60)
+		search(shop.Caller{}, 40)
 		for range limits.Heavy {
 			pgtest.AwaitSignal(t, "a search to begin", began)
 		}
@@ -56,7 +56,7 @@ func TestSearchesDoNotDelayOtherReads(t *testing.T) {
 				t.Errorf("GET %s returned %d: %s", path, got.StatusCode, got.body)
 			}
 		}
-		search(shop.WithPrincipal(t.Context(), principal), 64-60+max(1, limits.Heavy/2))
+		search(shop.Caller{Principal: principal}, 64-60+max(1, limits.Heavy/2))
 		pgtest.Await(t, "the queue of the key to be full", func() bool {
 			running, waiting, _ := s.HeavyReads()
 			return running+waiting == 100+64-60+max(1, limits.Heavy/2)

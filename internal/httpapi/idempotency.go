@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readIdempotencyKey prepares a POST with an Idempotency-Key for runIdempotent. It fails with invalid_parameter
-// if the key is invalid.
+// readIdempotencyKey prepares a POST with an Idempotency-Key for callerStoring. It fails with invalid_parameter if the
+// key is invalid.
 func (x *exchange) readIdempotencyKey() error {
 	if x.r.Method != http.MethodPost {
 		return nil
@@ -25,13 +24,17 @@ func (x *exchange) readIdempotencyKey() error {
 	return nil
 }
 
-// replayInsteadOf is called when a request has failed. A retry must get the response to the first request even if the
-// request has become invalid since. If an earlier POST with the same Idempotency-Key succeeded, replayInsteadOf
-// therefore sends the stored response instead of the error. If the key was used for a different request, it returns an
-// error that says so. In all other cases, it returns failure. It does not read a store that is already known to be
-// unavailable, because the client would wait twice as long for its error. A request that succeeds does not need this
-// function, because its handler looks for the stored response in the same transaction as its write.
+// replayInsteadOf is called when a request has failed. If its write has found a stored response, replayInsteadOf sends
+// this response. But the write may not have been reached, because the request has become invalid since its first
+// attempt. If an earlier POST with the same Idempotency-Key succeeded, replayInsteadOf therefore also sends the stored
+// response. If the key was used for a different request, it returns an error that says so. In all other cases, it
+// returns failure. It does not read a store that is already known to be unavailable, because the client would wait twice
+// as long for its error.
 func (a *API) replayInsteadOf(failure error, x *exchange) error {
+	if replay, ok := errors.AsType[*shop.ReplayError](failure); ok {
+		x.sendReplay(replay.StoredResponse)
+		return nil
+	}
 	if x.idempotent == nil || x.w.Started() || shop.AsError(failure).Code == shop.Unavailable {
 		return failure
 	}
@@ -51,43 +54,19 @@ func (x *exchange) sendReplay(stored shop.StoredResponse) {
 	x.sendStored(stored)
 }
 
-// runIdempotent executes a POST and sends the response that respond builds from the result. If the request
-// has an Idempotency-Key, the response is stored in the same transaction. A retry gets the stored response
-// and does not execute the POST again.
-func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), respond func(T) shop.StoredResponse) error {
-	return runAndStore(x, do, respond, respond)
-}
-
-// runIdempotentSecret is like runIdempotent, but for a response that contains a secret. Secrets are not stored, so the
-// response to a retry does not contain the secret.
-func runIdempotentSecret[T any](
-	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
-) error {
-	return runAndStore(x, do, respond, func(issued T) shop.StoredResponse { return respond(withoutSecret(issued)) })
+// callerStoring returns the caller of a POST. If the request has an Idempotency-Key, the service stores the response that
+// respond builds from the result, in the same transaction as the write. A retry then gets the stored response and does
+// not execute the POST again. The stored response must not contain secrets.
+func callerStoring[T any](x *exchange, respond func(T) shop.StoredResponse) shop.Caller {
+	if x.idempotent != nil {
+		x.idempotent.Response = func(result any) shop.StoredResponse { return respond(result.(T)) }
+	}
+	return x.caller()
 }
 
 // respondWith returns a function that builds a response from the given status and the encoded result.
 func respondWith[T any](status int) func(T) shop.StoredResponse {
 	return func(result T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(result)} }
-}
-
-// runAndStore sends the response that respond builds and stores the response that store builds.
-func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respond, store func(T) shop.StoredResponse) error {
-	ctx := x.context()
-	if x.idempotent != nil {
-		x.idempotent.Response = func(result any) shop.StoredResponse { return store(result.(T)) }
-		ctx = shop.WithIdempotency(ctx, x.idempotent)
-	}
-	value, err := do(ctx)
-	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
-		x.sendReplay(replay.StoredResponse)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	x.sendStored(respond(value))
-	return nil
 }
 
 // fingerprint returns a hash of the request. It is used to detect that an Idempotency-Key is reused for a

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"mime"
 	"strings"
@@ -29,8 +28,13 @@ func (a *API) importPets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, options) },
-		respondWith[shop.ImportResult](200))
+	respond := respondWith[shop.ImportResult](200)
+	result, err := a.Service.ImportPets(x.r.Context(), callerStoring(x, respond), rows, options)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(result))
+	return nil
 }
 
 func importModeProblem(mode string) string {

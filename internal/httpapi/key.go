@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/url"
 	"time"
 
@@ -28,11 +27,20 @@ func (a *API) createKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	create := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.CreateKey(ctx, n) }
-	return runIdempotentSecret(x, create, withoutKeySecret, respondWith[shop.IssuedKey](201))
+	issued, err := a.Service.CreateKey(x.r.Context(), callerStoring(x, keyResponse(201)), n)
+	if err != nil {
+		return err
+	}
+	x.sendJSON(201, encode(issued))
+	return nil
 }
 
-func withoutKeySecret(key shop.IssuedKey) shop.IssuedKey { return shop.IssuedKey{Key: key.Key} }
+// keyResponse returns a function that builds the response that is stored when a key was issued. It leaves out the secret.
+func keyResponse(status int) func(shop.IssuedKey) shop.StoredResponse {
+	return func(issued shop.IssuedKey) shop.StoredResponse {
+		return shop.StoredResponse{Status: status, Body: encode(shop.IssuedKey{Key: issued.Key})}
+	}
+}
 
 func decodeNewKey(body []byte, now time.Time) (shop.NewKey, error) {
 	o, err := parseObject(body)
@@ -62,8 +70,12 @@ func (a *API) rotateKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	rotate := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.RotateKey(ctx, id, overlap) }
-	return runIdempotentSecret(x, rotate, withoutKeySecret, respondWith[shop.IssuedKey](200))
+	issued, err := a.Service.RotateKey(x.r.Context(), callerStoring(x, keyResponse(200)), id, overlap)
+	if err != nil {
+		return err
+	}
+	x.sendJSON(200, encode(issued))
+	return nil
 }
 
 // defaultOverlap is how long old secrets keep working after a rotation if the request does not say.
@@ -86,7 +98,7 @@ func (a *API) revokeKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.RevokeKey(x.context(), id); err != nil {
+	if err := a.Service.RevokeKey(x.r.Context(), x.caller(), id); err != nil {
 		return err
 	}
 	x.sendNoContent()

@@ -59,7 +59,7 @@ func TestListIsABareArrayNewestFirst(t *testing.T) {
 func TestSearchContinuesAfterAnEmptyPage(t *testing.T) {
 	s := parallelShop(t)
 	s.AddPet(t, "🐶", 1, "")
-	if err := s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	if err := s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1}}, 4500)...)
 		return err
 	}); err != nil {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,7 +13,7 @@ func (a *API) listOrders(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.Service.ListOrders(x.context(), list)
+	page, err := a.Service.ListOrders(x.r.Context(), x.caller(), list)
 	if err != nil {
 		return err
 	}
@@ -49,12 +48,17 @@ func (a *API) placeOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
-		func(order shop.Order) shop.StoredResponse {
-			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-			body := encode(order)
-			return shop.StoredResponse{Status: 201, Location: location, Tag: shop.EntityTag(body), Body: body}
-		})
+	respond := func(order shop.Order) shop.StoredResponse {
+		location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
+		body := encode(order)
+		return shop.StoredResponse{Status: 201, Location: location, Tag: shop.EntityTag(body), Body: body}
+	}
+	order, err := a.Service.PlaceOrder(x.r.Context(), callerStoring(x, respond), n)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(order))
+	return nil
 }
 
 func decodeNewOrder(body []byte) (n shop.NewOrder, err error) {
@@ -92,7 +96,7 @@ func (a *API) updateOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(x.context(), id, change, preconditions[shop.Order](x))
+	order, err := a.Service.UpdateOrder(x.r.Context(), x.caller(), id, change, preconditions[shop.Order](x))
 	if err != nil {
 		return err
 	}

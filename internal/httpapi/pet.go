@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/url"
 	"strconv"
 
@@ -12,8 +11,22 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
-	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func(ctx context.Context) (cachedResponse, error) {
-		return a.loadPetPage(shop.WithPrincipal(ctx, x.principal), x.r.URL.RawQuery)
+	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func(valid *shop.Validity) (response cachedResponse, err error) {
+		list, singleID, err := parsePetList(x.r.URL.RawQuery)
+		if err != nil {
+			return response, err
+		}
+		page, err := a.Service.ListPets(x.r.Context(), x.caller(), list, valid)
+		if err != nil {
+			return response, err
+		}
+		response = encodePage(page)
+		if singleID && len(page.Items) == 1 {
+			response.tag = page.Items[0].ETag()
+		}
+		id := func(p shop.Pet) int64 { return p.ID }
+		response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, id)
+		return response, nil
 	})
 	if err != nil {
 		return err
@@ -21,24 +34,6 @@ func (a *API) listPets(x *exchange) error {
 	a.setLinks(x, "/pets", page.first, page.next)
 	x.sendCached(page)
 	return nil
-}
-
-func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse, error) {
-	list, singleID, err := parsePetList(rawQuery)
-	if err != nil {
-		return cachedResponse{}, err
-	}
-	page, err := a.Service.ListPets(ctx, list)
-	if err != nil {
-		return cachedResponse{}, err
-	}
-	response := encodePage(page)
-	if singleID && len(page.Items) == 1 {
-		response.tag = page.Items[0].ETag()
-	}
-	id := func(p shop.Pet) int64 { return p.ID }
-	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, id)
-	return response, nil
 }
 
 // parsePetList parses the query string in a GET /pets request. It also reports whether the query consists
@@ -79,11 +74,16 @@ func (a *API) createPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
-		func(pet shop.Pet) shop.StoredResponse {
-			body := encodePet(pet)
-			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: shop.EntityTag(body), Body: body}
-		})
+	respond := func(pet shop.Pet) shop.StoredResponse {
+		body := encodePet(pet)
+		return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: shop.EntityTag(body), Body: body}
+	}
+	pet, err := a.Service.CreatePet(x.r.Context(), callerStoring(x, respond), n)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(pet))
+	return nil
 }
 
 // decodeNewPet decodes an animal and returns the problems found in all members.
@@ -120,8 +120,8 @@ func (a *API) getPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func(ctx context.Context) (cachedResponse, error) {
-		pet, err := a.Service.Pet(ctx, id)
+	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func(valid *shop.Validity) (cachedResponse, error) {
+		pet, err := a.Service.Pet(x.r.Context(), id, valid)
 		return cachedResponse{tag: pet.ETag(), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *API) updatePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(x.context(), id, change, preconditions[shop.Pet](x))
+	pet, err := a.Service.UpdatePet(x.r.Context(), x.caller(), id, change, preconditions[shop.Pet](x))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *API) deletePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(x.context(), id, preconditions[shop.Pet](x)); err != nil {
+	if err := a.Service.DeletePet(x.r.Context(), x.caller(), id, preconditions[shop.Pet](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()
@@ -187,11 +187,16 @@ func (a *API) restorePet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.RestorePet(ctx, id) },
-		func(pet shop.Pet) shop.StoredResponse {
-			body := encodePet(pet)
-			return shop.StoredResponse{Status: 200, Tag: shop.EntityTag(body), Body: body}
-		})
+	respond := func(pet shop.Pet) shop.StoredResponse {
+		body := encodePet(pet)
+		return shop.StoredResponse{Status: 200, Tag: shop.EntityTag(body), Body: body}
+	}
+	pet, err := a.Service.RestorePet(x.r.Context(), callerStoring(x, respond), id)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(pet))
+	return nil
 }
 
 // petLocation returns the Location header for a new animal. It refers to the deprecated operation until

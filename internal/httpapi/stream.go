@@ -217,7 +217,7 @@ func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reach
 		if !a.mayContinue(s) { // the key may have been revoked while the stream waited
 			return nil, 0, 0, errStreamEnds
 		}
-		if events, reached, err = a.Service.EventsAfter(s.context(), filter, s.position); err != nil {
+		if events, reached, err = a.Service.EventsAfter(s.r.Context(), s.caller(), filter, s.position); err != nil {
 			return nil, 0, 0, err
 		}
 	}

@@ -138,7 +138,7 @@ func (r *streamReader) wantEnd() {
 // starting at first and need not exist.
 func (s *testShop) insertEvents(first, n int, current ...string) {
 	data := json.RawMessage(toJSON(s.t, map[string]any{"current": current, "previous": nil}))
-	err := s.Store.Write(context.Background(), func(tx shop.WriteTx) (err error) {
+	err := s.Store.Write(context.Background(), shop.Writing{}, func(tx shop.WriteTx) (err error) {
 		for i := 0; i < n && err == nil; i++ {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
 			err = tx.InsertEvents(event)

@@ -202,7 +202,7 @@ func TestStreamEnds(t *testing.T) {
 			s.api.streamTiming.writeTimeout = time.Hour
 			client := s.overPipe(t, "/v1/events?after=0", key.Secret, acceptStream)
 			s.waitForStreams(1)
-			shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
+			shoptest.OK(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 			time.Sleep(2 * keyCheckInterval) // wait until the stream must check the key again
 			got, _ := io.ReadAll(client)
 			<-client.ended

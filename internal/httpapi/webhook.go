@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 
@@ -28,15 +27,23 @@ func (a *API) createWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	create := func(ctx context.Context) (shop.IssuedWebhook, error) { return a.Service.CreateWebhook(ctx, n) }
-	return runIdempotentSecret(x, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
+	respond := func(hook shop.IssuedWebhook) shop.StoredResponse {
 		location := fmt.Sprintf("%s/webhooks/%d", a.basePath, hook.ID)
 		return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(hook.Webhook), Body: encode(hook)}
-	})
+	}
+	issued, err := a.Service.CreateWebhook(x.r.Context(), callerStoring(x, withoutWebhookSecret(respond)), n)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(issued))
+	return nil
 }
 
-func withoutWebhookSecret(hook shop.IssuedWebhook) shop.IssuedWebhook {
-	return shop.IssuedWebhook{Webhook: hook.Webhook}
+// withoutWebhookSecret returns a function that is like respond, but leaves out the webhook's secret.
+func withoutWebhookSecret(respond func(shop.IssuedWebhook) shop.StoredResponse) func(shop.IssuedWebhook) shop.StoredResponse {
+	return func(hook shop.IssuedWebhook) shop.StoredResponse {
+		return respond(shop.IssuedWebhook{Webhook: hook.Webhook})
+	}
 }
 
 func decodeNewWebhook(body []byte) (n shop.NewWebhook, err error) {
@@ -71,7 +78,7 @@ func (a *API) updateWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	hook, err := a.Service.UpdateWebhook(x.context(), id, change, preconditions[shop.Webhook](x))
+	hook, err := a.Service.UpdateWebhook(x.r.Context(), x.caller(), id, change, preconditions[shop.Webhook](x))
 	if err != nil {
 		return err
 	}
@@ -105,7 +112,7 @@ func (a *API) deleteWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteWebhook(x.context(), id, preconditions[shop.Webhook](x)); err != nil {
+	if err := a.Service.DeleteWebhook(x.r.Context(), x.caller(), id, preconditions[shop.Webhook](x)); err != nil {
 		return err
 	}
 	x.sendNoContent()
@@ -121,12 +128,15 @@ func (a *API) rotateWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	rotate := func(ctx context.Context) (shop.IssuedWebhook, error) {
-		return a.Service.RotateWebhook(ctx, id, overlap)
-	}
-	return runIdempotentSecret(x, rotate, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
+	respond := func(hook shop.IssuedWebhook) shop.StoredResponse {
 		return shop.StoredResponse{Status: 200, Tag: resourceTag(hook.Webhook), Body: encode(hook)}
-	})
+	}
+	issued, err := a.Service.RotateWebhook(x.r.Context(), callerStoring(x, withoutWebhookSecret(respond)), id, overlap)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(issued))
+	return nil
 }
 
 func (a *API) testWebhook(x *exchange) error {
@@ -134,6 +144,11 @@ func (a *API) testWebhook(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.TestWebhook(ctx, id) },
-		respondWith[shop.Delivery](202))
+	respond := respondWith[shop.Delivery](202)
+	delivery, err := a.Service.TestWebhook(x.r.Context(), callerStoring(x, respond), id)
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(delivery))
+	return nil
 }

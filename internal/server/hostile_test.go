@@ -195,7 +195,7 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for _, name := range []string{"<script>alert(1)</script>", `" level=FAKE msg="fake`, "\u202egnp.exe", "\u0085\u2028\u2029", "{{.}}", "=cmd|' /C calc'!A0", "\U000e0041", "a\u00a0b"} {
-		key, err := s.CreateKey(t.Context(), shop.NewKey{Name: name, Scopes: []shop.Scope{shop.PetsRead}})
+		key, err := s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: name, Scopes: []shop.Scope{shop.PetsRead}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,33 +20,31 @@ const activityOrders = 50
 // ListActivity returns one page of changes, newest first. The work for one page is bounded, so the page may have
 // fewer changes than the limit, or none, even if more pages follow. Changes that were removed because of their age
 // are not included.
-func (s *Service) ListActivity(ctx context.Context, filter ActivityFilter, page PageRequest) (Page[Event], error) {
+func (s *Service) ListActivity(ctx context.Context, by Caller, filter ActivityFilter, page PageRequest) (Page[Event], error) {
 	// Publish first, so that the page includes every write that completed before this request.
 	if err := s.store.Publish(ctx); err != nil {
 		return Page[Event]{}, err
 	}
-	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
-		return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-			events := filter.EventFilter
-			events.Newest = true
+	return read(ctx, s, Reading{By: by, Heavy: filter.isHeavy()}, func(tx ReadTx) (Page[Event], error) {
+		events := filter.EventFilter
+		events.Newest = true
+		if filter.OrderID != nil {
+			events.Subjects = []string{Order{ID: *filter.OrderID}.subject()}
+		}
+		if filter.PetID != nil {
+			subjects, err := petSubjects(tx, *filter.PetID)
+			if err != nil {
+				return Page[Event]{}, err
+			}
+			// If the order is for another animal, nothing matches.
 			if filter.OrderID != nil {
-				events.Subjects = []string{Order{ID: *filter.OrderID}.subject()}
+				subjects = intersect(subjects, events.Subjects)
 			}
-			if filter.PetID != nil {
-				subjects, err := petSubjects(tx, *filter.PetID)
-				if err != nil {
-					return Page[Event]{}, err
-				}
-				// If the order is for another animal, nothing matches.
-				if filter.OrderID != nil {
-					subjects = intersect(subjects, events.Subjects)
-				}
-				if events.Subjects = subjects; len(subjects) == 0 {
-					return Page[Event]{}, nil
-				}
+			if events.Subjects = subjects; len(subjects) == 0 {
+				return Page[Event]{}, nil
 			}
-			return s.events(tx, events, page)
-		})
+		}
+		return s.events(tx, events, page)
 	})
 }
 
@@ -75,7 +73,7 @@ func intersect(a, b []string) (both []string) {
 // PetNames returns a map from the given ids to the names of the animals. For a removed animal, it returns the name
 // that the animal had when it was removed, or "" if the events about it are no longer kept.
 func (s *Service) PetNames(ctx context.Context, ids []int64) (map[int64]string, error) {
-	return read(ctx, s, func(tx ReadTx) (map[int64]string, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (map[int64]string, error) {
 		names := map[int64]string{}
 		if len(ids) == 0 {
 			return names, nil

@@ -13,7 +13,7 @@ import (
 func changes(t *testing.T, s *shoptest.Shop, filter shop.ActivityFilter) (list []string) {
 	t.Helper()
 	for request := (shop.PageRequest{Limit: 2}); ; {
-		page := must(s.ListActivity(t.Context(), filter, request))(t)
+		page := must(s.ListActivity(t.Context(), shop.Caller{}, filter, request))(t)
 		for _, event := range page.Items {
 			list = append(list, string(event.Type)+" "+event.Subject)
 		}
@@ -55,11 +55,11 @@ func TestActivityOfAnAnimalIncludesItsOrders(t *testing.T) {
 func TestNamesOutliveKeysAndAnimals(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	anna := must(s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.PetsRead}}))(t)
+	anna := must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Anna", Scopes: []shop.Scope{shop.PetsRead}}))(t)
 	rex, max := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Max", 1, shop.Available)
-	must(s.UpdatePet(t.Context(), rex.ID, shop.PetChange{Name: new("Rexi")}, nil))(t)
-	check(t, s.DeletePet(t.Context(), rex.ID, nil))
-	check(t, s.RevokeKey(t.Context(), anna.ID))
+	must(s.UpdatePet(t.Context(), shop.Caller{}, rex.ID, shop.PetChange{Name: new("Rexi")}, nil))(t)
+	check(t, s.DeletePet(t.Context(), shop.Caller{}, rex.ID, nil))
+	check(t, s.RevokeKey(t.Context(), shop.Caller{}, anna.ID))
 	pets := must(s.PetNames(t.Context(), []int64{rex.ID, max.ID, 99}))(t)
 	equal(t, "the animals", fmt.Sprint(pets), fmt.Sprint(map[int64]string{rex.ID: "Rexi", max.ID: "Max", 99: ""}))
 	actor := fmt.Sprint("keys/", anna.ID)

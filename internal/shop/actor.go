@@ -1,32 +1,30 @@
 package shop
 
 import (
-	"context"
+	"cmp"
 	"strconv"
 	"strings"
 )
 
-// system is the actor of changes that are not made by a principal, such as the expiry of a hold or a command
-// run on the command line.
+// system is the actor of changes that are not made by a principal, such as the expiry of a hold.
 const system = "system"
 
 // configured is the actor of changes made with the key from the configuration.
 const configured = "configured"
 
-type actorKey struct{}
-
-// WithPrincipal returns a context that makes the principal the actor of every change made with it.
-func WithPrincipal(ctx context.Context, p Principal) context.Context {
-	return context.WithValue(ctx, actorKey{}, p.Actor())
+// Caller says who calls a method of Service. The zero value is the shop itself, such as a background job or a command
+// run on the command line.
+type Caller struct {
+	// Principal is the actor of the changes. Its reads and writes take turns with those of other principals.
+	Principal Principal
+	// Request is the idempotent request that the call belongs to, or nil. A write for such a request happens only once.
+	// If the request is repeated, the write fails with a ReplayError that contains the stored response. Methods that
+	// only read ignore it.
+	Request *IdempotentRequest
 }
 
-// ActorOf returns the actor of the changes made with a context. It is "system" if the context has no principal.
-func ActorOf(ctx context.Context) string {
-	if actor, _ := ctx.Value(actorKey{}).(string); actor != "" {
-		return actor
-	}
-	return system
-}
+// Actor returns the name of the caller in events. It is "system" if there is no principal.
+func (c Caller) Actor() string { return cmp.Or(c.Principal.Actor(), system) }
 
 // keyOf returns the id of the key that an actor refers to. ok is false if the actor does not refer to a key.
 func keyOf(actor string) (id int64, ok bool) {

@@ -82,7 +82,7 @@ func errInvalidKey() error {
 }
 
 func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Credential, found bool, err error) {
-	err = s.store.Read(WithSingleQuery(ctx), func(tx ReadTx) (err error) {
+	err = s.store.Read(ctx, Reading{SingleQuery: true}, func(tx ReadTx) (err error) {
 		c, found, err = tx.Credential(hash)
 		return err
 	})

@@ -73,20 +73,9 @@ func (s *Service) IsValid(ctx context.Context, v Validity) bool {
 	return v.contains(version, now)
 }
 
-type validityKey struct{}
-
-// WithValidity returns a context for one read of the catalogue. When the read has succeeded, the returned Validity is
-// set to the validity of the result. It remains zero if the result must not be reused.
-func WithValidity(ctx context.Context) (context.Context, *Validity) {
-	v := &Validity{}
-	return context.WithValue(ctx, validityKey{}, v), v
-}
-
-// WantsValidity reports whether the context comes from WithValidity.
-func WantsValidity(ctx context.Context) bool { return ctx.Value(validityKey{}) != nil }
-
-func setValidity(ctx context.Context, state CatalogState) {
-	if v, ok := ctx.Value(validityKey{}).(*Validity); ok {
+// set sets v to the validity of data from the snapshot, unless v is nil.
+func (v *Validity) set(state CatalogState) {
+	if v != nil {
 		*v = state.validity()
 	}
 }

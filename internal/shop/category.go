@@ -29,7 +29,7 @@ func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 // CategoryProblems checks whether an animal may belong to the category with the given id. It returns Problems
 // instead of an error, so that the caller can report them together with other problems.
 func (s *Service) CategoryProblems(ctx context.Context, id int64) (Problems, error) {
-	return read(ctx, s, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
 }
 
 func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) {
@@ -47,12 +47,12 @@ const unknownCategory = "must be the id of an existing category"
 
 // ListCategories returns one page of categories, sorted by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
-	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
+	return read(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
 // Category returns the category with the given id. It fails with not_found if there is none.
 func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
-	return read(WithSingleQuery(ctx), s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
+	return read(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
 }
 
 func existingCategory(tx ReadTx, id int64) (Category, error) {
@@ -71,7 +71,7 @@ func CategoryKey(name string) string { return Fold(strings.Trim(name, " ")) }
 // and spaces around the name. If there are many, it returns only some of them, including the one with the lowest id.
 func (s *Service) CategoriesNamed(ctx context.Context, name string) ([]Category, error) {
 	const most = 10
-	return read(ctx, s, func(tx ReadTx) ([]Category, error) { return tx.CategoriesNamed([]string{name}, most) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) ([]Category, error) { return tx.CategoriesNamed([]string{name}, most) })
 }
 
 func checkCategoryName(name string) error {
@@ -84,11 +84,11 @@ func checkCategoryName(name string) error {
 
 // CreateCategory adds a category and assigns an id to it. It fails with validation_failed if the name is
 // invalid.
-func (s *Service) CreateCategory(ctx context.Context, name string) (Category, error) {
+func (s *Service) CreateCategory(ctx context.Context, by Caller, name string) (Category, error) {
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
 	}
-	return write(ctx, s, func(tx *eventTx) (Category, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Category, error) {
 		ids, err := tx.AssignCategoryIDs(1)
 		if err != nil {
 			return Category{}, err
@@ -125,11 +125,11 @@ func (c PutCondition) check(stored Category, found bool, id int64) error {
 // PutCategory sets the name of a category and creates the category if it does not exist. It fails with
 // validation_failed if the name is invalid, and with precondition_failed if the condition does not allow the
 // change.
-func (s *Service) PutCategory(ctx context.Context, category Category, condition PutCondition) (created bool, err error) {
+func (s *Service) PutCategory(ctx context.Context, by Caller, category Category, condition PutCondition) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
-	return write(ctx, s, func(tx *eventTx) (bool, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (bool, error) {
 		before, found, err := tx.Category(category.ID)
 		if err != nil {
 			return false, err
@@ -146,8 +146,8 @@ func (s *Service) PutCategory(ctx context.Context, category Category, condition 
 
 // DeleteCategory removes a category. It fails with not_found if there is none, with precondition_failed if
 // match does not hold, and with category_in_use if animals still belong to the category.
-func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
-	return s.writeOnly(ctx, func(tx *eventTx) error {
+func (s *Service) DeleteCategory(ctx context.Context, by Caller, id int64, match Precondition[Category]) error {
+	return s.writeOnly(ctx, Writing{By: by}, func(tx *eventTx) error {
 		category, err := existingCategory(tx, id)
 		if err == nil {
 			err = match.check(category)

@@ -13,7 +13,7 @@ import (
 func TestSearchForCategoriesIsBounded(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	shoptest.OK(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	shoptest.OK(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		categories := make([]shop.Category, 20_500)
 		for i := range categories {
 			categories[i] = shop.Category{ID: int64(i + 1), Name: "Kind"}
@@ -21,9 +21,9 @@ func TestSearchForCategoriesIsBounded(t *testing.T) {
 		categories[2].Name, categories[19_999].Name, categories[20_400].Name = "Žába", "Zaba", "Žaba"
 		return tx.InsertCategories(categories...)
 	}))
-	found := must(s.FindCategories(t.Context(), "ZABA", 5))(t)
+	found := must(s.FindCategories(t.Context(), shop.Caller{}, "ZABA", 5))(t)
 	equal(t, "the categories found", fmt.Sprint(found.Items), "[{3 Žába} {20000 Zaba}]")
-	found = must(s.FindCategories(t.Context(), "kind", 5))(t)
+	found = must(s.FindCategories(t.Context(), shop.Caller{}, "kind", 5))(t)
 	equal(t, "the number of categories on a full page", len(found.Items), 5)
 	equal(t, "whether there are more", found.More, true)
 }
@@ -36,7 +36,7 @@ func TestCategoryIsCreatedOnlyOnce(t *testing.T) {
 		names := []string{"Dogs", "Cats", "Fish", "Birds", "Mice", "Owls", "Frogs", "Goats", "Hens", "Lions", "Pigs", "Rats"}
 		var winner atomic.Value
 		atOnce(len(names), func(i int) {
-			created, err := nodes[i%len(nodes)].PutCategory(t.Context(), shop.Category{ID: 7, Name: names[i]}, onlyCreate)
+			created, err := nodes[i%len(nodes)].PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 7, Name: names[i]}, onlyCreate)
 			if err != nil && shop.AsError(err).Code != shop.PreconditionFailed {
 				t.Errorf("the category was refused with %v, want precondition_failed", err)
 			}

@@ -32,7 +32,7 @@ type ClaimLimits struct {
 // ClaimDeliveries claims deliveries that are due. If an attempt has not finished when its claim ends, another node
 // may claim the delivery. If more deliveries are due than the limits allow, each webhook gets an equal share.
 func (s *Service) ClaimDeliveries(ctx context.Context, limits ClaimLimits) ([]Claim, error) {
-	due, err := read(ctx, s, func(tx ReadTx) ([]DueWebhook, error) {
+	due, err := read(ctx, s, Reading{}, func(tx ReadTx) ([]DueWebhook, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return nil, err

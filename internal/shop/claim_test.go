@@ -16,9 +16,9 @@ func TestClaimsAreSharedBetweenWebhooks(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
 		const webhooks, events = 10, 6
 		for i := range webhooks {
-			hook := must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook"}))(t)
+			hook := must(s.CreateWebhook(t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook"}))(t)
 			if i%2 == 1 { // the webhooks with even ids are failing
-				check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Now()) }))
+				check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Now()) }))
 			}
 		}
 		s.AddPet(t, "Rex", 1, "") // causes two events
@@ -82,7 +82,7 @@ func TestLateLooksFindEveryDelivery(t *testing.T) {
 	claims := h.claim(3)
 	h.claim(0)
 	h.finish(claims[0], 200, 0, shop.OutcomeSucceeded)
-	must(h.Redeliver(t.Context(), h.hook.ID, claims[0].ID))(t)
+	must(h.Redeliver(t.Context(), shop.Caller{}, h.hook.ID, claims[0].ID))(t)
 	h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 	h.finish(claims[1], 500, 0, shop.OutcomeRetry)
 	h.enable(false)

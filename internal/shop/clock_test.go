@@ -31,9 +31,9 @@ func TestClockCanBeSetBack(t *testing.T) {
 			for range 3 {
 				s.AddPet(t, "Rex", 1, shop.Available)
 			}
-			order := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 2}))(t)
+			order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 2}))(t)
 			session := must(s.SignIn(t.Context(), shoptest.AdminKey, shop.NewSession{}))(t).Token
-			must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook"}))(t)
+			must(s.CreateWebhook(t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook"}))(t)
 			events := allEvents(t, s)
 			for _, move := range moves {
 				s.Clock.Forward(move)
@@ -42,20 +42,20 @@ func TestClockCanBeSetBack(t *testing.T) {
 
 			wantReplay(t, s.Service, "once", true)
 			equal(t, "the order", must(s.Order(t.Context(), order.ID))(t), order)
-			_, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 2})
+			_, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 2})
 			wantCode(t, err, shop.PetNotAvailable)
 			must(s.SessionPrincipal(t.Context(), session))(t)
-			approved := must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
+			approved := must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
 			if approved.UpdatedAt.Before(order.UpdatedAt) {
 				t.Errorf("%+v became %+v", order, approved)
 			}
 			for range 2 { // rotating the secret changes nothing visible except updatedAt
 				before := must(s.Webhook(t.Context(), 1))(t)
-				if after := must(s.RotateWebhook(t.Context(), 1, 0))(t); !after.UpdatedAt.After(before.UpdatedAt) {
+				if after := must(s.RotateWebhook(t.Context(), shop.Caller{}, 1, 0))(t); !after.UpdatedAt.After(before.UpdatedAt) {
 					t.Errorf("the webhook was changed at %v, after a rotation at %v", before.UpdatedAt, after.UpdatedAt)
 				}
 			}
-			placed := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 3}))(t)
+			placed := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 3}))(t)
 			equal(t, "the hold of a new order", placed.HoldExpiresAt.Sub(placed.CreatedAt), 2*time.Hour)
 			after := allEvents(t, s) // earlier events are unchanged and come first
 			if diff := cmp.Diff(events, after[:min(len(events), len(after))], cmp.AllowUnexported(shop.Event{})); diff != "" {
@@ -82,7 +82,7 @@ func TestClockCanBeSetBack(t *testing.T) {
 
 func allEvents(t *testing.T, s *shoptest.Shop) []shop.Event {
 	t.Helper()
-	return must(s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 100}))(t).Items
+	return must(s.ListEvents(t.Context(), shop.Caller{}, shop.EventFilter{}, shop.PageRequest{Limit: 100}))(t).Items
 }
 
 // runAllJobs runs every periodic job once.

@@ -64,7 +64,7 @@ func DeliveryStatusProblem(s string) string {
 // ListDeliveries returns one page of the deliveries to a webhook, newest first. It fails with not_found if
 // the webhook does not exist.
 func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[Delivery], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Delivery], error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Page[Delivery], error) {
 		if _, err := existingWebhook(tx, list.WebhookID); err != nil {
 			return Page[Delivery]{}, err
 		}
@@ -76,8 +76,8 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 
 // Redeliver enqueues the message of an earlier delivery again, whatever the status of that delivery. It fails
 // with not_found if the webhook or the earlier delivery does not exist.
-func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery, error) {
-	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
+func (s *Service) Redeliver(ctx context.Context, by Caller, webhookID, id int64) (Delivery, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Delivery, error) {
 		if _, err := existingWebhook(tx, webhookID); err != nil {
 			return Delivery{}, err
 		}

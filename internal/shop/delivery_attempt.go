@@ -52,7 +52,7 @@ type AttemptResult struct {
 // retried. It returns the outcomes in the order of the results.
 func (s *Service) FinishAttempts(ctx context.Context, results ...AttemptResult) ([]Outcome, error) {
 	var outcomes []Outcome
-	err := s.change(ctx, func(tx *eventTx) error {
+	err := s.writeOnly(ctx, Writing{}, func(tx *eventTx) error {
 		outcomes = make([]Outcome, len(results))
 		if err := tx.EndWhenIdle(); err != nil {
 			return err

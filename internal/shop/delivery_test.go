@@ -220,7 +220,7 @@ func TestRedeliver(t *testing.T) {
 		claim := h.claim(1)[0]
 		h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		h.enable(false)
-		again := must(h.Redeliver(h.t.Context(), h.hook.ID, claim.ID))(h.t)
+		again := must(h.Redeliver(h.t.Context(), shop.Caller{}, h.hook.ID, claim.ID))(h.t)
 		repeat := h.claim(1)[0]
 		if again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending ||
 			len(again.Attempts) != 0 || string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
@@ -232,7 +232,7 @@ func TestRedeliver(t *testing.T) {
 		h.enable(true)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		for _, unknown := range [][2]int64{{h.hook.ID, 999}, {999, claim.ID}} {
-			_, err := h.Redeliver(h.t.Context(), unknown[0], unknown[1])
+			_, err := h.Redeliver(h.t.Context(), shop.Caller{}, unknown[0], unknown[1])
 			wantCode(h.t, err, shop.NotFound)
 		}
 	})
@@ -246,7 +246,7 @@ func TestTestMessageIsSentOnce(t *testing.T) {
 			for status, want := range map[int]shop.Outcome{
 				0: shop.OutcomeFailed, 500: shop.OutcomeFailed, 410: shop.OutcomeFailed, 200: shop.OutcomeSucceeded,
 			} {
-				made := must(h.TestWebhook(h.t.Context(), h.hook.ID))(h.t)
+				made := must(h.TestWebhook(h.t.Context(), shop.Caller{}, h.hook.ID))(h.t)
 				claim := h.claim(1)[0]
 				if made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") ||
 					strings.Contains(string(claim.Body), h.hook.Secret) {

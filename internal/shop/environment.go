@@ -23,7 +23,7 @@ var ErrOtherEnvironment = errors.New("the database belongs to another environmen
 // records the wanted environment first. It returns ErrOtherEnvironment if the store belongs to an environment
 // other than the wanted one.
 func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) error {
-	stored, err := read(ctx, s, ReadTx.Environment)
+	stored, err := read(ctx, s, Reading{}, ReadTx.Environment)
 	if err == nil && stored == "" {
 		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
 			if stored, err = tx.Environment(); err != nil || stored != "" {

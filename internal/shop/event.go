@@ -110,20 +110,18 @@ func (s *Service) event(e StoredEvent) Event {
 // bounded, so the page may have fewer events than the limit, or none, even if more pages follow. ListEvents fails
 // with events_expired if events after page.After were removed because of their age, or if events up to page.After
 // were undone by a restore.
-func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageRequest) (Page[Event], error) {
+func (s *Service) ListEvents(ctx context.Context, by Caller, filter EventFilter, page PageRequest) (Page[Event], error) {
 	// Publish first, so that the page includes every write that completed before this request.
 	if err := s.store.Publish(ctx); err != nil {
 		return Page[Event]{}, err
 	}
-	return heavyReadIf(ctx, s, filter.isHeavy(), func() (Page[Event], error) {
-		return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-			if page.After != nil {
-				if _, err := resumePosition(tx, *page.After); err != nil {
-					return Page[Event]{}, err
-				}
+	return read(ctx, s, Reading{By: by, Heavy: filter.isHeavy()}, func(tx ReadTx) (Page[Event], error) {
+		if page.After != nil {
+			if _, err := resumePosition(tx, *page.After); err != nil {
+				return Page[Event]{}, err
 			}
-			return s.events(tx, filter, page)
-		})
+		}
+		return s.events(tx, filter, page)
 	})
 }
 

@@ -23,7 +23,7 @@ const summaryBatches = 100
 // SummarizeEvents reads the events in a separate transaction, for which no write has to wait.
 func (s *Service) SummarizeEvents(ctx context.Context) error {
 	for range summaryBatches {
-		blocks, err := read(ctx, s, ReadTx.NextEventBlocks)
+		blocks, err := read(ctx, s, Reading{}, ReadTx.NextEventBlocks)
 		if err != nil || len(blocks) == 0 {
 			return err
 		}

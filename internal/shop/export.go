@@ -25,17 +25,18 @@ func (r ExportRow) AppendJSON(text []byte) []byte {
 // ExportPets passes all animals to emit in batches, oldest first, and stops when emit returns an error.
 // Animals added during the export are left out. An animal that does not change during the export is passed
 // exactly once. No transaction is open while emit runs.
-func (s *Service) ExportPets(ctx context.Context, emit func([]ExportRow) error) error {
-	ctx = WithRetryBudget(ctx, exportBudget)
-	newest, err := s.ListPets(ctx, PetList{PageRequest: PageRequest{Limit: 1}})
-	if err != nil || len(newest.Items) == 0 {
+func (s *Service) ExportPets(ctx context.Context, by Caller, emit func([]ExportRow) error) error {
+	newest, err := read(ctx, s, Reading{By: by, SingleQuery: true, Budget: exportBudget}, func(tx ReadTx) ([]Pet, error) {
+		return tx.Pets(PetList{PageRequest: PageRequest{Limit: 1}})
+	})
+	if err != nil || len(newest) == 0 {
 		return err
 	}
-	last := newest.Items[0].ID
+	last := newest[0].ID
 	page := PageRequest{Limit: exportPage}
 	for {
-		rows, err := heavyRead(ctx, s, func() ([]ExportRow, error) {
-			return readCurrent(ctx, s, func(tx ReadTx) ([]ExportRow, error) { return exportRows(tx, last, page) })
+		rows, err := readCurrent(ctx, s, Reading{By: by, Heavy: true, Budget: exportBudget}, func(tx ReadTx) ([]ExportRow, error) {
+			return exportRows(tx, last, page)
 		})
 		if err != nil || len(rows) == 0 {
 			return err

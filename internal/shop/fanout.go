@@ -45,7 +45,7 @@ func (f *FanOut) Step(ctx context.Context) (created int, more bool, err error) {
 
 // start reads the position of the last event and the enabled webhooks. A webhook with an earlier position is behind.
 func (f *FanOut) start(ctx context.Context) error {
-	stored, err := read(ctx, f.service, func(tx ReadTx) (stored []Subscription, err error) {
+	stored, err := read(ctx, f.service, Reading{}, func(tx ReadTx) (stored []Subscription, err error) {
 		if f.position, err = tx.LastEvent(); err != nil {
 			return nil, err
 		}
@@ -72,14 +72,14 @@ func (f *FanOut) update(stored []Subscription) {
 // follow handles the newest events for the webhooks that are not behind.
 func (f *FanOut) follow(ctx context.Context) (created int, more bool, err error) {
 	before := f.position
-	events, reached, err := f.service.EventsAfter(ctx, EventFilter{}, before)
+	events, reached, err := f.service.EventsAfter(ctx, Caller{}, EventFilter{}, before)
 	if err != nil {
 		more, err = f.skipExpired(ctx, before, err)
 		return 0, more, err
 	}
 	// Events about webhooks are not public, so an event that is not public may report a change to a webhook.
 	if slices.ContainsFunc(events, func(e Event) bool { return !e.Type.IsPublic() }) {
-		stored, err := read(ctx, f.service, ReadTx.Subscriptions)
+		stored, err := read(ctx, f.service, Reading{}, ReadTx.Subscriptions)
 		if err != nil {
 			return 0, false, err
 		}
@@ -105,7 +105,7 @@ func (f *FanOut) catchUp(ctx context.Context) (created int, more bool, err error
 	for _, sub := range late {
 		before = min(before, sub.Position)
 	}
-	events, reached, err := f.service.EventsAfter(ctx, wantedBy(late), before)
+	events, reached, err := f.service.EventsAfter(ctx, Caller{}, wantedBy(late), before)
 	if err != nil {
 		more, err = f.skipExpired(ctx, before, err)
 		return 0, more, err

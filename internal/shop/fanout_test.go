@@ -20,7 +20,7 @@ func TestWebhookFarBehindDelaysNobody(t *testing.T) {
 		h.addPets(missed)
 		h.fanOut()
 		h.sendAll(missed)
-		must(h.UpdateWebhook(h.t.Context(), late.ID, shop.WebhookChange{Enabled: new(true)}, nil))(h.t)
+		must(h.UpdateWebhook(h.t.Context(), shop.Caller{}, late.ID, shop.WebhookChange{Enabled: new(true)}, nil))(h.t)
 		h.addPets(1)
 		h.node = h.NewFanOut()
 		steps := 0
@@ -50,7 +50,7 @@ func TestFanOutTransactionIsBounded(t *testing.T) {
 	s := shoptest.Open(t, shoptest.Options{})
 	const webhooks, events = 150, 40
 	for range webhooks {
-		must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}))(t)
+		must(s.CreateWebhook(t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}))(t)
 	}
 	f := s.NewFanOut()
 	equal(t, "deliveries without events", fanOutAll(t, f), 0)

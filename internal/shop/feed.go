@@ -134,7 +134,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		return nil
 	}
 	if !started || idle { // without readers, skip the events, because reading them all slowed down the creation of animals by a tenth
-		last, err := read(ctx, s, ReadTx.LastEvent)
+		last, err := read(ctx, s, Reading{}, ReadTx.LastEvent)
 		if err == nil {
 			s.feed.reset(last)
 			s.feed.markFresh(start)
@@ -143,7 +143,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	}
 	for {
 		var horizon int64
-		page, err := read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+		page, err := read(ctx, s, Reading{}, func(tx ReadTx) (Page[Event], error) {
 			horizon = 0
 			page, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
 			// A gap between the positions means that events may have been removed before this node read them.
@@ -181,7 +181,7 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	if err := s.store.Publish(ctx); err != nil {
 		return 0, err
 	}
-	return read(ctx, s, ReadTx.LastEvent)
+	return read(ctx, s, Reading{}, ReadTx.LastEvent)
 }
 
 // EventSignal returns a channel that is closed when events may have been added. Call EventSignal before
@@ -208,7 +208,7 @@ func (s *Service) RecentEvents(filter EventFilter, position int64) (events []Eve
 // from. If that position differs from the given one, more events may follow. EventsAfter fails with
 // events_expired if events after the given position were removed because of their age, or if events up to it
 // were undone by a restore.
-func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
+func (s *Service) EventsAfter(ctx context.Context, by Caller, filter EventFilter, position int64) ([]Event, int64, error) {
 	if events, reached, ok := s.RecentEvents(filter, position); ok {
 		return events, reached, nil
 	}
@@ -216,21 +216,19 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 		events  []Event
 		reached int64
 	}
-	result, err := heavyRead(ctx, s, func() (batch, error) {
-		return read(ctx, s, func(tx ReadTx) (batch, error) {
-			if _, err := resumePosition(tx, position); err != nil {
-				return batch{}, err
-			}
-			page, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
-			if err != nil {
-				return batch{}, err
-			}
-			if page.More {
-				return batch{page.Items, page.Next(Event.Position)}, nil
-			}
-			last, err := tx.LastEvent()
-			return batch{page.Items, max(position, last)}, err
-		})
+	result, err := read(ctx, s, Reading{By: by, Heavy: true}, func(tx ReadTx) (batch, error) {
+		if _, err := resumePosition(tx, position); err != nil {
+			return batch{}, err
+		}
+		page, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
+		if err != nil {
+			return batch{}, err
+		}
+		if page.More {
+			return batch{page.Items, page.Next(Event.Position)}, nil
+		}
+		last, err := tx.LastEvent()
+		return batch{page.Items, max(position, last)}, err
 	})
 	return result.events, result.reached, err
 }
@@ -238,7 +236,7 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 // ResumePosition returns the position from which a reader can continue after EventsAfter has failed with
 // events_expired.
 func (s *Service) ResumePosition(ctx context.Context, position int64) (int64, error) {
-	return read(ctx, s, func(tx ReadTx) (int64, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (int64, error) {
 		resume, err := resumePosition(tx, position)
 		if err != nil && AsError(err).Code == EventsExpired {
 			err = nil

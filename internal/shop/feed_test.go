@@ -13,7 +13,7 @@ import (
 // wantEvents checks how many events come after a position in one batch, and the position that this batch reaches.
 func wantEvents(t *testing.T, s *shop.Service, after int64, wantEvents int, wantReached int64) {
 	t.Helper()
-	events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, after)
+	events, reached, err := s.EventsAfter(t.Context(), shop.Caller{}, shop.EventFilter{}, after)
 	if err != nil || len(events) != wantEvents || reached != wantReached {
 		t.Errorf("after %d come %+v up to %d (%v), want %d events up to %d", after, events, reached, err, wantEvents, wantReached)
 	}
@@ -52,7 +52,7 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 		s.EventSignal() // the feed now counts as having a reader
 		published.Store(0)
 		for range 20 {
-			must(s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}))(t)
+			must(s.CreatePet(t.Context(), shop.Caller{}, shop.NewPet{Name: "Rex", CategoryID: 1}))(t)
 			synctest.Wait()
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -79,7 +79,7 @@ func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 		check(t, other.RemoveEvents(t.Context()))
 		other.AddPet(t, "Milo", 1, "")
 		defer runJobs(t, node)()
-		_, _, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 2)
+		_, _, err := node.EventsAfter(t.Context(), shop.Caller{}, shop.EventFilter{}, 2)
 		wantCode(t, err, shop.EventsExpired)
 		wantEvents(t, node, 3, 1, 4)
 	})

@@ -91,18 +91,17 @@ func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 
 // addOnce adds an animal under an idempotency key. The key also serves as the body of the stored response.
 func addOnce(t *testing.T, s *shop.Service, key string, fingerprint ...byte) error {
-	_, err := s.CreatePet(withKey(t, key, fingerprint...), shop.NewPet{Name: "Once", CategoryID: 1})
+	_, err := s.CreatePet(t.Context(), withKey(key, fingerprint...), shop.NewPet{Name: "Once", CategoryID: 1})
 	return err
 }
 
-// withKey returns a context for a write under an idempotency key. The key also serves as the body of the stored
-// response.
-func withKey(t *testing.T, key string, fingerprint ...byte) context.Context {
+// withKey returns the caller of a write under an idempotency key. The key also serves as the body of the stored response.
+func withKey(key string, fingerprint ...byte) shop.Caller {
 	request := &shop.IdempotentRequest{Principal: 1, Key: key, Response: func(any) shop.StoredResponse {
 		return shop.StoredResponse{Status: 201, Body: []byte(key)}
 	}}
 	copy(request.Fingerprint[:], fingerprint)
-	return shop.WithIdempotency(t.Context(), request)
+	return shop.Caller{Request: request}
 }
 
 // wantReplay sends a write under an idempotency key. If want is true, the write must get the stored response. If want
@@ -120,7 +119,7 @@ func wantReplay(t *testing.T, s *shop.Service, key string, want bool) {
 func placeHold(t *testing.T, s *shoptest.Shop) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
-	return must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
+	return must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID}))(t)
 }
 
 // failWrites lets the given number of writes succeed and makes all later writes fail.
@@ -143,9 +142,9 @@ type hookedStore struct {
 
 func hook(store shop.Store) *hookedStore { return &hookedStore{store, func() {}, func() {}} }
 
-func (s *hookedStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+func (s *hookedStore) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) error) error {
 	defer func() { s.afterRead() }()
-	return s.Store.Read(ctx, fn)
+	return s.Store.Read(ctx, r, fn)
 }
 
 func (s *hookedStore) Publish(ctx context.Context) error {

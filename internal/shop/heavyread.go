@@ -32,23 +32,14 @@ func (l OrderList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRo
 // events.
 func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 
-// heavyRead runs fn in the lane for heavy reads, which are searches, printed lists, exports, counts, checks of imports
-// and replays of events. It fails with unavailable or rate_limited if fn gets no place in time.
-func heavyRead[T any](ctx context.Context, s *Service, fn func() (T, error)) (T, error) {
-	slot, err := s.heavy.acquire(ctx, ActorOf(ctx))
-	if err != nil {
-		return *new(T), err
+// enterLane waits for a place in the lane if the read is heavy. The caller must release the slot after the read, which
+// does nothing if the read is not heavy. enterLane fails with unavailable or rate_limited if the read gets no place in
+// time.
+func (s *Service) enterLane(ctx context.Context, r Reading) (slot admission.Slot, err error) {
+	if !r.Heavy {
+		return slot, nil
 	}
-	defer slot.Release()
-	return fn()
-}
-
-// heavyReadIf is like heavyRead if heavy is true. Otherwise it calls fn directly.
-func heavyReadIf[T any](ctx context.Context, s *Service, heavy bool, fn func() (T, error)) (T, error) {
-	if !heavy {
-		return fn()
-	}
-	return heavyRead(ctx, s, fn)
+	return s.heavy.acquire(ctx, r.By.Actor(), r.Budget)
 }
 
 // lane limits how many heavy reads run at the same time. One API key gets at most half of the places.
@@ -74,11 +65,11 @@ func newLane(limits ReadLimits) *lane {
 	return &lane{Semaphore: semaphore, patience: limits.Timeout}
 }
 
-// acquire waits for a place. If it returns nil, the caller must release the slot. It fails with unavailable if the
-// context ends, if no place becomes free in time, or if too many reads are waiting. It fails with rate_limited if too
+// acquire waits for a place, for as long as a read may take or for the budget, whichever is longer. If it returns nil,
+// the caller must release the slot. It fails with unavailable if the context ends, if no place becomes free in time, or if too many reads are waiting. It fails with rate_limited if too
 // many reads of this key are waiting.
-func (l *lane) acquire(ctx context.Context, key string) (admission.Slot, error) {
-	limited, cancel := context.WithTimeout(ctx, max(l.patience, RetryBudget(ctx)))
+func (l *lane) acquire(ctx context.Context, key string, budget time.Duration) (admission.Slot, error) {
+	limited, cancel := context.WithTimeout(ctx, max(l.patience, budget))
 	defer cancel()
 	slot, err := l.Acquire(limited, key)
 	switch {

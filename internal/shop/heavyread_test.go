@@ -22,9 +22,9 @@ type laneHarness struct {
 }
 
 // start starts a read and waits until the read has a place, is in the queue or was refused.
-func (h *laneHarness) start(ctx context.Context, key string) {
+func (h *laneHarness) start(ctx context.Context, key string, budget time.Duration) {
 	go func() {
-		slot, err := h.lane.acquire(ctx, key)
+		slot, err := h.lane.acquire(ctx, key, budget)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if err != nil {
@@ -96,11 +96,11 @@ func TestSearchesAndLongListsAreHeavy(t *testing.T) {
 func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 	onLane(t, func(h *laneHarness) {
 		for range 5 {
-			h.start(h.Context(), "greedy")
+			h.start(h.Context(), "greedy", 0)
 		}
 		h.wantLog("greedy greedy")
 		for _, key := range []string{"b", "c", "d", "b", "d"} {
-			h.start(h.Context(), key)
+			h.start(h.Context(), key, 0)
 		}
 		h.wantLog("b c")
 		running := []string{"greedy", "greedy", "b", "c"}
@@ -121,13 +121,13 @@ func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 	onLane(t, func(h *laneHarness) {
 		for _, key := range []string{"a", "a", "b", "b"} {
-			h.start(h.Context(), key)
+			h.start(h.Context(), key, 0)
 		}
 		h.wantLog("a a b b")
-		h.start(h.Context(), "a")
+		h.start(h.Context(), "a", 0)
 		gone, cancel := context.WithCancel(h.Context())
-		h.start(gone, "c")
-		h.start(WithRetryBudget(h.Context(), time.Hour), "d")
+		h.start(gone, "c", 0)
+		h.start(h.Context(), "d", time.Hour)
 		cancel()
 		synctest.Wait()
 		h.wantLog("unavailable")
@@ -135,11 +135,11 @@ func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 		synctest.Wait()
 		h.wantLog("unavailable")
 		for range maxKeyWaiting + 1 {
-			h.start(WithRetryBudget(h.Context(), time.Hour), "a")
+			h.start(h.Context(), "a", time.Hour)
 		}
 		h.wantLog("rate_limited")
 		for i := range maxWaiting - maxKeyWaiting {
-			h.start(WithRetryBudget(h.Context(), time.Hour), strings.Repeat("x", 1+i/maxKeyWaiting))
+			h.start(h.Context(), strings.Repeat("x", 1+i/maxKeyWaiting), time.Hour)
 		}
 		h.wantLog("unavailable")
 		if n := h.lane.refused.Load(); n != 3 {

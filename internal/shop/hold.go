@@ -86,11 +86,12 @@ func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err er
 // have to wait until all of these orders are expired.
 func (s *Service) ExpireHolds(ctx context.Context) error {
 	for {
-		state, err := s.store.ReadCatalog(WithSingleQuery(ctx), func(ReadTx) error { return nil })
+		var state CatalogState
+		err := s.store.Read(ctx, Reading{SingleQuery: true, State: &state}, func(ReadTx) error { return nil })
 		if err != nil || !state.isDue() {
 			return err
 		}
-		err = s.change(ctx, func(tx *eventTx) error {
+		err = s.writeOnly(ctx, Writing{}, func(tx *eventTx) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
@@ -113,18 +114,24 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 // the background job is delayed. If a hold is due in the snapshot, readCurrent expires the hold and starts
 // over. If the store is not writable, it returns the result despite the overdue hold, because an overdue hold
 // must not make a read fail.
-func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
+func readCurrent[T any](ctx context.Context, s *Service, r Reading, fn func(ReadTx) (T, error)) (value T, err error) {
+	slot, err := s.enterLane(ctx, r)
+	if err != nil {
+		return value, err
+	}
+	defer slot.Release()
+	if r.State == nil {
+		r.State = new(CatalogState)
+	}
 	for {
-		var value T
-		state, err := s.store.ReadCatalog(ctx, func(tx ReadTx) (err error) {
+		err := s.store.Read(ctx, r, func(tx ReadTx) (err error) {
 			value, err = fn(tx)
 			return err
 		})
 		if err != nil {
 			return *new(T), err
 		}
-		if !state.isDue() {
-			setValidity(ctx, state)
+		if !r.State.isDue() {
 			return value, nil
 		}
 		if err := s.ExpireHolds(ctx); err != nil && AsError(err).Code == Unavailable {

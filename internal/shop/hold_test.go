@@ -18,11 +18,11 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 	listed := func(t *testing.T, s *shoptest.Shop, status shop.Status) int {
 		t.Helper()
 		list := shop.PetList{PetFilter: shop.PetFilter{Status: status}, PageRequest: page}
-		return len(must(s.ListPets(t.Context(), list))(t).Items)
+		return len(must(s.ListPets(t.Context(), shop.Caller{}, list, nil))(t).Items)
 	}
 	update := func(to shop.OrderStatus, want shop.Code) func(*testing.T, *shoptest.Shop) {
 		return func(t *testing.T, s *shoptest.Shop) {
-			_, err := s.UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(to)}, nil)
+			_, err := s.UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{Status: new(to)}, nil)
 			wantCode(t, err, want)
 		}
 	}
@@ -32,13 +32,13 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 			equal(t, "pending animals", listed(t, s, shop.Pending), 0)
 		},
 		"get pet": func(t *testing.T, s *shoptest.Shop) {
-			equal(t, "the animal", must(s.Pet(t.Context(), 1))(t).Status, shop.Available)
+			equal(t, "the animal", must(s.Pet(t.Context(), 1, nil))(t).Status, shop.Available)
 		},
 		"inventory": func(t *testing.T, s *shoptest.Shop) {
 			equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1})
 		},
 		"export": func(t *testing.T, s *shoptest.Shop) {
-			check(t, s.ExportPets(t.Context(), func(pets []shop.ExportRow) error {
+			check(t, s.ExportPets(t.Context(), shop.Caller{}, func(pets []shop.ExportRow) error {
 				if len(pets) != 1 || pets[0].Status != shop.Available {
 					t.Errorf("the export has %+v, want one available animal", pets)
 				}
@@ -52,23 +52,23 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 			}
 		},
 		"list orders": func(t *testing.T, s *shoptest.Shop) {
-			placed := must(s.ListOrders(t.Context(), shop.OrderList{Status: shop.Placed, PageRequest: page}))(t)
+			placed := must(s.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{Status: shop.Placed, PageRequest: page}))(t)
 			equal(t, "placed orders", len(placed.Items), 0)
 		},
 		"approve": update(shop.Approved, shop.InvalidTransition),
 		"cancel":  update(shop.Cancelled, shop.InvalidTransition),
 		"expire":  update(shop.Expired, ""),
 		"change the reference": func(t *testing.T, s *shoptest.Shop) {
-			_, err := s.UpdateOrder(t.Context(), 1, shop.OrderChange{Reference: new("late")}, nil)
+			_, err := s.UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{Reference: new("late")}, nil)
 			wantCode(t, err, shop.InvalidTransition)
 		},
 		"order again": func(t *testing.T, s *shoptest.Shop) {
-			must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1}))(t)
+			must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 1}))(t)
 		},
 		"sell": func(t *testing.T, s *shoptest.Shop) {
-			must(s.UpdatePet(t.Context(), 1, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+			must(s.UpdatePet(t.Context(), shop.Caller{}, 1, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
 		},
-		"remove": func(t *testing.T, s *shoptest.Shop) { check(t, s.DeletePet(t.Context(), 1, nil)) },
+		"remove": func(t *testing.T, s *shoptest.Shop) { check(t, s.DeletePet(t.Context(), shop.Caller{}, 1, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,8 +94,8 @@ func TestReadsSucceedWhileAnExpiredHoldCannotBeReleased(t *testing.T) {
 	}
 	s.Clock.Forward(shop.DefaultOrderHold)
 	failWrites(s, 0)
-	must(s.Pet(t.Context(), 1))(t)
-	_, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1})
+	must(s.Pet(t.Context(), 1, nil))(t)
+	_, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 1})
 	wantCode(t, err, shop.Unavailable)
 	s.Store.FailWith(nil)
 	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: animals})
@@ -112,7 +112,7 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		}
 		// stored reads the store directly, because a read through the service would expire the holds.
 		stored := func() (inventory shop.Inventory) {
-			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
+			check(t, s.Store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) (err error) {
 				inventory, err = tx.Inventory()
 				return err
 			}))
@@ -122,10 +122,10 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		for i := range animals {
 			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
 			s.AddPet(t, "Rex", 1, shop.Available)
-			order := must(nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)}))(t)
+			order := must(nodes[i%3].PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: int64(i + 1)}))(t)
 			equal(t, "the hold", order.HoldExpiresAt.Sub(order.CreatedAt), hold)
 		}
-		must(nodes[1].UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
+		must(nodes[1].UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
 		time.Sleep(hold - animals*7*time.Millisecond)
 		equal(t, "the inventory before the end", stored(), shop.Inventory{Pending: animals})
 		time.Sleep(143 * 7 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 			must(s.Authenticate(t.Context(), key.Secret))(t)
 			used := time.Now().UTC()
 			wait()
-			check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) error {
+			check(t, s.Store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error {
 				stored, _, err := tx.Key(key.ID)
 				equal(t, "the last use, read "+when, stored.LastUsedAt, used)
 				return err
@@ -179,7 +179,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		check(t, addOnce(t, s.Service, "k", 2))
 		keys := []string{"k"}
-		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
+		check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) (err error) {
 			for i := range 2500 { // more than fit in one batch
 				keys = append(keys, fmt.Sprint(i))
 				record := shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}
@@ -189,7 +189,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		}))
 		time.Sleep(25 * time.Hour)
 		runJobs(t, s.Service)() // every job runs once more when the jobs end
-		check(t, s.Store.Read(t.Context(), func(tx shop.ReadTx) error {
+		check(t, s.Store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error {
 			for _, key := range keys {
 				if _, found, err := tx.IdempotencyRecord(1, key); err != nil || found {
 					t.Fatalf("record %s was not removed: %v %v", key, found, err)

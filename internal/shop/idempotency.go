@@ -51,19 +51,6 @@ func (*ReplayError) Error() string {
 	return "the request was already executed under the same idempotency key"
 }
 
-type idempotencyKey struct{}
-
-// WithIdempotency returns a context for an idempotent write. Such a write happens only once, even if several
-// requests with the same idempotency key attempt it.
-func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, r)
-}
-
-func idempotentRequestOf(ctx context.Context) *IdempotentRequest {
-	r, _ := ctx.Value(idempotencyKey{}).(*IdempotentRequest)
-	return r
-}
-
 // checkIdempotency returns a ReplayError if the write has already happened. It fails with
 // idempotency_key_reused if a different request has used the same idempotency key. It ignores records that
 // are older than idempotencyRetention.
@@ -87,7 +74,7 @@ func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 // FindStoredResponse returns the stored response to a request and whether there is one. It fails with
 // idempotency_key_reused if a different request has used the same idempotency key.
 func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) (StoredResponse, bool, error) {
-	err := s.store.Read(ctx, func(tx ReadTx) error { return s.checkIdempotency(tx, r) })
+	err := s.store.Read(ctx, Reading{}, func(tx ReadTx) error { return s.checkIdempotency(tx, r) })
 	if replay, ok := errors.AsType[*ReplayError](err); ok {
 		return replay.StoredResponse, true, nil
 	}

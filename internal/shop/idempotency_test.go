@@ -47,9 +47,9 @@ func TestRetryLeavesNoGapBetweenIDs(t *testing.T) {
 		wantReplay(t, s.Service, "animal", true)
 		pet := s.AddPet(t, "Rex", 1, shop.Available)
 		equal(t, "the id of the second animal", pet.ID, 2)
-		order := must(s.PlaceOrder(withKey(t, "order"), shop.NewOrder{PetID: pet.ID}))(t)
-		must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
-		if _, err := s.PlaceOrder(withKey(t, "order"), shop.NewOrder{PetID: pet.ID}); err == nil {
+		order := must(s.PlaceOrder(t.Context(), withKey("order"), shop.NewOrder{PetID: pet.ID}))(t)
+		must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+		if _, err := s.PlaceOrder(t.Context(), withKey("order"), shop.NewOrder{PetID: pet.ID}); err == nil {
 			t.Error("the order was placed twice")
 		}
 		equal(t, "the id of the second order", placeHold(t, s).ID, order.ID+1)

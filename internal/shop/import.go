@@ -62,14 +62,15 @@ const (
 // ImportPets creates and updates either all animals in an import or, if any row is invalid, none. A dry run only
 // checks the rows. If rows are invalid, ImportPets fails with validation_failed and lists the first of them by
 // line number. If there are too many rows, it fails with payload_too_large.
-func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options ImportOptions) (ImportResult, error) {
+func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, options ImportOptions) (ImportResult, error) {
 	if len(rows) > MaxImport {
 		return ImportResult{}, errImportTooLarge()
 	}
 	ignored, valid := prepareRows(rows, options.Upsert)
-	ctx = WithRetryBudget(ctx, importBudget)
-	if !valid || options.DryRun && idempotentRequestOf(ctx) == nil {
-		plan, err := s.previewImport(ctx, rows)
+	if !valid || options.DryRun && by.Request == nil {
+		plan, err := readCurrent(ctx, s, Reading{By: by, Heavy: true, Budget: importBudget}, func(tx ReadTx) (importPlan, error) {
+			return s.planImport(tx, rows, maxReportedRows)
+		})
 		if err == nil {
 			err = plan.err()
 		}
@@ -86,7 +87,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 		}
 	}
 	assigns := false // whether an earlier attempt was about to assign ids to categories
-	return write(ctx, s, func(tx *eventTx) (ImportResult, error) {
+	return write(ctx, s, Writing{By: by, Budget: importBudget}, func(tx *eventTx) (ImportResult, error) {
 		if assigns {
 			if err := tx.LockCategoryIDs(); err != nil {
 				return ImportResult{}, err
@@ -107,12 +108,6 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, options Impo
 		}
 		assigns = plan.categories.assigns()
 		return plan.result(0), plan.apply(tx)
-	})
-}
-
-func (s *Service) previewImport(ctx context.Context, rows []ImportRow) (importPlan, error) {
-	return heavyRead(ctx, s, func() (importPlan, error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (importPlan, error) { return s.planImport(tx, rows, maxReportedRows) })
 	})
 }
 

@@ -49,32 +49,29 @@ type PreviewPet struct {
 // first rows in the order of the file, at most the given number. It also lists at most this number of new
 // categories. The counts include the rows that are not listed. It fails with payload_too_large if there are too
 // many rows.
-func (s *Service) PreviewImport(ctx context.Context, rows []ImportRow, upsert bool, most int) (ImportPreview, error) {
+func (s *Service) PreviewImport(ctx context.Context, by Caller, rows []ImportRow, upsert bool, most int) (ImportPreview, error) {
 	if len(rows) > MaxImport {
 		return ImportPreview{}, errImportTooLarge()
 	}
 	ignored, _ := prepareRows(rows, upsert)
-	ctx = WithRetryBudget(ctx, importBudget)
-	return heavyRead(ctx, s, func() (ImportPreview, error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (ImportPreview, error) {
-			plan, err := s.planImport(tx, rows, most)
-			if err != nil {
-				return ImportPreview{}, err
-			}
-			preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), Invalid: plan.invalid}
-			names, err := plan.categoryNames(tx)
-			if err != nil {
-				return ImportPreview{}, err
-			}
-			preview.NewCategories = names.created(plan, most)
-			preview.Updates = names.rows(ImportUpdate, plan.updates, most)
-			preview.Creates = names.rows(ImportCreate, plan.creates, most)
-			preview.Keeps = names.rows(ImportKeep, plan.unchanged, most)
-			for _, row := range plan.reported {
-				preview.Problems = append(preview.Problems, names.invalidRow(row, plan.stored))
-			}
-			return preview, nil
-		})
+	return readCurrent(ctx, s, Reading{By: by, Heavy: true, Budget: importBudget}, func(tx ReadTx) (ImportPreview, error) {
+		plan, err := s.planImport(tx, rows, most)
+		if err != nil {
+			return ImportPreview{}, err
+		}
+		preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), Invalid: plan.invalid}
+		names, err := plan.categoryNames(tx)
+		if err != nil {
+			return ImportPreview{}, err
+		}
+		preview.NewCategories = names.created(plan, most)
+		preview.Updates = names.rows(ImportUpdate, plan.updates, most)
+		preview.Creates = names.rows(ImportCreate, plan.creates, most)
+		preview.Keeps = names.rows(ImportKeep, plan.unchanged, most)
+		for _, row := range plan.reported {
+			preview.Problems = append(preview.Problems, names.invalidRow(row, plan.stored))
+		}
+		return preview, nil
 	})
 }
 

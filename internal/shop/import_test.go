@@ -23,7 +23,7 @@ func exported(line int, pet shop.Pet) shop.ImportRow {
 // eventsAfter returns the events after a position as lines such as "pet.updated pets/1".
 func eventsAfter(t *testing.T, s *shoptest.Shop, last int64) (lines []string) {
 	t.Helper()
-	events, _, err := s.EventsAfter(t.Context(), shop.EventFilter{}, last)
+	events, _, err := s.EventsAfter(t.Context(), shop.Caller{}, shop.EventFilter{}, last)
 	check(t, err)
 	for _, e := range events {
 		lines = append(lines, fmt.Sprint(e.Type, " ", e.Subject))
@@ -37,7 +37,7 @@ func eventsAfter(t *testing.T, s *shoptest.Shop, last int64) (lines []string) {
 func TestUpsertChangesAndCreates(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
-	dogs := must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	dogs := must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	rex, mia, tom := s.AddPet(t, "Rex", dogs.ID, shop.Available), s.AddPet(t, "Mia", 7, ""), s.AddPet(t, "Tom", 7, shop.Sold)
 	rows := func() []shop.ImportRow {
 		renamed, named, back, fresh := exported(2, rex), exported(3, mia), exported(4, tom), shop.ImportRow{Line: 6}
@@ -50,20 +50,20 @@ func TestUpsertChangesAndCreates(t *testing.T) {
 	first := rows()
 	last := must(s.LastEvent(t.Context()))(t)
 	want := shop.ImportResult{Created: 1, Updated: 3}
-	equal(t, "the dry run", must(s.ImportPets(t.Context(), first, shop.ImportOptions{Upsert: true, DryRun: true}))(t), want)
+	equal(t, "the dry run", must(s.ImportPets(t.Context(), shop.Caller{}, first, shop.ImportOptions{Upsert: true, DryRun: true}))(t), want)
 	equal(t, "events of the dry run", len(eventsAfter(t, s, last)), 0)
-	equal(t, "the import", must(s.ImportPets(t.Context(), first, upsert))(t), want)
+	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, first, upsert))(t), want)
 	equal(t, "the events", strings.Join(eventsAfter(t, s, last), ", "),
 		"category.created categories/2, pet.updated pets/1, pet.updated pets/2, pet.updated pets/3, pet.created pets/5")
 	for _, pet := range []shop.Pet{
 		{ID: 1, Name: "Rexi", CategoryID: dogs.ID, Status: shop.Sold}, {ID: 2, Name: "Mia", CategoryID: 2}, {ID: 3, Name: "Tom", CategoryID: 7, Status: shop.Available},
 		{ID: 4, Name: "Max", CategoryID: 7}, {ID: 5, Name: "Leo", CategoryID: dogs.ID, Status: shop.Pending},
 	} {
-		equal(t, "the animal", must(s.Pet(t.Context(), pet.ID))(t), pet)
+		equal(t, "the animal", must(s.Pet(t.Context(), pet.ID, nil))(t), pet)
 	}
 	equal(t, "the new category", must(s.Category(t.Context(), 2))(t).Name, "birds")
 	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1, Pending: 1, Sold: 1, Unspecified: 2})
-	_, err := s.ImportPets(t.Context(), first, upsert) // the file is out of date now
+	_, err := s.ImportPets(t.Context(), shop.Caller{}, first, upsert) // the file is out of date now
 	wantCode(t, err, shop.ValidationFailed)
 }
 
@@ -72,12 +72,12 @@ func TestUpsertRefusesRows(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	for _, name := range []string{"Dogs", "Cats", "cats", "Cats"} { // the categories get the ids 1 to 4
-		must(s.CreateCategory(t.Context(), name))(t)
+		must(s.CreateCategory(t.Context(), shop.Caller{}, name))(t)
 	}
 	free, held, sold := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Mia", 1, shop.Available), s.AddPet(t, "Tom", 7, shop.Sold)
 	gone := s.AddPet(t, "gone", 1, "")
-	check(t, s.DeletePet(t.Context(), gone.ID, nil))
-	must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}))(t)
+	check(t, s.DeletePet(t.Context(), shop.Caller{}, gone.ID, nil))
+	must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: held.ID}))(t)
 	held.Status = shop.Pending
 	change := func(pet shop.Pet, change func(*shop.ImportRow)) []shop.ImportRow {
 		row := exported(3, pet)
@@ -110,7 +110,7 @@ func TestUpsertRefusesRows(t *testing.T) {
 	} {
 		c.rows = append(c.rows, shop.ImportRow{Line: 9, NewPet: shop.NewPet{Name: "valid", CategoryID: 99}})
 		for _, dryRun := range []bool{true, false} {
-			_, err := s.ImportPets(t.Context(), slices.Clone(c.rows), shop.ImportOptions{Upsert: true, DryRun: dryRun})
+			_, err := s.ImportPets(t.Context(), shop.Caller{}, slices.Clone(c.rows), shop.ImportOptions{Upsert: true, DryRun: dryRun})
 			wantCode(t, err, shop.ValidationFailed)
 			equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because a row is not valid: "+c.want+".")
 		}
@@ -120,8 +120,8 @@ func TestUpsertRefusesRows(t *testing.T) {
 	}
 	renamed := exported(2, held) // an order prevents a change of the status, but not of the name
 	renamed.Name, renamed.Category, renamed.ByName = "Mia the second", "cats", true
-	equal(t, "the import", must(s.ImportPets(t.Context(), []shop.ImportRow{renamed}, upsert))(t), shop.ImportResult{Updated: 1})
-	equal(t, "the animal", must(s.Pet(t.Context(), held.ID))(t), shop.Pet{ID: held.ID, Name: "Mia the second", CategoryID: 3, Status: shop.Pending})
+	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, []shop.ImportRow{renamed}, upsert))(t), shop.ImportResult{Updated: 1})
+	equal(t, "the animal", must(s.Pet(t.Context(), held.ID, nil))(t), shop.Pet{ID: held.ID, Name: "Mia the second", CategoryID: 3, Status: shop.Pending})
 }
 
 // An error message lists only a few of the categories that share a name, and only the first invalid rows.
@@ -133,27 +133,27 @@ func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 		return slices.Repeat([]shop.ImportRow{row}, n)
 	}
 	for range 5 {
-		must(s.CreateCategory(t.Context(), "x"))(t)
+		must(s.CreateCategory(t.Context(), shop.Caller{}, "x"))(t)
 	}
-	_, err := s.ImportPets(t.Context(), rows("x", 1), shop.ImportOptions{})
+	_, err := s.ImportPets(t.Context(), shop.Caller{}, rows("x", 1), shop.ImportOptions{})
 	equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because a row is not valid: "+
 		"line 2: category is ambiguous: categories 1, 2, 3, 4, 5 have this name; give the categoryId.")
 	for range 95 {
-		must(s.CreateCategory(t.Context(), "x"))(t)
+		must(s.CreateCategory(t.Context(), shop.Caller{}, "x"))(t)
 	}
 	problem := "line 2: category is ambiguous: categories 1, 2, 3, 4, 5 and others have this name; give the categoryId"
 	for _, name := range []string{"x", "X", " x"} {
 		for _, dryRun := range []bool{true, false} {
-			_, err := s.ImportPets(t.Context(), rows(name, 300), shop.ImportOptions{DryRun: dryRun})
+			_, err := s.ImportPets(t.Context(), shop.Caller{}, rows(name, 300), shop.ImportOptions{DryRun: dryRun})
 			equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 300 rows are not valid; the first 20 are: "+
 				strings.Join(slices.Repeat([]string{problem}, 20), "; ")+".")
 		}
 	}
-	preview := must(s.PreviewImport(t.Context(), rows("x", 300), false, 7))(t)
+	preview := must(s.PreviewImport(t.Context(), shop.Caller{}, rows("x", 300), false, 7))(t)
 	equal(t, "the invalid rows", preview.Invalid, 300)
 	equal(t, "the rows in the preview", len(preview.Problems), 7)
-	must(s.CreateCategory(t.Context(), "X"))(t) // this category has the highest id
-	equal(t, "the import", must(s.ImportPets(t.Context(), rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
+	must(s.CreateCategory(t.Context(), shop.Caller{}, "X"))(t) // this category has the highest id
+	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 }
 
 // Without upsert, ids and etags are ignored, even invalid ones, and a dry run says so.
@@ -166,9 +166,9 @@ func TestImportIgnoresIDs(t *testing.T) {
 		invalid.Problems.Add("id", "must be a 64-bit integer")
 		return []shop.ImportRow{exported(2, rex), invalid, {Line: 4, NewPet: shop.NewPet{Name: "Tom", CategoryID: 1}}}
 	}
-	equal(t, "the dry run", must(s.ImportPets(t.Context(), rows(), shop.ImportOptions{DryRun: true}))(t), shop.ImportResult{Created: 3, IgnoredIDs: 2})
-	equal(t, "the import", must(s.ImportPets(t.Context(), rows(), shop.ImportOptions{}))(t), shop.ImportResult{Created: 3})
-	equal(t, "the animal", must(s.Pet(t.Context(), rex.ID))(t), rex)
+	equal(t, "the dry run", must(s.ImportPets(t.Context(), shop.Caller{}, rows(), shop.ImportOptions{DryRun: true}))(t), shop.ImportResult{Created: 3, IgnoredIDs: 2})
+	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, rows(), shop.ImportOptions{}))(t), shop.ImportResult{Created: 3})
+	equal(t, "the animal", must(s.Pet(t.Context(), rex.ID, nil))(t), rex)
 	equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 2, Unspecified: 2})
 }
 
@@ -181,11 +181,11 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 	}
 	rows := []shop.ImportRow{row(2, "Dogs", false), row(0, " dogs ", true), row(0, "Cats", true), row(0, "CATS", true), row(1, "", false), row(0, "Birds", true)}
 	s := shoptest.Open(t, shoptest.Options{})
-	equal(t, "the import", must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 6})
+	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 6})
 	equal(t, "the categories", fmt.Sprint(must(s.ListCategories(t.Context(), shop.PageRequest{Limit: 10}))(t).Items),
 		"[{1 } {2 Dogs} {3 Cats} {4 Birds}]")
 	var got []int64
-	check(t, s.ExportPets(t.Context(), func(rows []shop.ExportRow) error {
+	check(t, s.ExportPets(t.Context(), shop.Caller{}, func(rows []shop.ExportRow) error {
 		for _, row := range rows {
 			got = append(got, row.CategoryID)
 		}
@@ -194,12 +194,12 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 	equal(t, "the animals' categories", fmt.Sprint(got), "[2 2 3 3 1 4]")
 
 	known := shoptest.Open(t, shoptest.Options{Options: shop.Options{KnownCategories: true}})
-	must(known.CreateCategory(t.Context(), "Dogs"))(t)
+	must(known.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	rows = []shop.ImportRow{row(1, "dogs", false), row(0, "Dogs", true), row(0, "Cats", true), row(2, "Dogs", false)}
 	for i := range rows {
 		rows[i].Line = i + 1
 	}
-	_, err := known.ImportPets(t.Context(), rows, shop.ImportOptions{})
+	_, err := known.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{})
 	equal(t, "the message", shop.AsError(err).Message, "Nothing was imported because 2 rows are not valid: "+
 		"line 3: category must be the name of an existing category; add the category first, or correct the name; line 4: categoryId must be the id of an existing category.")
 }
@@ -217,8 +217,8 @@ type overtakenTx struct {
 	locked bool
 }
 
-func (s overtakingStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	return s.Store.Write(ctx, func(tx shop.WriteTx) error { return fn(&overtakenTx{WriteTx: tx, store: s}) })
+func (s overtakingStore) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
+	return s.Store.Write(ctx, w, func(tx shop.WriteTx) error { return fn(&overtakenTx{WriteTx: tx, store: s}) })
 }
 
 func (tx *overtakenTx) LockCategoryIDs() error {
@@ -228,7 +228,7 @@ func (tx *overtakenTx) LockCategoryIDs() error {
 
 func (tx *overtakenTx) AssignCategoryIDs(n int) ([]int64, error) {
 	if !tx.locked {
-		if _, err := tx.store.other.CreateCategory(context.Background(), "Cats"); err != nil {
+		if _, err := tx.store.other.CreateCategory(context.Background(), shop.Caller{}, "Cats"); err != nil {
 			return nil, err
 		}
 	}
@@ -240,11 +240,11 @@ func (tx *overtakenTx) AssignCategoryIDs(n int) ([]int64, error) {
 func TestImportIsOvertakenOnlyOnce(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{Postgres: true})
-	must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	store := overtakingStore{s.Store, s.Service}
 	service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
 	rows := []shop.ImportRow{{Line: 2, NewPet: shop.NewPet{Name: "Mia"}, Category: "Birds", ByName: true}}
-	equal(t, "the import", must(service.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
+	equal(t, "the import", must(service.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})
 	birds := must(s.CategoriesNamed(t.Context(), "Birds"))(t)
 	equal(t, "the new category", fmt.Sprint(birds), "[{3 Birds}]") // Cats came first and got id 2
 }
@@ -253,15 +253,15 @@ func TestImportIsOvertakenOnlyOnce(t *testing.T) {
 func TestUpsertSeesThatAHoldHasEnded(t *testing.T) {
 	inVirtualTime(t, shop.Options{OrderHold: time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		rex := s.AddPet(t, "Rex", 1, shop.Available)
-		must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID}))(t)
+		must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: rex.ID}))(t)
 		time.Sleep(time.Hour)
 		row := exported(2, rex)
 		row.Status = shop.Sold
 		for _, dryRun := range []bool{true, false} {
 			options := shop.ImportOptions{Upsert: true, DryRun: dryRun}
-			equal(t, "the import", must(s.ImportPets(t.Context(), []shop.ImportRow{row}, options))(t), shop.ImportResult{Updated: 1})
+			equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, []shop.ImportRow{row}, options))(t), shop.ImportResult{Updated: 1})
 		}
-		equal(t, "the animal", must(s.Pet(t.Context(), rex.ID))(t).Status, shop.Sold)
+		equal(t, "the animal", must(s.Pet(t.Context(), rex.ID, nil))(t).Status, shop.Sold)
 		equal(t, "the order", must(s.Order(t.Context(), 1))(t).Status, shop.Expired)
 	})
 }
@@ -276,8 +276,8 @@ func TestUpsertAndOrdersDoNotOverwriteEachOther(t *testing.T) {
 			row.Name = "Rexi"
 			var ordered, imported error
 			var both sync.WaitGroup
-			both.Go(func() { _, ordered = nodes[0].PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID}) })
-			both.Go(func() { _, imported = nodes[1].ImportPets(t.Context(), []shop.ImportRow{row}, upsert) })
+			both.Go(func() { _, ordered = nodes[0].PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: rex.ID}) })
+			both.Go(func() { _, imported = nodes[1].ImportPets(t.Context(), shop.Caller{}, []shop.ImportRow{row}, upsert) })
 			both.Wait()
 			check(t, ordered)
 			want := shop.Pet{ID: rex.ID, Name: "Rexi", CategoryID: 1, Status: shop.Pending}
@@ -285,7 +285,7 @@ func TestUpsertAndOrdersDoNotOverwriteEachOther(t *testing.T) {
 				wantCode(t, imported, shop.ValidationFailed)
 				want.Name = "Rex"
 			}
-			equal(t, "the animal", must(s.Pet(t.Context(), rex.ID))(t), want)
+			equal(t, "the animal", must(s.Pet(t.Context(), rex.ID, nil))(t), want)
 		}
 	})
 }

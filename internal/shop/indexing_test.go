@@ -21,7 +21,7 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{OnIndexing: func(p shop.IndexProgress) { reports = append(reports, p) }}})
 	s.AddPet(t, "Rex", 1, "")
 	check(t, s.IndexSearch(t.Context()))
-	check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "x", CategoryID: 1}}, 155_000)...)
 		return err
 	}))
@@ -53,8 +53,8 @@ type busyTx struct {
 	store *busyStore
 }
 
-func (s *busyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	return s.Store.Write(ctx, func(tx shop.WriteTx) error { return fn(busyTx{tx, s}) })
+func (s *busyStore) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
+	return s.Store.Write(ctx, w, func(tx shop.WriteTx) error { return fn(busyTx{tx, s}) })
 }
 
 func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, error) {

@@ -13,7 +13,7 @@ type Inventory struct {
 
 // Inventory returns the number of animals with each status.
 func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
-	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
+	return readCurrent(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
 // Total returns the number of animals with any status.

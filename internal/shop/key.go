@@ -58,7 +58,7 @@ func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) 
 
 // ListKeys returns one page of keys, newest first.
 func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], error) {
-	keys, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
+	keys, err := read(ctx, s, Reading{}, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
 	for i := range keys.Items {
 		s.setLastUsed(&keys.Items[i])
 	}
@@ -80,13 +80,13 @@ func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil
 	}
-	key, err := read(WithSingleQuery(ctx), s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
+	key, err := read(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
 	s.setLastUsed(&key)
 	return key, err
 }
 
 // CreateKey creates a key with a new secret. It fails with validation_failed if any field is invalid.
-func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
+func (s *Service) CreateKey(ctx context.Context, by Caller, n NewKey) (IssuedKey, error) {
 	now := s.now()
 	if err := n.Problems(now).Err(); err != nil {
 		return IssuedKey{}, err
@@ -99,7 +99,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 		CreatedAt: now,
 		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (IssuedKey, error) {
 		inserted, err := tx.InsertKey(key)
 		if err != nil {
 			return IssuedKey{}, err
@@ -121,14 +121,14 @@ func OverlapProblem(overlap time.Duration) string {
 
 // RotateKey gives a key a new secret. The old secrets expire after the overlap. RotateKey fails with
 // not_found if the key does not exist, or with validation_failed if the overlap is out of range.
-func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (IssuedKey, error) {
+func (s *Service) RotateKey(ctx context.Context, by Caller, id int64, overlap time.Duration) (IssuedKey, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedKey{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
 	defer s.keyCache.forget(id)
-	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (IssuedKey, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return IssuedKey{}, err
@@ -147,8 +147,8 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 
 // RevokeKey deletes a key. It fails with not_found if the key does not exist, or with last_admin_key if it is
 // the only valid key with the admin scope.
-func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	err := s.writeOnly(ctx, func(tx *eventTx) error {
+func (s *Service) RevokeKey(ctx context.Context, by Caller, id int64) error {
+	err := s.writeOnly(ctx, Writing{By: by}, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func existingKey(tx ReadTx, id int64) (Key, error) {
 // keys that are created with a demo store, so these keys do not count. None of them has the admin scope,
 // which is why HasKeys looks only for admin keys in a demo store.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
-	return read(ctx, s, func(tx ReadTx) (bool, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (bool, error) {
 		demo, err := tx.Demo()
 		if err != nil {
 			return false, err

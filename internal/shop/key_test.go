@@ -26,7 +26,7 @@ func TestKeyRevokedDuringASlowLookUpIsRefusedWithinASecond(t *testing.T) {
 			read <- err
 		}()
 		synctest.Wait() // the store has read the key, but has not returned it to the node yet
-		check(t, s.RevokeKey(t.Context(), key.ID))
+		check(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 		revoked := time.Now()
 		if err := <-read; err != nil {
 			t.Fatalf("a key that was read before its revocation: %v", err)
@@ -43,12 +43,12 @@ func TestLastAdminKeyCannotBeRevoked(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	boss, reader, deputy := s.Key(t, shop.Admin), s.Key(t, shop.PetsRead), s.Key(t, shop.PetsRead, shop.Admin)
-	guest := must(s.CreateKey(t.Context(), shop.NewKey{Name: "guest", Scopes: boss.Scopes, ExpiresAt: s.Clock.Now().Add(day)}))(t)
+	guest := must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "guest", Scopes: boss.Scopes, ExpiresAt: s.Clock.Now().Add(day)}))(t)
 	for _, c := range []struct {
 		key  shop.IssuedKey
 		want shop.Code
 	}{{deputy, ""}, {boss, ""}, {guest, shop.LastAdminKey}, {reader, ""}, {guest, shop.LastAdminKey}} {
-		wantCode(t, s.RevokeKey(t.Context(), c.key.ID), c.want)
+		wantCode(t, s.RevokeKey(t.Context(), shop.Caller{}, c.key.ID), c.want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestConcurrentRevocationsLeaveAnAdminKey(t *testing.T) {
 		for range 10 {
 			keys := []shop.IssuedKey{s.Key(t, shop.Admin), s.Key(t, shop.Admin), s.Key(t, shop.Admin), s.Key(t, shop.Admin)}
 			atOnce(len(keys), func(i int) {
-				if err := s.RevokeKey(t.Context(), keys[i].ID); err != nil && shop.AsError(err).Code != shop.LastAdminKey {
+				if err := s.RevokeKey(t.Context(), shop.Caller{}, keys[i].ID); err != nil && shop.AsError(err).Code != shop.LastAdminKey {
 					t.Error(err)
 				}
 			})
@@ -73,7 +73,7 @@ func TestKeysUseTheConfiguredClock(t *testing.T) {
 	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
 	s := shoptest.Open(t, shoptest.Options{Options: shop.Options{Now: func() time.Time { return at }}})
 	old := shop.NewKey{Name: "old", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at.Add(time.Hour)}
-	key := must(s.CreateKey(t.Context(), old))(t)
+	key := must(s.CreateKey(t.Context(), shop.Caller{}, old))(t)
 	equal(t, "the creation", key.CreatedAt, at.Truncate(time.Microsecond))
 	must(s.Authenticate(t.Context(), key.Secret))(t)
 	at = at.Add(time.Hour)

@@ -105,7 +105,7 @@ func anyOf[T any](all map[int64]T, is func(T) bool) bool {
 func (m *model) createPet(t *rapid.T) {
 	status := draw(t, "status", "", shop.Available, shop.Available, shop.Pending, shop.Sold)
 	n := shop.NewPet{Name: drawName(t), CategoryID: drawCategory(t), Status: status}
-	pet := must(m.s.CreatePet(t.Context(), n))(t)
+	pet := must(m.s.CreatePet(t.Context(), shop.Caller{}, n))(t)
 	m.lastPet++
 	if want := n.WithID(m.lastPet); pet != want {
 		t.Fatalf("created %+v, want %+v", pet, want)
@@ -134,7 +134,7 @@ func (m *model) updatePet(t *rapid.T, id int64) {
 		after.Status = draw(t, "status", shop.Statuses()...)
 		change.Status = &after.Status
 	}
-	got, err := m.s.UpdatePet(t.Context(), id, change, nil)
+	got, err := m.s.UpdatePet(t.Context(), shop.Caller{}, id, change, nil)
 	switch {
 	case before == nil:
 		wantCode(t, err, shop.NotFound)
@@ -152,7 +152,7 @@ func (m *model) updatePet(t *rapid.T, id int64) {
 }
 
 func (m *model) deletePet(t *rapid.T, id int64) {
-	err := m.s.DeletePet(t.Context(), id, nil)
+	err := m.s.DeletePet(t.Context(), shop.Caller{}, id, nil)
 	switch {
 	case m.pets[id] == nil:
 		wantCode(t, err, shop.NotFound)
@@ -165,7 +165,7 @@ func (m *model) deletePet(t *rapid.T, id int64) {
 }
 
 func (m *model) placeOrder(t *rapid.T, id int64) {
-	order, err := m.s.PlaceOrder(t.Context(), shop.NewOrder{PetID: id})
+	order, err := m.s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: id})
 	switch pet := m.pets[id]; {
 	case pet == nil:
 		wantCode(t, err, shop.PetNotFound)
@@ -184,7 +184,7 @@ func (m *model) placeOrder(t *rapid.T, id int64) {
 
 func (m *model) updateOrder(t *rapid.T, id int64, to shop.OrderStatus) {
 	allowed := []string{"placed→approved", "approved→delivered", "placed→cancelled", "approved→cancelled"}
-	_, err := m.s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: new(to)}, nil)
+	_, err := m.s.UpdateOrder(t.Context(), shop.Caller{}, id, shop.OrderChange{Status: new(to)}, nil)
 	switch order := m.orders[id]; {
 	case order == nil:
 		wantCode(t, err, shop.NotFound)
@@ -206,7 +206,7 @@ func (m *model) changeOrder(t *rapid.T, id int64) {
 	if rapid.Bool().Draw(t, "hold") {
 		change.HoldExpiresAt = new(m.s.Clock.Now().Add(time.Duration(draw(t, "hours", 80, 2, 50)) * time.Hour).UTC().Truncate(time.Microsecond))
 	}
-	_, err := m.s.UpdateOrder(t.Context(), id, change, nil)
+	_, err := m.s.UpdateOrder(t.Context(), shop.Caller{}, id, change, nil)
 	switch order := m.orders[id]; {
 	case order == nil:
 		wantCode(t, err, shop.NotFound)
@@ -230,7 +230,7 @@ func (m *model) createCategory(t *rapid.T) {
 		_, taken = m.categories[m.lastCategory]
 	}
 	name := drawName(t)
-	if category := must(m.s.CreateCategory(t.Context(), name))(t); category.ID != m.lastCategory {
+	if category := must(m.s.CreateCategory(t.Context(), shop.Caller{}, name))(t); category.ID != m.lastCategory {
 		t.Fatalf("created the category %d, want %d", category.ID, m.lastCategory)
 	}
 	m.categories[m.lastCategory] = name
@@ -238,7 +238,7 @@ func (m *model) createCategory(t *rapid.T) {
 
 func (m *model) putCategory(t *rapid.T) {
 	category := shop.Category{ID: drawCategory(t), Name: drawName(t)}
-	created := must(m.s.PutCategory(t.Context(), category, shop.PutCondition{}))(t)
+	created := must(m.s.PutCategory(t.Context(), shop.Caller{}, category, shop.PutCondition{}))(t)
 	if _, found := m.categories[category.ID]; created == found {
 		t.Fatalf("category %d was created: %v, want %v", category.ID, created, !found)
 	}
@@ -248,7 +248,7 @@ func (m *model) putCategory(t *rapid.T) {
 func (m *model) deleteCategory(t *rapid.T) {
 	id := drawCategory(t)
 	inUse := anyOf(m.pets, func(p *shop.Pet) bool { return p.CategoryID == id })
-	err := m.s.DeleteCategory(t.Context(), id, nil)
+	err := m.s.DeleteCategory(t.Context(), shop.Caller{}, id, nil)
 	switch _, found := m.categories[id]; {
 	case !found:
 		wantCode(t, err, shop.NotFound)
@@ -297,7 +297,7 @@ func (m *model) compare(t *rapid.T) {
 		*map[shop.Status]*int64{shop.Available: &wantInventory.Available, shop.Pending: &wantInventory.Pending,
 			shop.Sold: &wantInventory.Sold, "": &wantInventory.Unspecified}[pet.Status]++
 	}
-	pets := must(m.s.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, PageRequest: all}))(t)
+	pets := must(m.s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PetFilter: shop.PetFilter{Status: status}, PageRequest: all}, nil))(t)
 	compareAll(t, string(status)+" animals", pets.Items, wantPets, func(p shop.Pet) int64 { return -p.ID })
 	if inventory := must(m.s.Inventory(t.Context()))(t); inventory != wantInventory {
 		t.Fatalf("the inventory is %+v, want %+v", inventory, wantInventory)
@@ -312,7 +312,7 @@ func (m *model) compare(t *rapid.T) {
 	for _, order := range m.orders {
 		wantOrders = append(wantOrders, *order)
 	}
-	orders := must(m.s.ListOrders(t.Context(), shop.OrderList{PageRequest: all}))(t)
+	orders := must(m.s.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{PageRequest: all}))(t)
 	for i, order := range orders.Items {
 		orders.Items[i].UpdatedAt = order.CreatedAt // the model does not know when an order was changed
 	}

@@ -94,18 +94,16 @@ type OrderList struct {
 }
 
 // ListOrders returns one page of orders, newest first.
-func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
-	if !list.isHeavy() { // unlike a search, a short list needs only one query
-		ctx = WithSingleQuery(ctx)
-	}
-	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Order], error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) { return listOrders(tx, list) })
+func (s *Service) ListOrders(ctx context.Context, by Caller, list OrderList) (Page[Order], error) {
+	heavy := list.isHeavy() // unlike a search, a short list needs only one query
+	return readCurrent(ctx, s, Reading{By: by, Heavy: heavy, SingleQuery: !heavy}, func(tx ReadTx) (Page[Order], error) {
+		return listOrders(tx, list)
 	})
 }
 
 // Order returns the order with the given id. It fails with not_found if there is none.
 func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
-	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
+	return readCurrent(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
 }
 
 func existingOrder(tx ReadTx, id int64) (Order, error) {
@@ -119,12 +117,12 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 // PlaceOrder creates an order that reserves an available animal. If several orders for the same animal are
 // placed concurrently, only one of them succeeds. PlaceOrder fails with validation_failed, pet_not_found or
 // pet_not_available.
-func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
+func (s *Service) PlaceOrder(ctx context.Context, by Caller, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	set := WriteSet{Pets: []int64{n.PetID}}
-	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
+	rows := &WriteSet{Pets: []int64{n.PetID}}
+	return write(ctx, s, Writing{By: by, Rows: rows}, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
 }
 
 func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {

@@ -15,7 +15,7 @@ import (
 // eventsSince lists the types of the events after a position, each with the new status of the order or animal.
 func eventsSince(t *testing.T, s *shoptest.Shop, position int64) (events []string) {
 	t.Helper()
-	page := must(s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 100, After: &position}))(t)
+	page := must(s.ListEvents(t.Context(), shop.Caller{}, shop.EventFilter{}, shop.PageRequest{Limit: 100, After: &position}))(t)
 	for _, event := range page.Items {
 		var data struct{ Current struct{ Status string } }
 		check(t, json.Unmarshal(event.Data, &data))
@@ -40,13 +40,13 @@ func TestOrderIsPlacedAgain(t *testing.T) {
 	} {
 		old := orderAt(t, s, status)
 		last := must(s.LastEvent(t.Context()))(t)
-		again := must(s.PlaceOrderAgain(t.Context(), old.ID, nil))(t)
+		again := must(s.PlaceOrderAgain(t.Context(), shop.Caller{}, old.ID, nil))(t)
 		wanted := shop.Order{ID: again.ID, PetID: old.PetID, Status: shop.Placed, Reference: "desk 2",
 			CreatedAt: again.CreatedAt, UpdatedAt: again.CreatedAt, HoldExpiresAt: again.CreatedAt.Add(shop.DefaultOrderHold)}
 		equal(t, "the new order", again, wanted)
 		equal(t, "the number of the new order", again.ID > old.ID, true)
 		equal(t, "the old order", must(s.Order(t.Context(), old.ID))(t).Status, want.old)
-		equal(t, "the animal", must(s.Pet(t.Context(), old.PetID))(t).Status, shop.Pending)
+		equal(t, "the animal", must(s.Pet(t.Context(), old.PetID, nil))(t).Status, shop.Pending)
 		if events := eventsSince(t, s, last); !slices.Equal(events, want.events) {
 			t.Errorf("%s: got the events %q, want %q", status, events, want.events)
 		}
@@ -60,12 +60,12 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 	petStatus := func(statuses ...shop.Status) func(shop.Order) {
 		return func(o shop.Order) {
 			for _, status := range statuses {
-				must(s.UpdatePet(t.Context(), o.PetID, shop.PetChange{Status: &status}, nil))(t)
+				must(s.UpdatePet(t.Context(), shop.Caller{}, o.PetID, shop.PetChange{Status: &status}, nil))(t)
 			}
 		}
 	}
-	orderAgain := func(o shop.Order) { must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: o.PetID}))(t) }
-	remove := func(o shop.Order) { check(t, s.DeletePet(t.Context(), o.PetID, nil)) }
+	orderAgain := func(o shop.Order) { must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: o.PetID}))(t) }
+	remove := func(o shop.Order) { check(t, s.DeletePet(t.Context(), shop.Caller{}, o.PetID, nil)) }
 	for name, c := range map[string]struct {
 		status shop.OrderStatus
 		change func(shop.Order)
@@ -81,13 +81,13 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 		"delivered, reserved and sold again": {shop.Delivered, petStatus(shop.Available, shop.Pending, shop.Sold), shop.PetNotAvailable},
 		"delivered and removed":              {shop.Delivered, remove, shop.PetNotFound},
 		"delivered and renamed": {shop.Delivered, func(o shop.Order) {
-			must(s.UpdatePet(t.Context(), o.PetID, shop.PetChange{Name: new("Max")}, nil))(t)
+			must(s.UpdatePet(t.Context(), shop.Caller{}, o.PetID, shop.PetChange{Name: new("Max")}, nil))(t)
 		}, shop.PetNotAvailable},
 		"delivered and delivered to another": {shop.Delivered, func(o shop.Order) {
 			petStatus(shop.Available)(o)
-			other := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: o.PetID}))(t)
+			other := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: o.PetID}))(t)
 			for _, step := range []shop.OrderStatus{shop.Approved, shop.Delivered} {
-				must(s.UpdateOrder(t.Context(), other.ID, shop.OrderChange{Status: &step}, nil))(t)
+				must(s.UpdateOrder(t.Context(), shop.Caller{}, other.ID, shop.OrderChange{Status: &step}, nil))(t)
 			}
 		}, shop.PetNotAvailable},
 	} {
@@ -97,15 +97,15 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 				c.change(order)
 			}
 			last := must(s.LastEvent(t.Context()))(t)
-			_, err := s.PlaceOrderAgain(t.Context(), order.ID, nil)
+			_, err := s.PlaceOrderAgain(t.Context(), shop.Caller{}, order.ID, nil)
 			wantCode(t, err, c.want)
 			equal(t, "events", len(eventsSince(t, s, last)), 0)
 		})
 	}
 	order := orderAt(t, s, shop.Approved)
-	_, err := s.PlaceOrderAgain(t.Context(), order.ID, func(now shop.Order) bool { return now.Status == shop.Delivered })
+	_, err := s.PlaceOrderAgain(t.Context(), shop.Caller{}, order.ID, func(now shop.Order) bool { return now.Status == shop.Delivered })
 	wantCode(t, err, shop.PreconditionFailed)
-	_, err = s.PlaceOrderAgain(t.Context(), 1e9, nil)
+	_, err = s.PlaceOrderAgain(t.Context(), shop.Caller{}, 1e9, nil)
 	wantCode(t, err, shop.NotFound)
 }
 
@@ -114,16 +114,16 @@ func TestOrderIsNotPlacedAgainOverALaterChange(t *testing.T) {
 func TestOrderIsNotPlacedAgainAfterEventsHaveExpired(t *testing.T) {
 	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
 		first := orderAt(t, s, shop.Delivered)
-		must(s.UpdatePet(t.Context(), first.PetID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
-		second := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: first.PetID}))(t)
-		must(s.UpdateOrder(t.Context(), second.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
+		must(s.UpdatePet(t.Context(), shop.Caller{}, first.PetID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
+		second := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: first.PetID}))(t)
+		must(s.UpdateOrder(t.Context(), shop.Caller{}, second.ID, shop.OrderChange{Status: new(shop.Approved)}, nil))(t)
 		time.Sleep(20 * time.Hour)
-		must(s.UpdateOrder(t.Context(), second.ID, shop.OrderChange{Status: new(shop.Delivered)}, nil))(t)
+		must(s.UpdateOrder(t.Context(), shop.Caller{}, second.ID, shop.OrderChange{Status: new(shop.Delivered)}, nil))(t)
 		time.Sleep(5 * time.Hour)
 		check(t, s.RemoveEvents(t.Context()))
-		_, err := s.PlaceOrderAgain(t.Context(), first.ID, nil)
+		_, err := s.PlaceOrderAgain(t.Context(), shop.Caller{}, first.ID, nil)
 		wantCode(t, err, shop.PetNotAvailable)
-		must(s.PlaceOrderAgain(t.Context(), second.ID, nil))(t)
+		must(s.PlaceOrderAgain(t.Context(), shop.Caller{}, second.ID, nil))(t)
 	})
 }
 
@@ -136,9 +136,9 @@ func TestAnimalIsReservedOnceWhileAnOrderIsPlacedAgain(t *testing.T) {
 			atOnce(6, func(i int) {
 				node, err := nodes[i%len(nodes)], error(nil)
 				if i%2 == 0 {
-					_, err = node.PlaceOrderAgain(t.Context(), order.ID, func(now shop.Order) bool { return now.Status == status })
+					_, err = node.PlaceOrderAgain(t.Context(), shop.Caller{}, order.ID, func(now shop.Order) bool { return now.Status == status })
 				} else {
-					_, err = node.PlaceOrder(t.Context(), shop.NewOrder{PetID: order.PetID})
+					_, err = node.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: order.PetID})
 				}
 				switch code := codeOf(err); code {
 				case "":
@@ -149,7 +149,7 @@ func TestAnimalIsReservedOnceWhileAnOrderIsPlacedAgain(t *testing.T) {
 				}
 			})
 			equal(t, "orders that were placed after "+string(status), succeeded.Load(), 1)
-			equal(t, "the animal", must(s.Pet(t.Context(), order.PetID))(t).Status, shop.Pending)
+			equal(t, "the animal", must(s.Pet(t.Context(), order.PetID, nil))(t).Status, shop.Pending)
 		}
 	})
 }

@@ -64,11 +64,11 @@ func (c OrderChange) apply(before Order, now time.Time) (Order, error) {
 
 // UpdateOrder changes an order and updates the status of its animal accordingly. It fails with
 // validation_failed, not_found, precondition_failed or invalid_transition.
-func (s *Service) UpdateOrder(ctx context.Context, id int64, change OrderChange, match Precondition[Order]) (Order, error) {
+func (s *Service) UpdateOrder(ctx context.Context, by Caller, id int64, change OrderChange, match Precondition[Order]) (Order, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(WithWriteSet(ctx, WriteSet{Orders: []int64{id}}), s, func(tx *eventTx) (Order, error) {
+	return write(ctx, s, Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}}, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err

@@ -14,12 +14,12 @@ import (
 func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
-	order := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "desk 2"}))(t)
+	order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "desk 2"}))(t)
 	steps := map[shop.OrderStatus][]shop.OrderStatus{
 		shop.Approved: {shop.Approved}, shop.Delivered: {shop.Approved, shop.Delivered}, shop.Cancelled: {shop.Cancelled},
 	}
 	for _, step := range steps[status] {
-		order = must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: &step}, nil))(t)
+		order = must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{Status: &step}, nil))(t)
 	}
 	if status == shop.Expired {
 		s.Clock.Forward(shop.DefaultOrderHold)
@@ -81,7 +81,7 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 			before := orderAt(t, s, status)
 			last := must(s.LastEvent(t.Context()))(t)
 			change := c.change()
-			got, err := s.UpdateOrder(t.Context(), before.ID, change, nil)
+			got, err := s.UpdateOrder(t.Context(), shop.Caller{}, before.ID, change, nil)
 			if code := codeOf(err); code != want.code {
 				t.Errorf("%s: got %v, want %q", what, err, want.code)
 			}
@@ -105,7 +105,7 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 				equal(t, what+", as returned", got, wantOrder)
 			}
 			equal(t, what+", as stored", must(s.Order(t.Context(), before.ID))(t), wantOrder)
-			events, _, err := s.EventsAfter(t.Context(), shop.EventFilter{Subjects: []string{fmt.Sprint("store/orders/", before.ID)}}, last)
+			events, _, err := s.EventsAfter(t.Context(), shop.Caller{}, shop.EventFilter{Subjects: []string{fmt.Sprint("store/orders/", before.ID)}}, last)
 			check(t, err)
 			var types []shop.EventType
 			for _, e := range events {
@@ -136,7 +136,7 @@ func TestHoldEndsAtItsNewTime(t *testing.T) {
 		}
 		longer, shorter := placeHold(t, s), placeHold(t, s)
 		move := func(order shop.Order, by time.Duration) {
-			must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{HoldExpiresAt: new(order.HoldExpiresAt.Add(by))}, nil))(t)
+			must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{HoldExpiresAt: new(order.HoldExpiresAt.Add(by))}, nil))(t)
 		}
 		move(longer, time.Hour)
 		wantStatus(shorter, shop.Placed) // the service now knows when the next hold ends
@@ -146,7 +146,7 @@ func TestHoldEndsAtItsNewTime(t *testing.T) {
 		s.Clock.Forward(2*time.Hour - time.Second)
 		wantStatus(longer, shop.Placed)
 		s.Clock.Forward(time.Second)
-		_, err := s.UpdateOrder(t.Context(), longer.ID, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().Add(time.Hour))}, nil)
+		_, err := s.UpdateOrder(t.Context(), shop.Caller{}, longer.ID, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().Add(time.Hour))}, nil)
 		wantCode(t, err, shop.InvalidTransition)
 		wantStatus(longer, shop.Expired)
 	})
@@ -158,6 +158,6 @@ func TestHoldIsComparedWithTheClockOfTheStore(t *testing.T) {
 	s := shoptest.Open(t, shoptest.Options{})
 	order := placeHold(t, s)
 	slow := must(s.Node(t.Context(), shop.Options{Now: func() time.Time { return s.Clock.Now().Add(-24 * time.Hour) }}))(t)
-	_, err := slow.UpdateOrder(t.Context(), order.ID, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().Add(-time.Hour))}, nil)
+	_, err := slow.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().Add(-time.Hour))}, nil)
 	wantCode(t, err, shop.ValidationFailed)
 }

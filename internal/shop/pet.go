@@ -91,19 +91,25 @@ type PetList struct {
 	OldestFirst bool
 }
 
-// ListPets returns one page of the catalogue, newest first.
-func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
-	if !list.isHeavy() { // unlike a search, a short list needs only one query
-		ctx = WithSingleQuery(ctx)
-	}
-	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[Pet], error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) { return listPets(tx, list) })
-	})
+// ListPets returns one page of the catalogue, newest first. If valid is not nil, ListPets sets it to the time for which
+// the page remains correct.
+func (s *Service) ListPets(ctx context.Context, by Caller, list PetList, valid *Validity) (Page[Pet], error) {
+	var state CatalogState
+	heavy := list.isHeavy() // unlike a search, a short list needs only one query
+	r := Reading{By: by, Heavy: heavy, SingleQuery: !heavy, State: &state, Version: valid != nil}
+	page, err := readCurrent(ctx, s, r, func(tx ReadTx) (Page[Pet], error) { return listPets(tx, list) })
+	valid.set(state)
+	return page, err
 }
 
-// Pet returns the animal with the given id. It fails with not_found if there is none.
-func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
-	return readCurrent(WithSingleQuery(ctx), s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
+// Pet returns the animal with the given id. It fails with not_found if there is none. If valid is not nil, Pet sets it
+// to the time for which the animal remains correct.
+func (s *Service) Pet(ctx context.Context, id int64, valid *Validity) (Pet, error) {
+	var state CatalogState
+	r := Reading{SingleQuery: true, State: &state, Version: valid != nil}
+	pet, err := readCurrent(ctx, s, r, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
+	valid.set(state)
+	return pet, err
 }
 
 func existingPet(tx ReadTx, id int64) (Pet, error) {
@@ -117,12 +123,12 @@ func existingPet(tx ReadTx, id int64) (Pet, error) {
 // CreatePet adds an animal. If the animal's category does not exist, CreatePet creates the category or, if
 // Options.KnownCategories is set, fails with validation_failed. It also fails with validation_failed if a
 // field is invalid.
-func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
+func (s *Service) CreatePet(ctx context.Context, by Caller, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	set := WriteSet{Categories: []int64{n.CategoryID}}
-	return write(WithWriteSet(ctx, set), s, func(tx *eventTx) (Pet, error) {
+	rows := &WriteSet{Categories: []int64{n.CategoryID}}
+	return write(ctx, s, Writing{By: by, Rows: rows}, func(tx *eventTx) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
@@ -171,8 +177,8 @@ func (s Status) Transitions() []Status { return slices.Clone(petTransitions[s]) 
 // UpdatePet changes an animal. It fails with not_found, precondition_failed, validation_failed or
 // invalid_transition. It fails with pet_has_open_order if the change affects the status while an order holds
 // the animal.
-func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
-	return write(ctx, s, func(tx *eventTx) (Pet, error) {
+func (s *Service) UpdatePet(ctx context.Context, by Caller, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Pet, error) {
 		if err := expireDueHold(tx, id); err != nil {
 			return Pet{}, err
 		}
@@ -213,8 +219,8 @@ func checkTransition(tx ReadTx, pet Pet, to Status) error {
 
 // DeletePet removes an animal but keeps its orders. It fails with not_found, precondition_failed or
 // pet_has_open_order.
-func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {
-	return s.writeOnly(ctx, func(tx *eventTx) error {
+func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Precondition[Pet]) error {
+	return s.writeOnly(ctx, Writing{By: by}, func(tx *eventTx) error {
 		if err := expireDueHold(tx, id); err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 // deleted since, RestorePet creates the category again or, if Options.KnownCategories is set, fails with
 // unknown_category. It fails with not_found if the animal never existed or the events about it have expired, and with
 // pet_exists if the animal was not removed.
-func (s *Service) RestorePet(ctx context.Context, id int64) (Pet, error) {
-	return write(ctx, s, func(tx *eventTx) (Pet, error) {
+func (s *Service) RestorePet(ctx context.Context, by Caller, id int64) (Pet, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Pet, error) {
 		_, exists, err := tx.Pet(id)
 		if err != nil {
 			return Pet{}, err
@@ -32,7 +32,7 @@ func (s *Service) RestorePet(ctx context.Context, id int64) (Pet, error) {
 // RemovedPet returns a removed animal as it was when it was removed. It fails with not_found if the animal was not
 // removed or the events about it have expired.
 func (s *Service) RemovedPet(ctx context.Context, id int64) (Pet, error) {
-	return read(ctx, s, func(tx ReadTx) (Pet, error) { return removedPet(tx, id) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Pet, error) { return removedPet(tx, id) })
 }
 
 func removedPet(tx ReadTx, id int64) (Pet, error) {

@@ -28,40 +28,36 @@ const largestCategories = 12
 
 // LargestCategories counts the animals in the categories that have the most animals.
 func (s *Service) LargestCategories(ctx context.Context) (LargestCategories, error) {
-	return heavyRead(ctx, s, func() (LargestCategories, error) {
-		return read(ctx, s, func(tx ReadTx) (LargestCategories, error) {
-			counts, err := tx.LargestCategories(largestCategories)
-			if errors.Is(err, ErrRecounting) {
-				return LargestCategories{Recounting: true}, nil
-			}
-			if err != nil {
-				return LargestCategories{}, err
-			}
-			all, err := tx.Inventory()
-			others := all.Total()
-			for _, count := range counts {
-				others -= count.Total()
-			}
-			return LargestCategories{Counts: counts, Others: others}, err
-		})
+	return read(ctx, s, Reading{Heavy: true}, func(tx ReadTx) (LargestCategories, error) {
+		counts, err := tx.LargestCategories(largestCategories)
+		if errors.Is(err, ErrRecounting) {
+			return LargestCategories{Recounting: true}, nil
+		}
+		if err != nil {
+			return LargestCategories{}, err
+		}
+		all, err := tx.Inventory()
+		others := all.Total()
+		for _, count := range counts {
+			others -= count.Total()
+		}
+		return LargestCategories{Counts: counts, Others: others}, err
 	})
 }
 
 // CountCategories counts the animals in the given categories. It leaves out categories without animals. It returns
 // nil while all animals are being counted again.
-func (s *Service) CountCategories(ctx context.Context, ids []int64) (map[int64]Inventory, error) {
-	return heavyRead(ctx, s, func() (map[int64]Inventory, error) {
-		return read(ctx, s, func(tx ReadTx) (map[int64]Inventory, error) {
-			counts, err := tx.CountCategories(ids)
-			if errors.Is(err, ErrRecounting) {
-				return nil, nil
-			}
-			byID := map[int64]Inventory{}
-			for _, count := range counts {
-				byID[count.CategoryID] = count.Inventory
-			}
-			return byID, err
-		})
+func (s *Service) CountCategories(ctx context.Context, by Caller, ids []int64) (map[int64]Inventory, error) {
+	return read(ctx, s, Reading{By: by, Heavy: true}, func(tx ReadTx) (map[int64]Inventory, error) {
+		counts, err := tx.CountCategories(ids)
+		if errors.Is(err, ErrRecounting) {
+			return nil, nil
+		}
+		byID := map[int64]Inventory{}
+		for _, count := range counts {
+			byID[count.CategoryID] = count.Inventory
+		}
+		return byID, err
 	})
 }
 
@@ -95,7 +91,7 @@ func (s *Service) FoldAllCounts(ctx context.Context) error { return s.foldCounts
 // in a separate transaction, so that other writes do not have to wait while it is reading.
 func (s *Service) foldCounts(ctx context.Context, atLeast int64) error {
 	for {
-		changes, err := read(ctx, s, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })
+		changes, err := read(ctx, s, Reading{}, func(tx ReadTx) (CountChanges, error) { return tx.CountChanges(atLeast, countBatch) })
 		if err != nil || changes.From == changes.To && !changes.Lost {
 			return err
 		}

@@ -108,33 +108,31 @@ const maxCategoriesCompared, categoryBatch = 20_000, 500
 // FindCategories returns at most limit categories whose names contain every word of the text (see
 // ContainsWords), sorted by ascending id. It looks only at the first 20,000 categories, so that its work is
 // bounded.
-func (s *Service) FindCategories(ctx context.Context, text string, limit int) (Page[Category], error) {
+func (s *Service) FindCategories(ctx context.Context, by Caller, text string, limit int) (Page[Category], error) {
 	words := SearchWords(text)
-	return heavyRead(ctx, s, func() (Page[Category], error) {
-		return read(ctx, s, func(tx ReadTx) (found Page[Category], err error) {
-			batch := PageRequest{Limit: categoryBatch}
-			for range maxCategoriesCompared / categoryBatch {
-				categories, err := tx.Categories(batch)
-				if err != nil {
-					return found, err
+	return read(ctx, s, Reading{By: by, Heavy: true}, func(tx ReadTx) (found Page[Category], err error) {
+		batch := PageRequest{Limit: categoryBatch}
+		for range maxCategoriesCompared / categoryBatch {
+			categories, err := tx.Categories(batch)
+			if err != nil {
+				return found, err
+			}
+			for _, category := range categories {
+				if category.Name == "" || !ContainsWords(category.Name, words) {
+					continue
 				}
-				for _, category := range categories {
-					if category.Name == "" || !ContainsWords(category.Name, words) {
-						continue
-					}
-					if len(found.Items) == limit {
-						found.More = true
-						return found, nil
-					}
-					found.Items = append(found.Items, category)
-				}
-				if len(categories) < categoryBatch {
+				if len(found.Items) == limit {
+					found.More = true
 					return found, nil
 				}
-				batch.After = &categories[len(categories)-1].ID
+				found.Items = append(found.Items, category)
 			}
-			return found, nil
-		})
+			if len(categories) < categoryBatch {
+				return found, nil
+			}
+			batch.After = &categories[len(categories)-1].ID
+		}
+		return found, nil
 	})
 }
 

@@ -101,7 +101,7 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 func IndexStep(ctx context.Context, store Store, batch IndexBatch) (result IndexResult, err error) {
 	more := true
 	if batch == nil {
-		err = store.Read(ctx, func(tx ReadTx) (err error) {
+		err = store.Read(ctx, Reading{}, func(tx ReadTx) (err error) {
 			batch, more, err = tx.NextIndexBatch()
 			return err
 		})
@@ -109,7 +109,7 @@ func IndexStep(ctx context.Context, store Store, batch IndexBatch) (result Index
 	if err != nil || !more {
 		return IndexResult{}, err
 	}
-	err = store.Write(ctx, func(tx WriteTx) (err error) {
+	err = store.Write(ctx, Writing{}, func(tx WriteTx) (err error) {
 		result, err = tx.IndexSearch(batch)
 		return err
 	})
@@ -130,7 +130,7 @@ func (s *Service) reportIndexing(ctx context.Context, indexed int64, more bool) 
 		return nil
 	case more:
 		var err error
-		if left, err = read(ctx, s, ReadTx.CountUnindexed); err != nil {
+		if left, err = read(ctx, s, Reading{}, ReadTx.CountUnindexed); err != nil {
 			return err
 		}
 	}

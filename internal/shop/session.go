@@ -109,7 +109,7 @@ func (s *Service) session(ctx context.Context, token string) (Session, error) {
 		session Session
 		found   bool
 	}
-	got, err := read(ctx, s, func(tx ReadTx) (result, error) {
+	got, err := read(ctx, s, Reading{}, func(tx ReadTx) (result, error) {
 		session, found, err := tx.Session(HashSecret(token))
 		return result{session, found}, err
 	})
@@ -139,7 +139,7 @@ func (s *Service) ListSessions(ctx context.Context, p Principal) ([]Session, err
 	if !p.HasScope(Admin) {
 		list.KeyID = new(p.ID())
 	}
-	sessions, err := read(ctx, s, func(tx ReadTx) ([]Session, error) { return tx.Sessions(list) })
+	sessions, err := read(ctx, s, Reading{}, func(tx ReadTx) ([]Session, error) { return tx.Sessions(list) })
 	valid := sessions[:0]
 	for _, session := range sessions {
 		if session.KeyID == 0 {

@@ -43,18 +43,18 @@ func TestSessionEnds(t *testing.T) {
 			return err
 		})
 		wantEnd("after a rotation without overlap", true, func(string) (err error) {
-			key, err = s.RotateKey(t.Context(), key.ID, 0)
+			key, err = s.RotateKey(t.Context(), shop.Caller{}, key.ID, 0)
 			return err
 		})
 		wantEnd("after the overlap of a rotation", true, func(token string) (err error) {
-			key, err = s.RotateKey(t.Context(), key.ID, time.Hour)
+			key, err = s.RotateKey(t.Context(), shop.Caller{}, key.ID, time.Hour)
 			time.Sleep(time.Hour - time.Microsecond)
 			must(s.SessionPrincipal(t.Context(), token))(t)
 			time.Sleep(time.Microsecond)
 			return err
 		})
 		// The key itself may be accepted for another moment, but its sessions are not.
-		wantEnd("after the end of its key", true, func(string) error { return s.RevokeKey(t.Context(), key.ID) })
+		wantEnd("after the end of its key", true, func(string) error { return s.RevokeKey(t.Context(), shop.Caller{}, key.ID) })
 	})
 }
 
@@ -65,9 +65,9 @@ func TestSessionOfARemovedSecretEnds(t *testing.T) {
 		key := s.Key(t, shop.PetsRead)
 		token := must(s.SignIn(t.Context(), key.Secret, shop.NewSession{}))(t).Token
 		must(s.SessionPrincipal(t.Context(), token))(t)
-		check(t, s.RevokeKey(t.Context(), key.ID))
+		check(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 		// Version 1.0 left the sessions of a revoked key in the store.
-		check(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+		check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			return tx.InsertSession(shop.Session{ID: shop.HashSecret(token), Secret: shop.HashSecret(key.Secret), EndsAt: s.Now().Add(time.Hour)})
 		}))
 		time.Sleep(time.Second)
@@ -89,7 +89,7 @@ func TestSessionsAreListedAndEndedByTheirOwnerOrAnAdmin(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		ctx := t.Context()
 		newKey := func(name string, scopes ...shop.Scope) string {
-			return must(s.CreateKey(ctx, shop.NewKey{Name: name, Scopes: scopes}))(t).Secret
+			return must(s.CreateKey(ctx, shop.Caller{}, shop.NewKey{Name: name, Scopes: scopes}))(t).Secret
 		}
 		tokens := map[string]string{}
 		for _, c := range []struct{ secret, device string }{

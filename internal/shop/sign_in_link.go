@@ -91,7 +91,7 @@ func (s *Service) SignInLinkKey(ctx context.Context, token string) (string, erro
 	if !isSignInToken(token) {
 		return "", errInvalidLink()
 	}
-	return read(ctx, s, func(tx ReadTx) (string, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (string, error) {
 		link, found, err := tx.SignInLink(HashSecret(token))
 		if err != nil {
 			return "", err

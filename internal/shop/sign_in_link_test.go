@@ -87,10 +87,10 @@ func TestSignInLinkExpires(t *testing.T) {
 		wantInvalidLink(t, s.Service, "after a newer link for the same key", link)
 		must(s.SignInLinkKey(ctx, newer))(t)
 
-		key = must(s.RotateKey(ctx, key.ID, 0))(t)
+		key = must(s.RotateKey(ctx, shop.Caller{}, key.ID, 0))(t)
 		wantInvalidLink(t, s.Service, "after a rotation without overlap", newer)
 		link = create()
-		check(t, s.RevokeKey(ctx, key.ID))
+		check(t, s.RevokeKey(ctx, shop.Caller{}, key.ID))
 		wantInvalidLink(t, s.Service, "after the end of its key", link)
 		for _, text := range []string{"", "asl_", "asl_" + strings.Repeat("A", 26), key.Secret} {
 			wantInvalidLink(t, s.Service, "made up", text)
@@ -98,7 +98,7 @@ func TestSignInLinkExpires(t *testing.T) {
 		_, err := s.CreateSignInLink(ctx, key.ID)
 		wantCode(t, err, shop.NotFound)
 
-		short := must(s.CreateKey(ctx, shop.NewKey{Name: "short", Scopes: []shop.Scope{shop.PetsRead}, ExpiresAt: s.Now().Add(time.Minute)}))(t)
+		short := must(s.CreateKey(ctx, shop.Caller{}, shop.NewKey{Name: "short", Scopes: []shop.Scope{shop.PetsRead}, ExpiresAt: s.Now().Add(time.Minute)}))(t)
 		link = must(s.CreateSignInLink(ctx, short.ID))(t).Token
 		time.Sleep(time.Minute)
 		wantInvalidLink(t, s.Service, "after its key has expired", link)
@@ -114,7 +114,7 @@ func TestOwnSignInLinkEndsWithTheSecretOfTheSession(t *testing.T) {
 		ctx := t.Context()
 		key := s.Key(t, shop.PetsRead)
 		session := must(s.SignIn(ctx, key.Secret, shop.NewSession{}))(t).Token
-		must(s.RotateKey(ctx, key.ID, time.Hour))(t)
+		must(s.RotateKey(ctx, shop.Caller{}, key.ID, time.Hour))(t)
 		link := must(s.CreateOwnSignInLink(ctx, session))(t)
 		token := must(s.SignInWithLink(ctx, link.Token, shop.NewSession{Keep: true}))(t).Token
 		must(s.SessionPrincipal(ctx, token))(t)

@@ -22,22 +22,20 @@ func (v PetView) Transitions() []Status {
 }
 
 // ListPetViews returns one page of the catalogue for the staff pages, newest animals first.
-func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
-	return heavyReadIf(ctx, s, list.isHeavy(), func() (Page[PetView], error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
-			page, err := listPets(tx, list)
-			if err != nil {
-				return Page[PetView]{}, err
-			}
-			views, err := petViews(tx, page.Items)
-			return Page[PetView]{views, page.More, page.Stopped}, err
-		})
+func (s *Service) ListPetViews(ctx context.Context, by Caller, list PetList) (Page[PetView], error) {
+	return readCurrent(ctx, s, Reading{By: by, Heavy: list.isHeavy()}, func(tx ReadTx) (Page[PetView], error) {
+		page, err := listPets(tx, list)
+		if err != nil {
+			return Page[PetView]{}, err
+		}
+		views, err := petViews(tx, page.Items)
+		return Page[PetView]{views, page.More, page.Stopped}, err
 	})
 }
 
 // PetView returns the animal with the given id for the staff pages. It fails with not_found if there is none.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (PetView, error) {
+	return readCurrent(ctx, s, Reading{}, func(tx ReadTx) (PetView, error) {
 		pet, err := existingPet(tx, id)
 		if err != nil {
 			return PetView{}, err
@@ -105,15 +103,13 @@ type OrderPage struct {
 }
 
 // ListOrderViews returns one page of orders for the staff pages, newest first.
-func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
-	return heavyReadIf(ctx, s, list.isHeavy(), func() (OrderPage, error) {
-		return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
-			page, err := listOrders(tx, list)
-			if err != nil {
-				return OrderPage{}, err
-			}
-			return orderPage(tx, page)
-		})
+func (s *Service) ListOrderViews(ctx context.Context, by Caller, list OrderList) (OrderPage, error) {
+	return readCurrent(ctx, s, Reading{By: by, Heavy: list.isHeavy()}, func(tx ReadTx) (OrderPage, error) {
+		page, err := listOrders(tx, list)
+		if err != nil {
+			return OrderPage{}, err
+		}
+		return orderPage(tx, page)
 	})
 }
 
@@ -144,7 +140,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 // KeyNames returns a map from event actors to the names of the keys that the actors refer to. It leaves out
 // actors that are not keys, and keys that were revoked so long ago that the events about them were removed.
 func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]string, error) {
-	return read(ctx, s, func(tx ReadTx) (map[string]string, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (map[string]string, error) {
 		names := map[string]string{}
 		for _, actor := range actors {
 			id, ok := keyOf(actor)
@@ -171,5 +167,5 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 
 // CategoriesByID returns a map from ids to categories for the given ids. It leaves out unknown ids.
 func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
-	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
 }

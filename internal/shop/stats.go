@@ -70,7 +70,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	}
 	// All pages that are opened at once share one count. It goes on if this request ends, because others may be waiting
 	// for it, and it does not count as a heavy read of this request's API key.
-	return s.shareCount(ctx, WithPrincipal(context.WithoutCancel(ctx), Principal{}))
+	return s.shareCount(ctx, context.WithoutCancel(ctx))
 }
 
 // CountDays counts the arrivals and sales that have not been counted yet. Unlike DailyStats, it stops if the context
@@ -155,9 +155,7 @@ func (s *Service) countBack(ctx context.Context, first Date, from, to int64) ([]
 	var counted []PeriodStats
 	for to > from {
 		after := max(from, to-statsBatch)
-		batch, err := heavyRead(ctx, s, func() ([]PeriodStats, error) {
-			return read(ctx, s, func(tx ReadTx) ([]PeriodStats, error) { return tx.PeriodStats(after, to) })
-		})
+		batch, err := read(ctx, s, Reading{Heavy: true}, func(tx ReadTx) ([]PeriodStats, error) { return tx.PeriodStats(after, to) })
 		if err != nil {
 			return nil, err
 		}

@@ -14,12 +14,12 @@ import (
 // overwrite the variables that it sets instead of extending them. After a failed statement, the transaction
 // is aborted. Every later call in the transaction then fails, and so does the transaction itself.
 //
-// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or the time set by
-// WithRetryBudget, whichever is longer. A read that takes longer is interrupted, and so is a read whose context ends.
-// Any other error that was not returned by the closure is a bug.
+// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or their budget,
+// whichever is longer. A read that takes longer is interrupted, and so is a read whose context ends. Any other error
+// that was not returned by the closure is a bug.
 type Store interface {
-	Read(ctx context.Context, fn func(ReadTx) error) error
-	Write(ctx context.Context, fn func(WriteTx) error) error
+	Read(ctx context.Context, r Reading, fn func(ReadTx) error) error
+	Write(ctx context.Context, w Writing, fn func(WriteTx) error) error
 
 	// Ready fails with unavailable if the store cannot be read or would refuse a write. The error message
 	// is safe to publish.
@@ -28,9 +28,6 @@ type Store interface {
 	// ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
 	ReadLimits() ReadLimits
 
-	// ReadCatalog is like Read, but also returns the state of the catalogue in the snapshot that fn has read. It
-	// fails with the same errors. The version in this state is zero if the store might not notice a later change.
-	ReadCatalog(ctx context.Context, fn func(ReadTx) error) (CatalogState, error)
 	// CurrentVersion returns the version that the catalogue has at some time during the call, and the time of the
 	// store's clock at that moment or shortly after it. Callers use it to find out whether the catalogue still has
 	// the version seen. If the catalogue has another version, or may have one, the result may be the zero version.
@@ -44,6 +41,38 @@ type Store interface {
 	// written. The values are only hints, because some are sent without a write and some may be lost.
 	// There must be only one listener.
 	Wakeups() <-chan struct{}
+}
+
+// Reading says what a read needs and how much it may cost. The zero value is a short read of any rows.
+type Reading struct {
+	By Caller // who reads; its heavy reads take turns with those of other callers
+	// Heavy means that the read may take long. The Service runs at most ReadLimits.Heavy of these at the same time.
+	Heavy bool
+	// SingleQuery means that the closure probably executes only one query. A store on a server then saves the round
+	// trips that begin and end a transaction. A read that executes more queries still works, but takes longer.
+	SingleQuery bool
+	// State is set to the state of the catalogue in the snapshot that was read, unless State is nil. Its version is zero
+	// unless Version is set. It is also zero if the store might not notice a later change.
+	State   *CatalogState
+	Version bool
+	Budget  time.Duration // how long the read may take if that is longer than usual
+}
+
+// Writing says what a write is. The zero value is a write of the shop itself that may use any rows.
+type Writing struct {
+	By Caller // who writes; its writes take turns with those of other callers
+	// Rows are the rows that the write reads and changes, together with the record of its idempotent request. If Rows is
+	// nil, the write may use any rows.
+	Rows   *WriteSet
+	Budget time.Duration // how long the write may take if that is longer than usual
+}
+
+// WriteSet contains the ids of the rows that a write reads and changes. A store can use it to run many writes in one
+// transaction. If a write needs any other rows, the store must run it in a transaction of its own.
+type WriteSet struct {
+	Categories []int64 // the categories of the animals that the write adds
+	Pets       []int64 // the animals for which the write places orders
+	Orders     []int64 // the orders that the write changes; it may change their animals, too
 }
 
 // ReadTx reads one consistent snapshot of the shop. Its methods take no context, because several callers may

@@ -2,11 +2,15 @@ package shop
 
 import "context"
 
-// read runs a closure in a read transaction and returns the closure's result. It returns the zero value if
-// the transaction fails.
-func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
-	var value T
-	err := s.store.Read(ctx, func(tx ReadTx) (err error) {
+// read runs a closure in a read transaction and returns the closure's result. It returns the zero value if the
+// transaction fails, or if a heavy read gets no place in time.
+func read[T any](ctx context.Context, s *Service, r Reading, fn func(ReadTx) (T, error)) (value T, err error) {
+	slot, err := s.enterLane(ctx, r)
+	if err != nil {
+		return value, err
+	}
+	defer slot.Release()
+	err = s.store.Read(ctx, r, func(tx ReadTx) (err error) {
 		value, err = fn(tx)
 		return err
 	})
@@ -16,24 +20,26 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 	return value, nil
 }
 
-// write runs a closure that changes the shop and returns the closure's result. If the context comes from
-// WithIdempotency, the change happens only once. Its response is stored in the same transaction. A repeated
-// request fails with a ReplayError that contains this response.
-func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error)) (T, error) {
-	request := idempotentRequestOf(ctx)
+// write runs a closure that changes the shop and returns the closure's result. The recorded events name the caller as
+// their actor. If the caller has an idempotent request, the change happens only once. Its response is stored in the same
+// transaction. A repeated request fails with a ReplayError that contains this response.
+func write[T any](ctx context.Context, s *Service, w Writing, fn func(*eventTx) (T, error)) (value T, err error) {
+	request, actor, traceparent := w.By.Request, w.By.Actor(), ""
 	if request != nil {
 		release, err := s.inFlight.acquire(ctx, request)
 		if err != nil {
-			return *new(T), err
+			return value, err
 		}
 		defer release()
 	}
-	var value T
-	err := s.change(ctx, func(tx *eventTx) (err error) {
+	if s.traceparent != nil {
+		traceparent = s.traceparent(ctx)
+	}
+	err = s.store.Write(ctx, w, func(tx WriteTx) (err error) {
 		if err := s.checkIdempotency(tx, request); err != nil {
 			return err
 		}
-		if value, err = fn(tx); err != nil || request == nil {
+		if value, err = fn(&eventTx{tx, tx, actor, traceparent}); err != nil || request == nil {
 			return err
 		}
 		return request.save(tx, value)
@@ -45,25 +51,15 @@ func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error))
 }
 
 // writeOnly is like write, but for a closure that returns only an error.
-func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error {
-	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) { return struct{}{}, fn(tx) })
+func (s *Service) writeOnly(ctx context.Context, w Writing, fn func(*eventTx) error) error {
+	_, err := write(ctx, s, w, func(tx *eventTx) (struct{}, error) { return struct{}{}, fn(tx) })
 	return err
-}
-
-// change runs a closure that may change the shop. The recorded events name the context's principal as their
-// actor.
-func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
-	actor, traceparent := ActorOf(ctx), ""
-	if s.traceparent != nil {
-		traceparent = s.traceparent(ctx)
-	}
-	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor, traceparent}) })
 }
 
 // bookkeep runs a closure that can change internal state but cannot make changes that must be recorded as
 // events.
 func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) error {
-	return s.store.Write(ctx, func(tx WriteTx) error { return fn(tx) })
+	return s.store.Write(ctx, Writing{}, func(tx WriteTx) error { return fn(tx) })
 }
 
 // inBatches repeats a bookkeeping step until the step reports that there is nothing more to do. Each step

@@ -48,12 +48,12 @@ type IssuedWebhook struct {
 
 // ListWebhooks returns one page of webhooks, newest first.
 func (s *Service) ListWebhooks(ctx context.Context, page PageRequest) (Page[Webhook], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
 }
 
 // Webhook returns the webhook with the given id. It fails with not_found if there is none.
 func (s *Service) Webhook(ctx context.Context, id int64) (Webhook, error) {
-	return read(ctx, s, func(tx ReadTx) (Webhook, error) { return existingWebhook(tx, id) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Webhook, error) { return existingWebhook(tx, id) })
 }
 
 func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
@@ -66,7 +66,7 @@ func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
 
 // CreateWebhook adds a webhook that receives events from now on. It fails with validation_failed if the URL
 // or a type is invalid.
-func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhook, error) {
+func (s *Service) CreateWebhook(ctx context.Context, by Caller, n NewWebhook) (IssuedWebhook, error) {
 	if err := n.Problems().Err(); err != nil {
 		return IssuedWebhook{}, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (IssuedWebhook, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -135,7 +135,7 @@ func (c WebhookChange) apply(hook Webhook) Webhook {
 
 // UpdateWebhook changes a webhook. A webhook that is enabled again continues with the first event that it has
 // not received. UpdateWebhook fails with not_found, precondition_failed or validation_failed.
-func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
+func (s *Service) UpdateWebhook(ctx context.Context, by Caller, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
@@ -145,7 +145,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	}
 	for {
 		behind := false
-		hook, err := write(ctx, s, func(tx *eventTx) (hook Webhook, err error) {
+		hook, err := write(ctx, s, Writing{By: by}, func(tx *eventTx) (hook Webhook, err error) {
 			behind = false
 			before, err := existingWebhook(tx, id)
 			if err == nil {
@@ -198,8 +198,8 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (changed Webh
 }
 
 // DeleteWebhook removes a webhook. It fails with not_found or precondition_failed.
-func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
-	return s.writeOnly(ctx, func(tx *eventTx) error {
+func (s *Service) DeleteWebhook(ctx context.Context, by Caller, id int64, match Precondition[Webhook]) error {
+	return s.writeOnly(ctx, Writing{By: by}, func(tx *eventTx) error {
 		hook, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(hook)
@@ -219,12 +219,12 @@ const maxWebhookSecrets = 10
 // RotateWebhook fails with not_found if the webhook does not exist, and with validation_failed if the overlap is out of
 // range. It also fails with validation_failed if the overlap is not 0 and the webhook already has maxWebhookSecrets
 // secrets.
-func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
+func (s *Service) RotateWebhook(ctx context.Context, by Caller, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (IssuedWebhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -257,8 +257,8 @@ const testEvent EventType = "webhook.test"
 
 // TestWebhook enqueues a test message to a webhook, even if the webhook is disabled. The message is sent once
 // and never retried. TestWebhook fails with not_found if the webhook does not exist.
-func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
-	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
+func (s *Service) TestWebhook(ctx context.Context, by Caller, id int64) (Delivery, error) {
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Delivery, error) {
 		hook, err := existingWebhook(tx, id)
 		if err != nil {
 			return Delivery{}, err

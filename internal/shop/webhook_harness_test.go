@@ -30,7 +30,7 @@ func withWebhook(t *testing.T, test func(*webhookHarness)) {
 func (h *webhookHarness) subscribe() {
 	h.t.Helper()
 	hook := shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}
-	h.hook = must(h.CreateWebhook(h.t.Context(), hook))(h.t)
+	h.hook = must(h.CreateWebhook(h.t.Context(), shop.Caller{}, hook))(h.t)
 }
 
 // addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
@@ -134,7 +134,7 @@ func (h *webhookHarness) sendAll(want int) {
 
 func (h *webhookHarness) update(change shop.WebhookChange) shop.Webhook {
 	h.t.Helper()
-	return must(h.UpdateWebhook(h.t.Context(), h.hook.ID, change, nil))(h.t)
+	return must(h.UpdateWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, change, nil))(h.t)
 }
 
 func (h *webhookHarness) enable(enabled bool) { h.update(shop.WebhookChange{Enabled: &enabled}) }
@@ -161,7 +161,7 @@ func (h *webhookHarness) wantDisabled(reason string) {
 		h.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
 	}
 	filter, newest := shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}, Newest: true}, "none"
-	for _, e := range must(h.ListEvents(h.t.Context(), filter, shop.PageRequest{Limit: 1}))(h.t).Items {
+	for _, e := range must(h.ListEvents(h.t.Context(), shop.Caller{}, filter, shop.PageRequest{Limit: 1}))(h.t).Items {
 		newest = fmt.Sprintf("%s by %s: %s", e.Subject, e.Actor, e.Data)
 	}
 	if !strings.HasPrefix(newest, fmt.Sprintf("webhooks/%d by system: ", hook.ID)) || !strings.Contains(newest, reason) {

@@ -40,7 +40,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 		h.addAndFanOut(1)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		rename := func(name string) {
-			must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, shop.PutCondition{}))(h.t)
+			must(h.PutCategory(h.t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: name}, shop.PutCondition{}))(h.t)
 		}
 		rename("dogs") // the old types do not include this event
 		h.addPets(1)
@@ -135,7 +135,7 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 		h.enable(true) // enabled again before the node has noticed that the webhook was disabled
 		step(1)
 		h.setTypes(shop.CategoryUpdated)
-		must(h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
+		must(h.PutCategory(h.t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
 		h.addPets(1)
 		step(1)
 		h.fanOut()
@@ -169,14 +169,14 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 		}
 		wantSecrets(h.hook.Secret)
 		time.Sleep(time.Second)
-		second := must(h.RotateWebhook(h.t.Context(), h.hook.ID, time.Hour))(h.t)
+		second := must(h.RotateWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, time.Hour))(h.t)
 		if second.Secret == h.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
 			h.t.Fatalf("the new secret is %s", second.Secret)
 		}
 		wantSecrets(second.Secret, h.hook.Secret)
 		time.Sleep(time.Hour)
 		wantSecrets(second.Secret)
-		wantSecrets(must(h.RotateWebhook(h.t.Context(), h.hook.ID, 0))(h.t).Secret)
+		wantSecrets(must(h.RotateWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, 0))(h.t).Secret)
 	})
 }
 
@@ -185,7 +185,7 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 func TestSecretsOfAWebhookAreLimited(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		rotate := func(overlap time.Duration) error {
-			_, err := h.RotateWebhook(h.t.Context(), h.hook.ID, overlap)
+			_, err := h.RotateWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, overlap)
 			return err
 		}
 		wantSecrets := func(want int) {
@@ -217,7 +217,7 @@ func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 		h.addAndFanOut(1)
 		claim := h.claim(1)[0]
 		h.addAndFanOut(1)
-		check(h.t, h.DeleteWebhook(h.t.Context(), h.hook.ID, nil))
+		check(h.t, h.DeleteWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, nil))
 		result := shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{Status: 500}}
 		equal(h.t, "the outcome", must(h.FinishAttempts(h.t.Context(), result))(h.t)[0], shop.OutcomeRetry)
 		h.addAndFanOut(1)

@@ -16,7 +16,7 @@ type WorkList struct {
 
 // WorkList returns the work list with at most limit orders of each kind.
 func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (work WorkList, err error) {
+	return readCurrent(ctx, s, Reading{}, func(tx ReadTx) (work WorkList, err error) {
 		if work.Now, err = tx.Now(); err != nil {
 			return work, err
 		}

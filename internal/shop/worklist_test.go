@@ -25,7 +25,7 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	for _, status := range []shop.OrderStatus{shop.Placed, shop.Approved, shop.Delivered, shop.Cancelled, shop.Placed, shop.Approved, shop.Placed} {
 		orderAt(t, s, status)
 	}
-	must(s.UpdateOrder(t.Context(), 5, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().AddDate(0, 0, 2))}, nil))(t)
+	must(s.UpdateOrder(t.Context(), shop.Caller{}, 5, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().AddDate(0, 0, 2))}, nil))(t)
 	work := must(s.WorkList(t.Context(), 10))(t)
 	equal(t, "to approve", orderIDs(work.ToApprove.Items), "[1 5 7]")
 	equal(t, "to hand over", orderIDs(work.ToHandOver.Items), "[2 6]")

@@ -69,8 +69,8 @@ func TestHoldsEndingTodayFollowTheTimeZone(t *testing.T) {
 		equal(t, "the hours that are over", time.Since(begin), 19*time.Hour)
 		for i, ends := range []time.Time{end.Add(-time.Second), end, end.Add(time.Second)} {
 			pet := s.AddPet(t, "Rex", 1, shop.Available)
-			order := must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}))(t)
-			must(s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{HoldExpiresAt: &ends}, nil))(t)
+			order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID}))(t)
+			must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{HoldExpiresAt: &ends}, nil))(t)
 			equal(t, "the order", order.ID, int64(i+1))
 		}
 		work := must(s.WorkList(t.Context(), 10))(t)

@@ -28,7 +28,7 @@ func Fill(ctx context.Context, database string, animals int, animal func(id int6
 		for i := range pets {
 			pets[i] = animal(int64(done + i + 1))
 		}
-		err := store.Write(ctx, func(tx shop.WriteTx) error {
+		err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error {
 			return errors.Join(insertPets(tx, pets), ctx.Err())
 		})
 		if err != nil {
@@ -54,14 +54,14 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 	}
 	for {
 		var blocks []shop.EventBlock
-		err := store.Read(ctx, func(tx shop.ReadTx) (err error) {
+		err := store.Read(ctx, shop.Reading{}, func(tx shop.ReadTx) (err error) {
 			blocks, err = tx.NextEventBlocks()
 			return err
 		})
 		if err != nil || len(blocks) == 0 {
 			return err
 		}
-		if err := store.Write(ctx, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) }); err != nil {
+		if err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) }); err != nil {
 			return err
 		}
 	}

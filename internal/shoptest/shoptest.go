@@ -98,7 +98,7 @@ func Serve(t testing.TB, handler http.Handler) *httptest.Server {
 // Key creates an API key with the given scopes.
 func (s *Shop) Key(t testing.TB, scopes ...shop.Scope) shop.IssuedKey {
 	t.Helper()
-	key, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
+	key, err := s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func (s *Shop) Key(t testing.TB, scopes ...shop.Scope) shop.IssuedKey {
 // AddPet creates an animal.
 func (s *Shop) AddPet(t testing.TB, name string, category int64, status shop.Status) shop.Pet {
 	t.Helper()
-	pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
+	pet, err := s.CreatePet(t.Context(), shop.Caller{}, shop.NewPet{Name: name, CategoryID: category, Status: status})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,38 +91,25 @@ func (s *Store) check(write bool) error {
 }
 
 // Read reads from the wrapped store unless a fault is injected.
-func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+func (s *Store) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) error) error {
 	if err := s.check(false); err != nil {
 		return err
 	}
-	return s.Store.Read(ctx, s.held(ctx, fn))
-}
-
-// ReadCatalog reads from the wrapped store unless a fault is injected.
-func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (shop.CatalogState, error) {
-	if err := s.check(false); err != nil {
-		return shop.CatalogState{}, err
-	}
-	return s.Store.ReadCatalog(ctx, s.held(ctx, fn))
-}
-
-// held returns a version of fn whose searches are blocked, or fn itself if searches are not blocked.
-func (s *Store) held(ctx context.Context, fn func(shop.ReadTx) error) func(shop.ReadTx) error {
 	s.mu.Lock()
 	searches := s.searches
 	s.mu.Unlock()
 	if searches == nil {
-		return fn
+		return s.Store.Read(ctx, r, fn)
 	}
-	return func(tx shop.ReadTx) error { return fn(heldTx{tx, searches, ctx}) }
+	return s.Store.Read(ctx, r, func(tx shop.ReadTx) error { return fn(heldTx{tx, searches, ctx}) })
 }
 
 // Write writes to the wrapped store unless a fault is injected.
-func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
 	if err := s.check(true); err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, fn)
+	return s.Store.Write(ctx, w, fn)
 }
 
 // Ready asks the wrapped store unless a fault is injected.

@@ -56,7 +56,7 @@ func testEndlessRead(t *testing.T, store *Store, statement string, await, idle f
 	}
 	ctx, disconnect := context.WithCancel(t.Context())
 	defer disconnect()
-	go func() { ended <- store.Read(ctx, endless) }()
+	go func() { ended <- store.Read(ctx, shop.Reading{}, endless) }()
 	<-begun
 	await()
 	disconnect()
@@ -67,7 +67,7 @@ func testEndlessRead(t *testing.T, store *Store, statement string, await, idle f
 	idle()
 	for budget := shortBudget; len(begun) == 0; budget *= 2 { // on a busy machine, the statement may begin late
 		setReadTimeout(store, budget)
-		err = store.Read(t.Context(), endless)
+		err = store.Read(t.Context(), shop.Reading{}, endless)
 	}
 	wantUnavailable(t, "a long read", err)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(shop.AsError(err).Message, "took too long") || classify(err) != timedOut {

@@ -47,7 +47,7 @@ func TestDueDeliveriesAreFoundInAnIndex(t *testing.T) {
 	store := openNew(t)
 	const n = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000) "
 	for _, statement := range fillDeliveries {
-		must(t, store.Write(t.Context(), executing(strings.Replace(statement, "SELECT", n+"SELECT", 1))))
+		must(t, store.Write(t.Context(), shop.Writing{}, executing(strings.Replace(statement, "SELECT", n+"SELECT", 1))))
 	}
 	for name, query := range dueQueries(sqliteDialect(nil)) {
 		plan := explain(t, store, query)

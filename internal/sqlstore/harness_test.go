@@ -39,7 +39,7 @@ func runWriter(path string) error {
 		return err
 	}
 	for i := range 10 {
-		if err := store.Write(context.Background(), adding(fmt.Sprint(i))); err != nil {
+		if err := store.Write(context.Background(), shop.Writing{}, adding(fmt.Sprint(i))); err != nil {
 			return err
 		}
 		fmt.Println(i)
@@ -111,7 +111,7 @@ func execFile(t *testing.T, path, script string) {
 
 func read(t *testing.T, store *Store, fn func(shop.ReadTx) error) {
 	t.Helper()
-	must(t, store.Read(t.Context(), fn))
+	must(t, store.Read(t.Context(), shop.Reading{}, fn))
 }
 
 // selected returns the single value that a query selects in the transaction r.
@@ -124,7 +124,7 @@ func selected[T any](t *testing.T, r shop.ReadTx, query string) T {
 
 func write(t *testing.T, store *Store, fn func(shop.WriteTx) error) {
 	t.Helper()
-	must(t, store.Write(t.Context(), fn))
+	must(t, store.Write(t.Context(), shop.Writing{}, fn))
 }
 
 func wantUnavailable(t *testing.T, what string, err error) {

@@ -82,7 +82,7 @@ func TestRareRowsAreFoundInAnIndexOnSQLite(t *testing.T) {
 		if strings.HasPrefix(statement, "INSERT") && strings.Contains(statement, "FROM n") {
 			statement = n + statement
 		}
-		must(t, store.Write(t.Context(), executing(statement)))
+		must(t, store.Write(t.Context(), shop.Writing{}, executing(statement)))
 	}
 	for name, query := range skewedQueries(sqliteDialect(nil)) {
 		plan := explain(t, store, query)

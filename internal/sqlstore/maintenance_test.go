@@ -41,7 +41,7 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the clock in this bubble starts in the year 2000
 		store, err := Open(context.Background(), database, Options{})
 		must(t, err)
-		must(t, errors.Join(store.Write(context.Background(), adding("Rex")), store.Close()))
+		must(t, errors.Join(store.Write(context.Background(), shop.Writing{}, adding("Rex")), store.Close()))
 	})
 	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now()); return err })
 	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM commits"); n != 2 {

@@ -65,7 +65,7 @@ func TestPoolMetricsCountWaits(t *testing.T) {
 		for timeout := 50 * time.Millisecond; value("wait_count_total") == before; timeout *= 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			if err := store.Read(ctx, shop.Reading{}, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("a read without a connection returned %v", err)
 			}
 		}

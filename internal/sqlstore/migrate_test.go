@@ -105,7 +105,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 					INSERT INTO webhook_deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
 					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
 			} {
-				if err := store.Write(t.Context(), executing(insert)); err == nil {
+				if err := store.Write(t.Context(), shop.Writing{}, executing(insert)); err == nil {
 					t.Errorf("%s was written", what)
 				}
 			}

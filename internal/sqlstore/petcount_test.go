@@ -63,7 +63,7 @@ func TestAnimalsAreRecountedAfterUncountedEventsWereRemoved(t *testing.T) {
 	service, err := shop.Open(t.Context(), store, shop.Options{})
 	must(t, err)
 	add := func(category int64, status shop.Status) {
-		_, err := service.CreatePet(t.Context(), shop.NewPet{Name: "x", CategoryID: category, Status: status})
+		_, err := service.CreatePet(t.Context(), shop.Caller{}, shop.NewPet{Name: "x", CategoryID: category, Status: status})
 		must(t, err)
 	}
 	add(1, shop.Available)

@@ -106,24 +106,24 @@ func (p *postgresEngine) close() error {
 	return nil
 }
 
-// write runs fn in a group if the context declares the rows that fn needs. If it does not, or if the group cannot run
+// write runs fn in a group if the write declares the rows that fn needs. If it does not, or if the group cannot run
 // fn, write runs fn in a transaction of its own, within the rest of the retry budget.
-func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
+func (p *postgresEngine) write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
 	}
-	if shop.WriteSetOf(ctx) == nil {
-		return p.writeSingle(ctx, context.WithoutCancel(ctx), fn)
+	if w.Rows == nil {
+		return p.writeSingle(ctx, context.WithoutCancel(ctx), w, fn)
 	}
 	deadline := time.Now().Add(p.retryBudget)
 	queued, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if err := p.groups.write(queued, fn); !errors.Is(err, errUngrouped) {
+	if err := p.groups.write(queued, w, fn); !errors.Is(err, errUngrouped) {
 		return err
 	}
 	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
-	return p.writeSingle(ctx, left, fn)
+	return p.writeSingle(ctx, left, w, fn)
 }
 
 // transaction runs fn in a transaction. The transaction is rolled back unless fn calls commit.

@@ -20,7 +20,7 @@ func TestFrozenNodeLosesItsFanOutTurn(t *testing.T) {
 	thaw := sync.OnceFunc(func() { close(thawed) })
 	t.Cleanup(thaw) // this cleanup runs before the one that closes the stores
 	go func() {
-		done <- frozen.Write(t.Context(), func(tx shop.WriteTx) error {
+		done <- frozen.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			if ok, err := tx.TakeFanOutTurn(); !ok {
 				return err // the other node has the turn; this happens only in a later attempt
 			}

@@ -107,7 +107,7 @@ func fillPool(t *testing.T, store *Store) {
 	for range pgMaxConns {
 		all.Go(func() {
 			once := sync.OnceFunc(func() { inside.Done(); inside.Wait() })
-			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+			err := store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error {
 				_, err := tx.HasPets()
 				once()
 				return err

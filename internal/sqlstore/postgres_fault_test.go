@@ -99,14 +99,15 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	checkOutcomes(t, h.direct, map[string]error{"ended": nil})
 }
 
-// If a session is lost after ReadCatalog has called its function, but before ReadCatalog has read the state of the
+// If a session is lost after Read has called its function, but before Read has read the state of the
 // catalogue, the whole read is retried.
 func TestSessionLostBeforeTheStateIsRetried(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	attempts := 0
-	state, err := store.ReadCatalog(t.Context(), func(r shop.ReadTx) error {
+	var state shop.CatalogState
+	err := store.Read(t.Context(), shop.Reading{State: &state}, func(r shop.ReadTx) error {
 		pid, _, err := one(r.(*tx), scanValue[int64], "SELECT pg_backend_pid()")
 		if attempts++; err == nil && attempts == 1 {
 			direct.Do(fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid))

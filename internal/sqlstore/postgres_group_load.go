@@ -53,10 +53,10 @@ func (k *idempotencyKeys) add(key idempotencyKey) {
 
 func declaredBy(members []*member) (all declared) {
 	for _, m := range members {
-		set := shop.WriteSetOf(m.ctx)
+		set := m.Rows
 		all.Categories, all.Pets, all.Orders = append(all.Categories, set.Categories...), append(all.Pets, set.Pets...), append(all.Orders, set.Orders...)
 		var key idempotencyKey
-		if r := set.Idempotency; r != nil {
+		if r := m.By.Request; r != nil {
 			key = idempotencyKey{r.Principal, r.Key}
 			all.records.add(key)
 		}

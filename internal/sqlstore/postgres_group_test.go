@@ -41,7 +41,7 @@ func newGroupHarness(t *testing.T, pets int) *groupHarness {
 
 // groupMember returns a member that runs fn and declares the rows in set.
 func groupMember(set shop.WriteSet, fn func(shop.WriteTx) error) *member {
-	return &member{ctx: shop.WithWriteSet(context.Background(), set), fn: fn, done: make(chan struct{})}
+	return &member{ctx: context.Background(), Writing: shop.Writing{Rows: &set}, fn: fn, done: make(chan struct{})}
 }
 
 // ordering returns a member that orders a pet if the pet is available. If during is not nil, the member calls it before
@@ -179,7 +179,7 @@ func TestGroupSkipsLockedPets(t *testing.T) {
 	must(t, errors.Join(h.commit(locked, free), free.err))
 	h.wantUngrouped("the member that needs the locked pet", locked.err)
 	var running sync.WaitGroup
-	running.Go(func() { err = h.store.Write(locked.ctx, locked.fn) })
+	running.Go(func() { err = h.store.Write(locked.ctx, locked.Writing, locked.fn) })
 	h.direct.AwaitLockWait()
 	must(t, other.Commit())
 	running.Wait()
@@ -193,7 +193,6 @@ func TestGroupSkipsLockedPets(t *testing.T) {
 func TestGroupNoticesConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	request := &shop.IdempotentRequest{Key: "k"}
-	keyed := shop.WithIdempotency(context.Background(), request)
 	for name, c := range map[string]struct {
 		member func(h *groupHarness, during func()) *member
 		change string // a concurrent change by a node of any version
@@ -207,14 +206,14 @@ func TestGroupNoticesConcurrentChanges(t *testing.T) {
 			}, "DELETE FROM categories WHERE id = 2"},
 		"the same idempotency key is used": {
 			func(_ *groupHarness, during func()) *member {
-				m := groupMember(shop.WriteSet{}, func(tx shop.WriteTx) error {
+				m := groupMember(shop.WriteSet{Categories: []int64{1}}, func(tx shop.WriteTx) error {
 					if _, found, err := tx.IdempotencyRecord(0, "k"); err != nil || found {
 						return errors.Join(err, fmt.Errorf("found %v", found))
 					}
 					during()
 					return errors.Join(addingTo(1, "new")(tx), tx.PutIdempotencyRecord(0, "k", shop.IdempotencyRecord{}))
 				})
-				m.ctx = shop.WithWriteSet(keyed, shop.WriteSet{Categories: []int64{1}})
+				m.By.Request = request
 				return m
 			}, "INSERT INTO kept_answers VALUES (0, 'k', '', 201, '{}', '', 0)"},
 		// A node of version 1.0 approves an order without locking the pet.
@@ -236,7 +235,7 @@ func TestGroupNoticesConcurrentChanges(t *testing.T) {
 			h.wantUngrouped("the group", h.commit(changed, neighbour))
 			h.want(2, "SELECT count(*) FROM pets")
 			h.want(0, "SELECT count(*) FROM orders WHERE status IN ('placed', 'cancelled')")
-			must(t, h.store.Write(neighbour.ctx, neighbour.fn))
+			must(t, h.store.Write(neighbour.ctx, neighbour.Writing, neighbour.fn))
 			h.want(3, "SELECT count(*) FROM pets")
 		})
 	}
@@ -252,7 +251,7 @@ func TestPetIsLockedBeforeItsOrder(t *testing.T) {
 	var err error
 	approving := h.moving(id, shop.Approved, func() {
 		running.Go(func() {
-			err = h.store.Write(context.Background(), func(tx shop.WriteTx) error { return moveOrder(tx, id, shop.Cancelled) })
+			err = h.store.Write(context.Background(), shop.Writing{}, func(tx shop.WriteTx) error { return moveOrder(tx, id, shop.Cancelled) })
 		})
 		h.direct.AwaitLockWait()
 		h.direct.Do(fmt.Sprint("SELECT id FROM orders WHERE id = ", id, " FOR UPDATE NOWAIT"))
@@ -298,7 +297,7 @@ func TestStoppedNodeLosesItsLocks(t *testing.T) {
 	h := newGroupHarness(t, 1)
 	stopped := h.ordering(h.pets[0], func() {
 		m := h.ordering(h.pets[0], nil)
-		must(t, h.store.Write(m.ctx, m.fn)) // this write waits until the lock is released
+		must(t, h.store.Write(m.ctx, m.Writing, m.fn)) // this write waits until the lock is released
 	})
 	h.wantUngrouped("the group", h.commit(stopped))
 	h.want(1, "SELECT count(*) FROM orders")
@@ -318,7 +317,7 @@ func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 			<-release
 		})
 		running.Go(func() {
-			if err := h.store.Write(m.ctx, m.fn); err != nil {
+			if err := h.store.Write(m.ctx, m.Writing, m.fn); err != nil {
 				t.Error(err)
 			}
 		})
@@ -326,14 +325,14 @@ func TestGroupsKeepToTheRetryBudget(t *testing.T) {
 	}
 	p := postgresOf(h.store)
 	p.retryBudget = shortBudget
-	err := h.store.Write(inCategoryOne, adding("too late"))
+	err := h.store.Write(context.Background(), inCategoryOne, adding("too late"))
 	if wantUnavailable(t, "a write behind groups that are stuck", err); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a write behind groups that are stuck: %v", err)
 	}
 	close(release)
 	running.Wait()
 	runs := 0
-	wantUnavailable(t, "a slow write that a group cannot run", h.store.Write(inCategoryOne, func(tx shop.WriteTx) error {
+	wantUnavailable(t, "a slow write that a group cannot run", h.store.Write(context.Background(), inCategoryOne, func(tx shop.WriteTx) error {
 		if runs++; runs == 1 {
 			time.Sleep(p.retryBudget)
 		}

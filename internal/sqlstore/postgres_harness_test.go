@@ -48,13 +48,13 @@ func (h *faultHarness) setOption(option string) {
 // write adds an animal to category 1. It uses a group, unless h.ungrouped is set or the category does not exist yet.
 func (h *faultHarness) write(name string) error {
 	if h.ungrouped {
-		return h.store.Write(context.Background(), adding(name))
+		return h.store.Write(context.Background(), shop.Writing{}, adding(name))
 	}
-	return h.store.Write(inCategoryOne, adding(name))
+	return h.store.Write(context.Background(), inCategoryOne, adding(name))
 }
 
-// inCategoryOne is a context for writes that add one animal to category 1.
-var inCategoryOne = shop.WithWriteSet(context.Background(), shop.WriteSet{Categories: []int64{1}})
+// inCategoryOne is a write that adds one animal to category 1.
+var inCategoryOne = shop.Writing{Rows: &shop.WriteSet{Categories: []int64{1}}}
 
 // startWrite runs write in the background. It returns a function that waits for the outcome.
 func (h *faultHarness) startWrite(name string) (outcome func() error) {
@@ -100,7 +100,7 @@ func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct
 
 // read returns the number of animals with the given name that the store finds.
 func (h *faultHarness) read(name string) (n int, err error) {
-	err = h.store.Read(context.Background(), func(tx shop.ReadTx) error {
+	err = h.store.Read(context.Background(), shop.Reading{}, func(tx shop.ReadTx) error {
 		page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
 		n = len(page.Items)
 		return err
@@ -165,7 +165,7 @@ func startWriters(n int, store *Store) *writers {
 		w.running.Go(func() {
 			for j := 0; !w.ended.Load(); j++ {
 				name := fmt.Sprintf("%d of writer %d", j, i)
-				err := store.Write(context.Background(), adding(name))
+				err := store.Write(context.Background(), shop.Writing{}, adding(name))
 				if err == nil {
 					w.done.Add(1)
 				}

@@ -45,7 +45,7 @@ const useIndexes = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
 
 // publish moves the events of all committed transactions to the feed, in as many batches as necessary.
 func (p *postgresEngine) publish(ctx context.Context) error {
-	return p.retry(ctx, ctx, func(ctx context.Context) error {
+	return p.retry(ctx, ctx, "", 0, func(ctx context.Context) error {
 		for {
 			waiting, err := p.hasInbox(ctx)
 			if err == nil && waiting {

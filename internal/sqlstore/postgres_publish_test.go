@@ -45,7 +45,7 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	enter := sync.OnceFunc(func() { close(entered) })
 	var late sync.WaitGroup
 	late.Go(func() {
-		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+		err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			err := telling("late")(tx)
 			enter()
 			<-release

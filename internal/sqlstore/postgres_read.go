@@ -10,42 +10,35 @@ import (
 	"animalstore/internal/shop"
 )
 
-// read runs fn in a snapshot. If the context says that fn probably executes one query, read executes it without BEGIN
-// and COMMIT, in one round trip instead of three.
-func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.retry(ctx, ctx, func(ctx context.Context) error {
-		if shop.IsSingleQuery(ctx) {
-			_, err := p.readSingle(ctx, stateQuery{}, fn)
+// read runs fn in a snapshot and, if the caller needs it, also reads the state of the catalogue in the same snapshot. If
+// fn probably executes only one query, read executes it without BEGIN and COMMIT, in one round trip instead of three.
+func (p *postgresEngine) read(ctx context.Context, r shop.Reading, fn func(*tx) error) error {
+	return p.retry(ctx, ctx, r.By.Actor(), r.Budget, func(ctx context.Context) error {
+		var query stateQuery
+		if r.State != nil {
+			query = p.newStateQuery(r.Version)
+		}
+		if r.SingleQuery {
+			state, err := p.readSingle(ctx, query, fn)
+			if err == nil && r.State != nil {
+				*r.State = state
+			}
 			if !errors.Is(err, errSecondQuery) {
 				return err
 			}
 		}
-		return p.snapshot(ctx, fn)
-	})
-}
-
-// readCatalog is like read, and also reads the state of the catalogue in the same snapshot.
-func (p *postgresEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
-	err = p.retry(ctx, ctx, func(ctx context.Context) (err error) {
-		query := p.newStateQuery(ctx)
-		if shop.IsSingleQuery(ctx) {
-			if state, err = p.readSingle(ctx, query, fn); !errors.Is(err, errSecondQuery) {
-				return err
-			}
-		}
-		return p.snapshot(ctx, func(t *tx) (err error) {
-			if err := fn(t); err != nil {
+		return p.snapshot(ctx, func(t *tx) error {
+			if err := fn(t); err != nil || r.State == nil {
 				return err
 			}
 			row, _, err := one(t, scanState, "SELECT "+query.columns)
 			if err != nil {
 				return err
 			}
-			state = p.catalogState(row, t.runner.(pgxRunner).conn, query.session)
+			*r.State = p.catalogState(row, t.runner.(pgxRunner).conn, query.session)
 			return nil
 		})
 	})
-	return state, err
 }
 
 // snapshot runs fn in a transaction that reads one snapshot.

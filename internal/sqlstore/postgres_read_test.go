@@ -24,13 +24,13 @@ func TestSingleQueryDoesNotPing(t *testing.T) {
 			return err
 		}
 		// The first read prepares the statement, so that the next one takes only one round trip.
-		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn))
+		must(t, store.Read(t.Context(), shop.Reading{SingleQuery: true}, fn))
 		for _, conn := range postgresOf(store).pool.AcquireAllIdle(t.Context()) {
 			stateOf(conn.Conn()).lastUsed = time.Now().Add(-time.Hour)
 			conn.Release()
 		}
 		before := proxy.RoundTrips()
-		must(t, store.Read(shop.WithSingleQuery(t.Context()), fn))
+		must(t, store.Read(t.Context(), shop.Reading{SingleQuery: true}, fn))
 		if n := proxy.RoundTrips() - before; n != 1 && name == "quick" {
 			t.Errorf("a quick query took %d round trips, want 1", n)
 		}
@@ -42,7 +42,8 @@ func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{})
 	const count = "SELECT count(*) FROM pets"
-	state, err := store.ReadCatalog(shop.WithSingleQuery(t.Context()), func(r shop.ReadTx) error {
+	var state shop.CatalogState
+	err := store.Read(t.Context(), shop.Reading{SingleQuery: true, State: &state}, func(r shop.ReadTx) error {
 		query := func() (n int64, err error) {
 			n, _, err = one(r.(*tx), scanValue[int64], count)
 			return n, err
@@ -51,7 +52,7 @@ func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		must(t, store.Write(t.Context(), adding("Rex")))
+		must(t, store.Write(t.Context(), shop.Writing{}, adding("Rex")))
 		second, err := query()
 		if err == nil && first != second {
 			t.Errorf("there were %d animals and then %d", first, second)

@@ -19,13 +19,16 @@ const maxConstraintViolations = 10
 // slot.
 const maxSlotPause = 4
 
-// retry calls fn until it succeeds, fails permanently, or the retry budget is spent. Once caller is done, retry starts
-// no further attempt. Each attempt gets a context that is derived from ctx and expires when the budget is spent.
-func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
+// retry calls fn until it succeeds, fails permanently, or the time is over, which is the retry budget of the store or
+// the given one, whichever is longer. Once caller is done, retry starts no further attempt. Each attempt gets a context
+// that is derived from ctx and expires when the time is over.
+func (p *postgresEngine) retry(
+	caller, ctx context.Context, key string, budget time.Duration, fn func(context.Context) error,
+) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limited, cancel := context.WithTimeout(ctx, p.budgetOf(ctx))
+	limited, cancel := context.WithTimeout(ctx, max(p.retryBudget, budget))
 	defer cancel()
 	violations := 0
 	var lastErr error
@@ -57,15 +60,10 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 		case !isLostRace(err):
 			slot.Release() // the next attempt may wait for a lock, a slot or the server, and must not hold up other writes
 		case !slot.Held() && !gaveUpSlot:
-			slot = p.serializeRetries(limited, shop.ActorOf(caller))
+			slot = p.serializeRetries(limited, key)
 			gaveUpSlot = !slot.Held()
 		}
 	}
-}
-
-// budgetOf returns how long a read or write with this context may run, including all retries.
-func (p *postgresEngine) budgetOf(ctx context.Context) time.Duration {
-	return max(p.retryBudget, shop.RetryBudget(ctx))
 }
 
 // serializeRetries waits until no other write on this node is being retried after a conflict, and takes the retry

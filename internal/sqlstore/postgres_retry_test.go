@@ -36,7 +36,7 @@ func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
 		engine := &postgresEngine{retryBudget: time.Minute, retrySlot: newRetrySlot(), metrics: newMetrics()}
-		err = engine.retry(t.Context(), t.Context(), func(context.Context) error {
+		err = engine.retry(t.Context(), t.Context(), "", 0, func(context.Context) error {
 			if attempts++; attempts > len(codes) {
 				return nil
 			}
@@ -60,8 +60,8 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	database := newDatabase(t)
 	slow := executing("SELECT pg_sleep(0.4)")
 	store := open(t, database, Options{RetryBudget: 200 * time.Millisecond})
-	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), slow))
-	must(t, store.Write(shop.WithRetryBudget(t.Context(), time.Hour), slow)) // this request has a larger budget
+	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), shop.Writing{}, slow))
+	must(t, store.Write(t.Context(), shop.Writing{Budget: time.Hour}, slow)) // this request has a larger budget
 	store, err := Open(t.Context(), database, Options{})
 	must(t, err)
 	defer store.Close()
@@ -81,7 +81,7 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	for i := range 100 {
 		wg.Go(func() {
 			runs := 0
-			err := store.Write(context.Background(), func(tx shop.WriteTx) error {
+			err := store.Write(context.Background(), shop.Writing{}, func(tx shop.WriteTx) error {
 				if runs++; runs > 1 {
 					retries.Add(1)
 					if n := running.Add(1); n > 1 {
@@ -126,7 +126,7 @@ func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		runs := 0
-		err := store.Write(ctx, renaming("late", func() {
+		err := store.Write(ctx, shop.Writing{}, renaming("late", func() {
 			if runs++; runs > 1 {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
 )
 
 // A database with another encoding would store bytes that are not text, or refuse most letters. So the store refuses
@@ -125,7 +126,7 @@ func TestUnsuitableServerIsUnavailable(t *testing.T) {
 	name := pgtest.Connect(t, database).Name()
 	pgtest.Connect(t, server.URL()).Do("DROP DATABASE "+name+" WITH (FORCE)",
 		"CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'")
-	err := store.Write(t.Context(), adding("Rex"))
+	err := store.Write(t.Context(), shop.Writing{}, adding("Rex"))
 	wantUnavailable(t, "a write", err)
 	if kind := classify(err); kind != unsuitable {
 		t.Errorf("%v is %s", err, kind)

@@ -42,8 +42,8 @@ func (p *postgresEngine) acquireSingleWrite(caller, ctx context.Context, key str
 
 // singleWriteOptions returns the options for the transaction of a write outside of groups. A write with a long budget,
 // such as an import, waits longer for a lock, because it is expensive to repeat.
-func (p *postgresEngine) singleWriteOptions(ctx context.Context) pgx.TxOptions {
-	wait := max(time.Millisecond, p.budgetOf(ctx)/lockWaitShare)
+func (p *postgresEngine) singleWriteOptions(budget time.Duration) pgx.TxOptions {
+	wait := max(time.Millisecond, max(p.retryBudget, budget)/lockWaitShare)
 	return pgx.TxOptions{
 		BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = %d", wait.Milliseconds()),
 	}
@@ -58,13 +58,13 @@ func (p *postgresEngine) singleWriteOptions(ctx context.Context) pgx.TxOptions {
 // gives up when it has waited for a lock for a while. The write then leaves its slot to another write and waits for a
 // new slot. After a conflict, it keeps its slot, so that its API key does not start more and more writes that
 // conflict.
-func (p *postgresEngine) writeSingle(caller, ctx context.Context, fn func(shop.WriteTx) error) error {
+func (p *postgresEngine) writeSingle(caller, ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
 	var changes effects
 	var slot admission.Slot
 	defer func() { slot.Release() }()
-	err := p.retry(caller, ctx, func(ctx context.Context) (err error) {
+	err := p.retry(caller, ctx, w.By.Actor(), w.Budget, func(ctx context.Context) (err error) {
 		if !slot.Held() {
-			if slot, err = p.acquireSingleWrite(caller, ctx, shop.ActorOf(caller)); err != nil {
+			if slot, err = p.acquireSingleWrite(caller, ctx, w.By.Actor()); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,7 @@ func (p *postgresEngine) writeSingle(caller, ctx context.Context, fn func(shop.W
 		}()
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
-		err = p.transaction(ctx, p.singleWriteOptions(ctx), func(t *tx, commit func() error) error {
+		err = p.transaction(ctx, p.singleWriteOptions(w.Budget), func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {

@@ -43,8 +43,7 @@ func newSingleWriteHarness(t *testing.T) *singleWriteHarness {
 
 // create adds a pet to a category. If the category does not exist, create adds it.
 func (h *singleWriteHarness) create(ctx context.Context, category int64) error {
-	ctx = shop.WithWriteSet(ctx, shop.WriteSet{Categories: []int64{category}})
-	return h.store.Write(ctx, func(tx shop.WriteTx) error {
+	return h.store.Write(ctx, shop.Writing{Rows: &shop.WriteSet{Categories: []int64{category}}}, func(tx shop.WriteTx) error {
 		if _, err := tx.EnsureCategories(category); err != nil {
 			return err
 		}
@@ -76,7 +75,7 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
 	for range 20 {
-		must(t, h.store.Read(ctx, func(shop.ReadTx) error { return nil }))
+		must(t, h.store.Read(ctx, shop.Reading{}, func(shop.ReadTx) error { return nil }))
 		must(t, h.store.Ready(ctx))
 		must(t, h.create(ctx, 1))
 	}
@@ -107,7 +106,7 @@ func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
 	h.startCreates(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	wantUnavailable(t, "the write of a cancelled caller", h.store.Write(ctx, func(shop.WriteTx) error {
+	wantUnavailable(t, "the write of a cancelled caller", h.store.Write(ctx, shop.Writing{}, func(shop.WriteTx) error {
 		t.Error("the write has begun")
 		return nil
 	}))
@@ -124,7 +123,7 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var taken []bool // for each attempt, whether the slot was taken
-	must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
+	must(t, p.retry(t.Context(), t.Context(), "other", 0, func(context.Context) error {
 		slot, err := p.retrySlot.Acquire(ended, "another key")
 		slot.Release()
 		if taken = append(taken, err != nil); len(taken) > len(errors) {
@@ -160,7 +159,7 @@ func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 		synctest.Wait()
 		attempts := 0
 		running.Go(func() {
-			must(t, p.retry(t.Context(), t.Context(), func(context.Context) error {
+			must(t, p.retry(t.Context(), t.Context(), "other", 0, func(context.Context) error {
 				if attempts++; attempts == 1 {
 					return postgresError(&pgconn.PgError{Code: pgSerializationFailure})
 				}

@@ -18,8 +18,8 @@ type stateQuery struct {
 	session *witnessSession
 }
 
-func (p *postgresEngine) newStateQuery(ctx context.Context) (q stateQuery) {
-	if shop.WantsValidity(ctx) {
+func (p *postgresEngine) newStateQuery(versioned bool) (q stateQuery) {
+	if versioned {
 		q.session = p.witness.current()
 	}
 	q.columns = p.versionColumns(q.session != nil) + ", (" + nextHold + ") AS hold"

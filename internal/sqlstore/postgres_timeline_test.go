@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
 )
 
 // timelineHarness has a store that reaches a primary and its replica through a proxy with one address, as
@@ -52,8 +53,8 @@ func (h *timelineHarness) moveTo(server *pgtest.Server) {
 func refuses(t *testing.T, store *Store) {
 	t.Helper()
 	for what, err := range map[string]error{
-		"a write":       store.Write(t.Context(), adding("refused")),
-		"a read":        store.Read(t.Context(), listing),
+		"a write":       store.Write(t.Context(), shop.Writing{}, adding("refused")),
+		"a read":        store.Read(t.Context(), shop.Reading{}, listing),
 		"a publication": store.Publish(t.Context()),
 	} {
 		wantUnavailable(t, what, err)

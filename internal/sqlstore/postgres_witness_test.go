@@ -48,10 +48,7 @@ func awaitWitness(t *testing.T, store *Store) {
 // versionOf reads the catalogue with one query and returns its version.
 func versionOf(t *testing.T, store *Store) shop.CatalogVersion {
 	t.Helper()
-	ctx, _ := shop.WithValidity(shop.WithSingleQuery(t.Context()))
-	state, err := store.ReadCatalog(ctx, listing)
-	must(t, err)
-	return state.Version
+	return readState(t, store).Version
 }
 
 func isCurrent(t *testing.T, store *Store, version shop.CatalogVersion) bool {
@@ -179,9 +176,9 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 			h.awaitWitness()
 		},
 	} {
-		ctx, _ := shop.WithValidity(t.Context())
 		generation := w.session.Load().generation
-		state, err := h.store.ReadCatalog(ctx, func(tx shop.ReadTx) error {
+		var state shop.CatalogState
+		err := h.store.Read(t.Context(), shop.Reading{State: &state, Version: true}, func(tx shop.ReadTx) error {
 			err := listing(tx)
 			during()
 			return err

@@ -47,7 +47,7 @@ func (s *Store) Ready(ctx context.Context) error {
 func (s *Store) check(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
-		err = s.Write(ctx, touch)
+		err = s.Write(ctx, shop.Writing{}, touch)
 	}
 	return err
 }
@@ -58,7 +58,7 @@ func touch(w shop.WriteTx) error {
 }
 
 func (s *sqliteEngine) ready(ctx context.Context) error {
-	return s.readOn(ctx, s.checker, func(t *tx) error {
+	return s.readOn(ctx, s.checker, 0, func(t *tx) error {
 		_, err := t.Environment()
 		return err
 	})
@@ -68,7 +68,7 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 // does not accept writes, a new epoch starts, because another server may have become the primary.
 func (p *postgresEngine) ready(ctx context.Context) error {
 	era := p.epoch.Load()
-	err := p.read(ctx, func(t *tx) error {
+	err := p.read(ctx, shop.Reading{}, func(t *tx) error {
 		refuses, _, err := one(t, scanValue[bool], "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'")
 		if err == nil && refuses {
 			err = shop.UnavailableError(errReadOnly)

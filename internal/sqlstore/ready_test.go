@@ -37,7 +37,7 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	path := sqliteOf(store).file.path
 	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // the store is still ready, because no write has been tried
-	err := store.Write(t.Context(), func(w shop.WriteTx) error {
+	err := store.Write(t.Context(), shop.Writing{}, func(w shop.WriteTx) error {
 		conn := w.(*tx).runner
 		defer conn.exec(t.Context(), "PRAGMA query_only = 0", nil)
 		return errors.Join(conn.exec(t.Context(), "PRAGMA query_only = 1", nil), adding("A")(w))
@@ -50,7 +50,7 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	execFile(t, path, "DROP TRIGGER no_settings")
 	wantReady(t, store, "")
 	setPragma(t, store, "max_page_count = 20")
-	if err := store.Write(t.Context(), flood); classify(err) != diskFull {
+	if err := store.Write(t.Context(), shop.Writing{}, flood); classify(err) != diskFull {
 		t.Errorf("%v is %s", err, classify(err))
 	}
 	setPragma(t, store, "max_page_count = 100000")
@@ -77,7 +77,7 @@ func TestReadinessDoesNotWaitForReads(t *testing.T) {
 	for range cap(sqliteOf(store).readers) {
 		began := make(chan struct{})
 		reads.Go(func() {
-			err := store.Read(t.Context(), func(shop.ReadTx) error {
+			err := store.Read(t.Context(), shop.Reading{}, func(shop.ReadTx) error {
 				close(began)
 				<-release
 				return nil

@@ -209,7 +209,7 @@ func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	write(t, store, func(tx shop.WriteTx) error {
-		go func() { done <- store.Write(t.Context(), adding("Bella")) }()
+		go func() { done <- store.Write(t.Context(), shop.Writing{}, adding("Bella")) }()
 		for len(sqliteOf(store).writer.members) == 0 {
 			runtime.Gosched()
 		}

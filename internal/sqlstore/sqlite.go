@@ -154,17 +154,20 @@ func (s *sqliteEngine) close() (err error) {
 	return err
 }
 
-func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return s.readOn(ctx, s.readers, fn)
+func (s *sqliteEngine) read(ctx context.Context, r shop.Reading, fn func(*tx) error) error {
+	if r.State != nil {
+		fn = s.readState(r.State, r.Version, fn)
+	}
+	return s.readOn(ctx, s.readers, r.Budget, fn)
 }
 
 // readOn runs fn on a connection from a pool. The time spent waiting for the connection counts towards the deadline. If
 // the deadline passes or ctx ends, the running statement is interrupted, and the connection returns to the pool.
-func (s *sqliteEngine) readOn(ctx context.Context, pool chan *sqliteConn, fn func(*tx) error) error {
+func (s *sqliteEngine) readOn(ctx context.Context, pool chan *sqliteConn, budget time.Duration, fn func(*tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(s.readTimeout, shop.RetryBudget(ctx)))
+	ctx, cancel := context.WithTimeout(ctx, max(s.readTimeout, budget))
 	defer cancel()
 	var c *sqliteConn
 	select {
@@ -186,8 +189,8 @@ func (s *sqliteEngine) readOn(ctx context.Context, pool chan *sqliteConn, fn fun
 	return tx.run(func() error { return fn(tx) })
 }
 
-func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	return s.writer.write(ctx, fn)
+func (s *sqliteEngine) write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
+	return s.writer.write(ctx, w, fn)
 }
 
 // readLimits reserves half of the readers for reads that are not heavy. Heavy reads get the other half, about one

@@ -60,22 +60,27 @@ func (c *localCatalog) nextHold(t *tx, orders int64) (time.Time, error) {
 	return next, err
 }
 
-// readCatalog loads the version before it takes the snapshot. A change in between then makes the version outdated,
-// but never wrong.
-func (s *sqliteEngine) readCatalog(ctx context.Context, fn func(*tx) error) (state shop.CatalogState, err error) {
+// readState returns a function that is like fn, but also sets state to the state of the catalogue. It must be called
+// before the snapshot is taken, because it loads the version. A change in between then makes the version outdated, but
+// never wrong.
+func (s *sqliteEngine) readState(state *shop.CatalogState, versioned bool, fn func(*tx) error) func(*tx) error {
 	orders := s.catalog.orders.Load()
-	state.Version = s.catalog.version()
-	err = s.read(ctx, func(t *tx) error {
+	var version shop.CatalogVersion
+	if versioned {
+		version = s.catalog.version()
+	}
+	return func(t *tx) error {
 		if err := fn(t); err != nil {
 			return err
 		}
-		if state.NextHold, err = s.catalog.nextHold(t, orders); err != nil {
+		next, err := s.catalog.nextHold(t, orders)
+		if err != nil {
 			return err
 		}
-		state.Time, err = t.Now()
+		now, err := t.Now()
+		*state = shop.CatalogState{Version: version, Time: now, NextHold: next}
 		return err
-	})
-	return state, err
+	}
 }
 
 func (s *sqliteEngine) currentVersion(context.Context, shop.CatalogVersion) (shop.CatalogVersion, time.Time) {

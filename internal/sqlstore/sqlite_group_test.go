@@ -22,7 +22,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	var wg sync.WaitGroup
 	var once sync.Once // a member may run more than once
 	wg.Go(func() {
-		store.Write(t.Context(), func(shop.WriteTx) error {
+		store.Write(t.Context(), shop.Writing{}, func(shop.WriteTx) error {
 			once.Do(func() {
 				close(started)
 				<-release
@@ -32,7 +32,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	})
 	<-started
 	for i, fn := range writes {
-		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
+		wg.Go(func() { errs[i] = store.Write(t.Context(), shop.Writing{}, fn) })
 		for len(sqliteOf(store).writer.members) <= i { // queue the writes in order
 			runtime.Gosched()
 		}
@@ -251,7 +251,7 @@ func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	if got := fmt.Sprint(ids, others); got != "[1 3 4 6 7 9] [2 5 8]" {
 		t.Errorf("the ids are %s", got)
 	}
-	if err := store.Write(t.Context(), addingTo(1, "orphan")); err == nil {
+	if err := store.Write(t.Context(), shop.Writing{}, addingTo(1, "orphan")); err == nil {
 		t.Error("an animal was taken without its category")
 	}
 }

@@ -23,7 +23,7 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	come := func(fn func(shop.WriteTx) error, succeeds bool) {
 		before := len(queue)
 		waiting.Go(func() {
-			if err := store.Write(t.Context(), fn); (err == nil) != succeeds {
+			if err := store.Write(t.Context(), shop.Writing{}, fn); (err == nil) != succeeds {
 				t.Errorf("got %v, want success %v", err, succeeds)
 			}
 		})
@@ -42,7 +42,7 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 		}
 		return executing("ROLLBACK")(tx)
 	}
-	if err := store.Write(t.Context(), ruin); err == nil {
+	if err := store.Write(t.Context(), shop.Writing{}, ruin); err == nil {
 		t.Error("a write that ended its transaction succeeded")
 	}
 	waiting.Wait()
@@ -62,7 +62,7 @@ func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	must(t, other.exec(t.Context(), "BEGIN IMMEDIATE", nil))
 	var wg sync.WaitGroup
 	for range 20 {
-		wg.Go(func() { wantUnavailable(t, "a write", store.Write(t.Context(), adding("A"))) })
+		wg.Go(func() { wantUnavailable(t, "a write", store.Write(t.Context(), shop.Writing{}, adding("A"))) })
 	}
 	wg.Wait()
 	if got := names(t, store); got != "pet 0" {
@@ -76,7 +76,7 @@ func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 func setPragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
 	// The pragma is set by a write, because the writer might be running a checkpoint on its connection.
-	must(t, sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error {
+	must(t, sqliteOf(store).write(t.Context(), shop.Writing{}, func(w shop.WriteTx) error {
 		return w.(*tx).runner.exec(t.Context(), "PRAGMA "+setting, nil)
 	}))
 }

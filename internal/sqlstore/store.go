@@ -36,13 +36,11 @@ type Store struct {
 // engine runs functions in database transactions. It calls Store.afterWrite for every write, before the write
 // returns.
 type engine interface {
-	read(ctx context.Context, fn func(*tx) error) error
-	// readCatalog is like read, but also returns the state of the catalogue in the snapshot that fn has read.
-	readCatalog(ctx context.Context, fn func(*tx) error) (shop.CatalogState, error)
+	read(ctx context.Context, r shop.Reading, fn func(*tx) error) error
 	// currentVersion returns the current version of the catalogue and the current time. The version is zero if it is
 	// not known, or if it probably differs from seen.
 	currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time)
-	write(ctx context.Context, fn func(shop.WriteTx) error) error
+	write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error
 	// publish gives committed events their positions in the feed. Only then can the events be read.
 	publish(ctx context.Context) error
 	// listen calls heard whenever another node may have written something, until the context ends.
@@ -116,21 +114,12 @@ func (s *Store) Close() error {
 }
 
 // Read runs fn on a consistent snapshot of the database.
-func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) (err error) {
+func (s *Store) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) error) (err error) {
 	ctx, span := s.spans.start(ctx, "store.read")
 	defer func() { endSpan(span, err) }()
-	err = s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
+	err = s.engine.read(ctx, r, func(tx *tx) error { return fn(tx) })
 	s.metrics.countError(ctx, err)
 	return err
-}
-
-// ReadCatalog is like Read, but also returns the state of the catalogue in the snapshot that fn has read.
-func (s *Store) ReadCatalog(ctx context.Context, fn func(shop.ReadTx) error) (state shop.CatalogState, err error) {
-	ctx, span := s.spans.start(ctx, "store.read")
-	defer func() { endSpan(span, err) }()
-	state, err = s.engine.readCatalog(ctx, func(tx *tx) error { return fn(tx) })
-	s.metrics.countError(ctx, err)
-	return state, err
 }
 
 // CurrentVersion returns the current version of the catalogue and the time of the store's clock. The version is zero if
@@ -140,12 +129,12 @@ func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (s
 }
 
 // Write runs fn in a serializable transaction. If Write returns nil, all changes are durable.
-func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) (err error) {
+func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) (err error) {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
 	ctx, span := s.spans.start(ctx, "store.write")
 	defer func() { endSpan(span, err) }()
-	err = s.engine.write(ctx, fn)
+	err = s.engine.write(ctx, w, fn)
 	s.metrics.countError(ctx, err)
 	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)

@@ -67,8 +67,8 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	for _, database := range []string{newFile(t), newDatabase(t)} {
 		store := open(t, database, Options{})
 		must(t, store.Close())
-		wantUnavailable(t, "a write", store.Write(t.Context(), func(shop.WriteTx) error { return nil }))
-		wantUnavailable(t, "a read", store.Read(t.Context(), func(shop.ReadTx) error { return nil }))
+		wantUnavailable(t, "a write", store.Write(t.Context(), shop.Writing{}, func(shop.WriteTx) error { return nil }))
+		wantUnavailable(t, "a read", store.Read(t.Context(), shop.Reading{}, func(shop.ReadTx) error { return nil }))
 	}
 }
 
@@ -80,8 +80,8 @@ func TestReplacedFileIsUnavailable(t *testing.T) {
 	store := open(t, path, Options{})
 	wantLost := func(what string) {
 		t.Helper()
-		wantUnavailable(t, what, store.Write(t.Context(), adding(what)))
-		wantUnavailable(t, what, store.Read(t.Context(), listing))
+		wantUnavailable(t, what, store.Write(t.Context(), shop.Writing{}, adding(what)))
+		wantUnavailable(t, what, store.Read(t.Context(), shop.Reading{}, listing))
 	}
 	write(t, store, adding("before"))
 	must(t, os.Rename(path, path+".away"))
@@ -214,8 +214,8 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'pets_sold') WHERE name = 'pets'`)
 	store = open(t, path, Options{})
 	for what, err := range map[string]error{
-		"list":   store.Read(t.Context(), listing),
-		"create": store.Write(t.Context(), adding("Tom")),
+		"list":   store.Read(t.Context(), shop.Reading{}, listing),
+		"create": store.Write(t.Context(), shop.Writing{}, adding("Tom")),
 	} {
 		wantUnavailable(t, what, err)
 		if err != nil && !strings.Contains(err.Error(), "malformed") {
@@ -249,7 +249,7 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 		{"cancelled", func(tx shop.WriteTx) error { return tx.UpdateOrder(placed, cancelled) }, true},
 	} {
 		before := readState(t, store)
-		err := store.Write(t.Context(), c.fn)
+		err := store.Write(t.Context(), shop.Writing{}, c.fn)
 		after, now := store.CurrentVersion(t.Context(), before.Version)
 		if changed := after != before.Version; changed != c.changes {
 			t.Errorf("%s: from %+v to %+v, want a change: %v", c.name, before, after, c.changes)
@@ -270,7 +270,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 		before := readState(t, store).Version
 		var write sync.WaitGroup
 		write.Go(func() {
-			if err := store.Write(t.Context(), adding("Rex")); err != nil {
+			if err := store.Write(t.Context(), shop.Writing{}, adding("Rex")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -299,8 +299,9 @@ func TestSharedFileHasNoVersion(t *testing.T) {
 func TestVersionIsNotNewerThanTheSnapshot(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	state, err := store.ReadCatalog(t.Context(), func(tx shop.ReadTx) error {
-		return errors.Join(listing(tx), store.Write(t.Context(), adding("Rex")))
+	var state shop.CatalogState
+	err := store.Read(t.Context(), shop.Reading{State: &state, Version: true}, func(tx shop.ReadTx) error {
+		return errors.Join(listing(tx), store.Write(t.Context(), shop.Writing{}, adding("Rex")))
 	})
 	must(t, err)
 	if now, _ := store.CurrentVersion(t.Context(), state.Version); now == state.Version {
@@ -308,10 +309,9 @@ func TestVersionIsNotNewerThanTheSnapshot(t *testing.T) {
 	}
 }
 
-// readState reads the catalogue and returns its state.
-func readState(t *testing.T, store *Store) shop.CatalogState {
+// readState reads the catalogue with one query and returns its state.
+func readState(t *testing.T, store *Store) (state shop.CatalogState) {
 	t.Helper()
-	state, err := store.ReadCatalog(shop.WithSingleQuery(t.Context()), listing)
-	must(t, err)
+	must(t, store.Read(t.Context(), shop.Reading{SingleQuery: true, State: &state, Version: true}, listing))
 	return state
 }

@@ -26,11 +26,11 @@ func TestTransactionsOfTracedRequestsHaveSpans(t *testing.T) {
 	defer store.Close()
 	traced, request := tracer.Start(t.Context(), "request")
 	for _, ctx := range []context.Context{t.Context(), traced} { // only the second context is traced
-		if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); err != nil {
+		if err := store.Read(ctx, shop.Reading{}, func(shop.ReadTx) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		refused := shop.Errorf(shop.PetNotFound, "secret")
-		if err := store.Write(ctx, func(shop.WriteTx) error { return refused }); !errors.Is(err, refused) {
+		if err := store.Write(ctx, shop.Writing{}, func(shop.WriteTx) error { return refused }); !errors.Is(err, refused) {
 			t.Error(err)
 		}
 	}

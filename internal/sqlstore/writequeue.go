@@ -25,7 +25,8 @@ type writeQueue struct {
 
 // member is one of the writes in a group.
 type member struct {
-	ctx   context.Context
+	ctx context.Context
+	shop.Writing
 	fn    func(shop.WriteTx) error
 	err   error
 	panic any
@@ -38,8 +39,8 @@ func newWriteQueue() *writeQueue { return &writeQueue{members: make(chan *member
 
 // write queues fn and returns when its group has been committed or has failed. If ctx ends before fn runs, write
 // returns without waiting for the group, and fn never runs.
-func (q *writeQueue) write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
+func (q *writeQueue) write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error {
+	m := &member{ctx: ctx, Writing: w, fn: fn, done: make(chan struct{})}
 	if err := q.accept(m); err != nil {
 		return endedError(err)
 	}

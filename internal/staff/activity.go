@@ -122,7 +122,7 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	// same order step.
 	request.Limit++
 	for reads := 1; ; reads++ {
-		page, err := x.Service.ListActivity(ctx, filter, request)
+		page, err := x.Service.ListActivity(ctx, x.caller(), filter, request)
 		if err != nil {
 			return nil, false, 0, err
 		}

@@ -17,7 +17,7 @@ import (
 func TestActivityIsToldInPlainWords(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	anna := shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}))(t)
+	anna := shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}))(t)
 	b := s.signedIn(anna.Secret)
 	b.mustGet("/staff/activity", "No activity yet.")
 	b.post("/staff/categories", "name", "Dogs")
@@ -30,7 +30,7 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 	b.post("/staff/pets/1", "name", "Rex", "category", "1", "was-name", "Rexi", "was-category", "2", "was-status", "available")
 	b.post("/staff/pets/1/orders", "reference", "Mrs Miller")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
-	shoptest.Must(s.UpdateOrder(t.Context(), 1, shop.OrderChange{Reference: new("Mr Miller")}, nil))(t)
+	shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{Reference: new("Mr Miller")}, nil))(t)
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available")
 	b.post("/staff/pets/1/orders")
@@ -38,9 +38,9 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 	b.post("/staff/pets/1/orders")
 	s.Clock.Forward(shop.DefaultOrderHold) // this also ends the user's session
 	b = s.signedIn(anna.Secret)
-	shoptest.Must(s.Pet(t.Context(), 1))(t) // reading the animal expires the hold
-	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
-	shoptest.Must(s.RestorePet(t.Context(), 1))(t)
+	shoptest.Must(s.Pet(t.Context(), 1, nil))(t) // reading the animal expires the hold
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 1, nil))
+	shoptest.Must(s.RestorePet(t.Context(), shop.Caller{}, 1))(t)
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "Kittens")
 	b.post("/staff/categories/2/delete", "was-name", "Kittens")
 	page := b.mustGet("/staff/activity")
@@ -69,7 +69,7 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	s := newShop(t)
 	s.addOrderedPet("Rex") // the actor of the resulting events is the system
 	s.Clock.Forward(24 * time.Hour)
-	ben := shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Ben", Scopes: shop.RoleStaff.Scopes()}))(t)
+	ben := shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Ben", Scopes: shop.RoleStaff.Scopes()}))(t)
 	b := s.signedIn(ben.Secret)
 	b.post("/staff/pets", "name", "Max", "category", "1", "status", "available")
 	b.post("/staff/pets/2/orders", "reference", "Mr Smith")
@@ -168,7 +168,7 @@ func TestActivityIsExported(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
 	pet := s.AddPet(t, "=1+1", 1, shop.Available)
-	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "@me"}))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "@me"}))(t)
 	const more = exportedAtOnce // enough changes for several chunks
 	for range more {
 		s.AddPet(t, "Rex", 1, "")

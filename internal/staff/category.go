@@ -50,7 +50,7 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 	for _, category := range categories.Items {
 		ids = append(ids, category.ID)
 	}
-	counts, err := x.Service.CountCategories(x.context(), ids)
+	counts, err := x.Service.CountCategories(x.r.Context(), x.caller(), ids)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *Pages) addCategory(x *exchange) error {
 	name := strings.TrimSpace(x.field("name"))
 	err := x.checkCategoryName(name)
 	if err == nil {
-		_, err = p.Service.CreateCategory(x.context(), name)
+		_, err = p.Service.CreateCategory(x.r.Context(), x.caller(), name)
 	}
 	if err != nil {
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusUnprocessableEntity, name, problem) })
@@ -78,7 +78,7 @@ func (p *Pages) addCategory(x *exchange) error {
 // duplicate names, because programs tell categories apart by their ids, but people would not know which of them to
 // choose.
 func (x *exchange) checkCategoryName(name string, own ...int64) error {
-	named, err := x.Service.CategoriesNamed(x.context(), name)
+	named, err := x.Service.CategoriesNamed(x.r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (p *Pages) saveCategory(x *exchange, id int64) error {
 		err = x.checkCategoryName(wanted.Name, id)
 	}
 	if err == nil {
-		_, err = p.Service.PutCategory(x.context(), wanted, shop.PutCondition{
+		_, err = p.Service.PutCategory(x.r.Context(), x.caller(), wanted, shop.PutCondition{
 			Match: func(now shop.Category) bool { return now == was },
 		})
 	}
@@ -130,7 +130,7 @@ func (p *Pages) deleteCategory(x *exchange, id int64) error {
 			Button: "Remove", Danger: true, Back: "/staff/categories",
 		})
 	}
-	err := p.Service.DeleteCategory(x.context(), id, func(now shop.Category) bool { return now == was })
+	err := p.Service.DeleteCategory(x.r.Context(), x.caller(), id, func(now shop.Category) bool { return now == was })
 	if err != nil {
 		err = explainConflict(err, "Someone else has renamed category %d in the meantime, so it was not removed.", id)
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusConflict, "", problem) })
@@ -160,7 +160,7 @@ func (p *Pages) undoCategoryChange(x *exchange, id int64) error {
 	}
 	err := x.checkCategoryName(category.Name, id)
 	if err == nil {
-		_, err = p.Service.PutCategory(x.context(), category, condition)
+		_, err = p.Service.PutCategory(x.r.Context(), x.caller(), category, condition)
 	}
 	if err == nil {
 		x.flash("%s is as before.", category.Name)

@@ -91,7 +91,7 @@ func (x *exchange) resolveCategory(text string) (int64, error) {
 // categoryNamed returns the id of the category with the given name, in any letter case, and whether there is one. If
 // there are several, it returns the lowest id.
 func (x *exchange) categoryNamed(name string) (id int64, exists bool, err error) {
-	named, err := x.Service.CategoriesNamed(x.context(), name)
+	named, err := x.Service.CategoriesNamed(x.r.Context(), name)
 	for _, category := range named {
 		if !exists || category.ID < id {
 			id, exists = category.ID, true
@@ -106,7 +106,7 @@ func (p *Pages) suggestCategories(x *exchange) error {
 	var found shop.Page[shop.Category]
 	if shop.TextProblem(text) == "" {
 		var err error
-		if found, err = p.Service.FindCategories(x.context(), text, 20); err != nil {
+		if found, err = p.Service.FindCategories(x.r.Context(), x.caller(), text, 20); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func TestCategoriesHaveDifferentNames(t *testing.T) {
 	b.post("/staff/categories", "name", "Cats").wantRedirect("/staff/categories")
 	b.post("/staff/categories/2", "was-name", "Cats", "name", "DOGS").want(422, "There is already a category “Dogs” (no. 1)")
 	b.post("/staff/categories/1", "was-name", "Dogs", "name", "dogs").wantRedirect("/staff/categories")
-	if _, err := s.CreateCategory(t.Context(), "dogs"); err != nil { // the API allows duplicate names
+	if _, err := s.CreateCategory(t.Context(), shop.Caller{}, "dogs"); err != nil { // the API allows duplicate names
 		t.Fatal(err)
 	}
 	b.post("/staff/categories/3", "was-name", "dogs", "name", "dogs").wantRedirect("/staff/categories")

@@ -23,7 +23,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := func(name string) string {
-		return shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: name, Scopes: shop.RoleStaff.Scopes()}))(t).Secret
+		return shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: name, Scopes: shop.RoleStaff.Scopes()}))(t).Secret
 	}
 	signIn := func(secret, userAgent string) *browser {
 		b := s.browser().with("User-Agent", userAgent)

@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,9 +25,8 @@ type exchange struct {
 	streamed  bool     // whether the response is a stream, whose duration is not measured
 }
 
-// context returns the request's context with the signed-in principal, whom the service records as the author
-// of any changes.
-func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
+// caller returns the signed-in principal, on whose behalf the service reads and writes.
+func (x *exchange) caller() shop.Caller { return shop.Caller{Principal: x.principal} }
 
 // May reports whether the user's key grants a scope.
 func (x *exchange) May(scope shop.Scope) bool { return x.principal.HasScope(scope) }

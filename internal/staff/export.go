@@ -17,7 +17,7 @@ const csvType = "text/csv; charset=utf-8; header=present"
 // exportPets streams all animals as a CSV file.
 func (p *Pages) exportPets(x *exchange) error {
 	return x.streamCSV("animals.csv", petcsv.AppendHeader(nil), func(ctx context.Context, send func([]byte) error) error {
-		return p.Service.ExportPets(ctx, func(rows []shop.ExportRow) error {
+		return p.Service.ExportPets(ctx, x.caller(), func(rows []shop.ExportRow) error {
 			var chunk []byte
 			for _, row := range rows {
 				chunk = petcsv.Append(chunk, row)
@@ -36,7 +36,7 @@ func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.
 	}
 	defer release()
 	x.releaseLimits()
-	ctx, cancel := context.WithCancel(x.context())
+	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(x.running, cancel)()
 	control := http.NewResponseController(x.w)

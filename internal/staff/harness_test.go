@@ -64,7 +64,7 @@ func (s *testShop) serve(service *shop.Service, config Config) (pages *Pages, ur
 func (s *testShop) addOrderedPet(name string) shop.Pet {
 	s.t.Helper()
 	pet := s.AddPet(s.t, name, 1, shop.Available)
-	shoptest.Must(s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: name}))(s.t)
+	shoptest.Must(s.PlaceOrder(s.t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: name}))(s.t)
 	return pet
 }
 

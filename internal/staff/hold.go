@@ -29,7 +29,7 @@ func (p *Pages) extendHold(x *exchange, id int64) error {
 	if err != nil {
 		return err
 	}
-	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{HoldExpiresAt: &until},
+	order, err := p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{HoldExpiresAt: &until},
 		func(now shop.Order) bool { return now.HoldExpiresAt.Equal(was) })
 	if undoes {
 		if err == nil {

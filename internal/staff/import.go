@@ -104,7 +104,7 @@ func (p *Pages) importPets(x *exchange) error {
 		}
 		preview.Late = true // the preview had no problem, so somebody has changed the shop since
 	}
-	if preview.ImportPreview, err = p.Service.PreviewImport(x.context(), rows, !page.Create, previewRows); err != nil {
+	if preview.ImportPreview, err = p.Service.PreviewImport(x.r.Context(), x.caller(), rows, !page.Create, previewRows); err != nil {
 		return x.showImport(page, err)
 	}
 	if !x.partial() && len(content) <= maxHeldBytes {
@@ -131,14 +131,15 @@ func importChecksum(content []byte, upsert bool) [sha256.Size]byte {
 
 // importOnce imports the animals only once, even if the form is sent several times.
 func (x *exchange) importOnce(rows []shop.ImportRow, upsert bool, sum [32]byte, requestID string) (imported importCounts, err error) {
-	ctx := shop.WithIdempotency(x.context(), &shop.IdempotentRequest{
+	by := x.caller()
+	by.Request = &shop.IdempotentRequest{
 		Principal: x.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
 		Response: func(result any) shop.StoredResponse {
 			done := result.(shop.ImportResult)
 			return shop.StoredResponse{Status: http.StatusOK, Body: fmt.Append(nil, done.Created, " ", done.Updated)}
 		},
-	})
-	result, err := x.Service.ImportPets(ctx, rows, shop.ImportOptions{Upsert: upsert})
+	}
+	result, err := x.Service.ImportPets(x.r.Context(), by, rows, shop.ImportOptions{Upsert: upsert})
 	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
 		fmt.Sscan(string(replay.Body), &imported.Created, &imported.Updated) // version 1.0 stored only the first number
 		return imported, nil

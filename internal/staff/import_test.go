@@ -136,7 +136,7 @@ func TestLongFieldsOfAnImportAreNotRepeated(t *testing.T) {
 func TestEditedExportChangesAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.Must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	shoptest.Must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Mia", 1, "")
 	file := b.mustGet("/staff/export/animals.csv").body
@@ -152,7 +152,7 @@ func TestEditedExportChangesAnimals(t *testing.T) {
 		b.upload("/staff/import", file, "sum", sum, "once", once).want(200, "1 animal added, 1 animal changed, 1 unchanged")
 	}
 	s.wantPetCount(3)
-	if pet, err := s.Pet(t.Context(), 1); err != nil || pet != (shop.Pet{ID: 1, Name: "Max", CategoryID: 1, Status: shop.Sold}) {
+	if pet, err := s.Pet(t.Context(), 1, nil); err != nil || pet != (shop.Pet{ID: 1, Name: "Max", CategoryID: 1, Status: shop.Sold}) {
 		t.Errorf("the animal is %+v (%v), want it as in the file", pet, err)
 	}
 	b.upload("/staff/import", file).want(200, "1 Row with a problem 1 To add 0 To change 1 Unchanged",
@@ -166,10 +166,10 @@ func TestImportAfterAChangeIsPreviewedAgain(t *testing.T) {
 	rex := s.AddPet(t, "Rex", 1, shop.Available)
 	file := strings.Replace(b.mustGet("/staff/export/animals.csv").body, "Rex", "Max", 1)
 	sum, once := b.upload("/staff/import", file).want(200, "Change 1 animal").importFields()
-	shoptest.Must(s.UpdatePet(t.Context(), rex.ID, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+	shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, rex.ID, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
 	b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(200, "The shop has changed since the preview, so nothing was imported",
 		"1 Row with a problem", "In the shop it is now “Rex”, Category 1, Sold")
-	if pet, err := s.Pet(t.Context(), rex.ID); err != nil || pet.Name != "Rex" {
+	if pet, err := s.Pet(t.Context(), rex.ID, nil); err != nil || pet.Name != "Rex" {
 		t.Errorf("the animal is %+v (%v), want its old name", pet, err)
 	}
 }
@@ -179,7 +179,7 @@ func TestImportAfterAChangeIsPreviewedAgain(t *testing.T) {
 func TestExportSurvivesSpreadsheets(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.Must(s.CreateCategory(t.Context(), "Dogs; big, \"and\" 'small'"))(t)
+	shoptest.Must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs; big, \"and\" 'small'"))(t)
 	for i, name := range []string{"Zoë", "=1+1", `"Rex", the; 3rd`, "-x;+y", " 007 ", "true"} {
 		s.AddPet(t, name, int64(1+i%2), append(shop.Statuses(), "")[i%4])
 	}
@@ -242,7 +242,7 @@ func TestExportContainsEveryPet(t *testing.T) {
 		t.Errorf("an empty shop exports %q", got.body)
 	}
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}}}, 2500)
-	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	s.AddPet(t, "=1+1", 2, "")
 	got := b.mustGet("/staff/export/animals.csv").contains("\n1,Rex,1,available", "\n2500,Rex,1,available")
 	disposition := got.header.Get("Content-Disposition")

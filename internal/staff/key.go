@@ -97,7 +97,7 @@ func (p *Pages) addKey(x *exchange) error {
 		}
 		_, request.ExpiresAt = p.Service.DayBounds(day) // the key stays valid until the end of that day
 	}
-	issued, err := p.Service.CreateKey(x.context(), request)
+	issued, err := p.Service.CreateKey(x.r.Context(), x.caller(), request)
 	if err != nil {
 		return x.showKeyError(page, err)
 	}
@@ -112,7 +112,7 @@ func (p *Pages) rotateKey(x *exchange, id int64) error {
 	if !x.confirmed() {
 		return x.askAboutKey(id, "Create a new secret for %s?", "The old secret stays valid for "+count(int(overlap.Hours()), "hour")+".", "Create new secret")
 	}
-	issued, err := p.Service.RotateKey(x.context(), id, overlap)
+	issued, err := p.Service.RotateKey(x.r.Context(), x.caller(), id, overlap)
 	if err != nil {
 		return x.showKeyError(keysPage{}, err)
 	}
@@ -144,7 +144,7 @@ func (p *Pages) revokeKey(x *exchange, id int64) error {
 	if !x.confirmed() {
 		return x.askAboutKey(id, "Revoke %s?", "Requests with this key will be refused within a second.", "Revoke")
 	}
-	if err := p.Service.RevokeKey(x.context(), id); err != nil {
+	if err := p.Service.RevokeKey(x.r.Context(), x.caller(), id); err != nil {
 		return x.showKeyError(keysPage{}, err)
 	}
 	return x.redirect("/staff/keys")

@@ -175,7 +175,7 @@ func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error
 	if events, reached, ok := s.Service.RecentEvents(shop.EventFilter{}, s.position); ok {
 		return events, reached, nil
 	}
-	ctx, cancel := context.WithTimeout(s.context(), liveKeepAlive)
+	ctx, cancel := context.WithTimeout(s.r.Context(), liveKeepAlive)
 	defer cancel()
 	defer context.AfterFunc(s.running, cancel)()
 	done, err := s.Limits.Replays.Wait(ctx, s.principal)
@@ -183,7 +183,7 @@ func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error
 		return nil, 0, err
 	}
 	defer done()
-	return s.Service.EventsAfter(ctx, shop.EventFilter{}, s.position)
+	return s.Service.EventsAfter(ctx, s.caller(), shop.EventFilter{}, s.position)
 }
 
 // sendEverything tells the page to refresh everything, without listing the changes.

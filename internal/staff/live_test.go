@@ -46,7 +46,7 @@ func (s *testShop) waitForFeed() {
 	last, err := s.LastEvent(s.t.Context())
 	for position := int64(0); err == nil && position < last; {
 		added, before := s.EventSignal(), position
-		if _, position, err = s.EventsAfter(s.t.Context(), shop.EventFilter{}, before); position == before {
+		if _, position, err = s.EventsAfter(s.t.Context(), shop.Caller{}, shop.EventFilter{}, before); position == before {
 			<-added
 		}
 	}
@@ -71,13 +71,13 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	// everything.
 	readUntil(t, b.with("Last-Event-ID", fmt.Sprint(last-1)).openLive("/staff/live?after=0"), "pet-1")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, maxLiveTopics)
-	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	for i := range rows {
-		shoptest.Must(s.UpdatePet(t.Context(), pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil))(t)
+		shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, pet.ID+int64(i), shop.PetChange{Name: new("more")}, nil))(t)
 	}
 	s.waitForFeed()
 	readUntil(t, b.openLive("/staff/live?after=0"), "everything")
-	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
+	shoptest.OK(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 	readUntil(t, some, "ended")
 	if some.Scan(); some.Scan() {
 		t.Errorf("the stream continues with %q", some.Text())
@@ -90,7 +90,7 @@ func TestLivePageFarBehindRefreshesEverything(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "many", CategoryID: 1}}}, 100*maxLiveReads+1)
-	if _, err := s.ImportPets(t.Context(), rows, shop.ImportOptions{}); err != nil {
+	if _, err := s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	stream := s.signedIn(configuredKey).openLive("/staff/live?after=0")

@@ -76,7 +76,7 @@ func TestFirstAnimalBringsItsCategory(t *testing.T) {
 	if len(categories.Items) != 1 || categories.Items[0].Name != "Dogs" {
 		t.Errorf("got the categories %v, want only Dogs", categories.Items)
 	}
-	if max := shoptest.Must(s.Pet(t.Context(), 2))(t); max.Status != "" || max.CategoryID != 1 {
+	if max := shoptest.Must(s.Pet(t.Context(), 2, nil))(t); max.Status != "" || max.CategoryID != 1 {
 		t.Errorf("got %+v, want a dog without a status", max)
 	}
 }

@@ -102,7 +102,7 @@ func (p *Pages) orders(x *exchange) error {
 	list.PageRequest = x.pageRequest()
 	page := ordersPage{Query: query, NotFirst: list.After != nil}
 	var err error
-	if page.Page, err = p.Service.ListOrderViews(x.context(), list); err != nil {
+	if page.Page, err = p.Service.ListOrderViews(x.r.Context(), x.caller(), list); err != nil {
 		return err
 	}
 	if page.Page.More {
@@ -117,7 +117,7 @@ func (p *Pages) orders(x *exchange) error {
 // loadOrder returns a list page that contains only the given order, with its animal.
 func (x *exchange) loadOrder(id int64) (shop.OrderPage, error) {
 	next := id + 1 // the list is in descending order, so the first order after id+1 is this one
-	page, err := x.Service.ListOrderViews(x.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
+	page, err := x.Service.ListOrderViews(x.r.Context(), x.caller(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
 		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
 	}
@@ -138,7 +138,7 @@ func (x *exchange) showOrderRow(id int64) error {
 
 // placeOrder places an order, which reserves the animal.
 func (p *Pages) placeOrder(x *exchange, id int64) error {
-	order, err := p.Service.PlaceOrder(x.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
+	order, err := p.Service.PlaceOrder(x.r.Context(), x.caller(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
 	if err == nil {
 		x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	}
@@ -148,7 +148,7 @@ func (p *Pages) placeOrder(x *exchange, id int64) error {
 // setOrderStatus changes the status of an order, unless the status has changed since the page was shown.
 func (p *Pages) setOrderStatus(x *exchange, id int64) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
-	order, err := p.Service.UpdateOrder(x.context(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
+	order, err := p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
 		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, orderStatusName(order.Status))
 	}

@@ -13,7 +13,7 @@ func TestOrdersAreFoundByCustomer(t *testing.T) {
 	for _, customer := range []string{"Zoë Novák", "Max", "Novák Jan"} {
 		s.addOrderedPet(customer)
 	}
-	shoptest.Must(s.UpdateOrder(t.Context(), 3, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+	shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, 3, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
 	b.mustGet("/staff/orders?q=novak", `3 Novák Jan`, `1 Zoë Novák`).lacks(`id="order-2"`).contains(`hx-get="/staff/orders?q=novak"`)
 	b.mustGet("/staff/orders?q=novak&status=placed", `1 Zoë Novák`).lacks(`id="order-3"`, `id="order-2"`)
 	b.mustGet("/staff/orders?q=nobody", "No orders match.")

@@ -47,7 +47,7 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.mustGet("/staff/pets/1", "Rex Sold", "Handed over", "Mark as returned",
 		"Žofie <at the till> approved Rex for Mrs Novák · order 1", "Žofie <at the till> handed over Rex to Mrs Novák · order 1")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect("/staff/pets/1")
-	shoptest.OK(t, s.RevokeKey(t.Context(), key.ID))
+	shoptest.OK(t, s.RevokeKey(t.Context(), shop.Caller{}, key.ID))
 	s.signedIn(configuredKey).mustGet("/staff/pets/1", "Žofie <at the till> changed Rex from sold to available")
 }
 
@@ -61,10 +61,10 @@ func TestPagesUseTheWordsOfTheShop(t *testing.T) {
 	}
 	for id, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
 		for _, step := range steps {
-			shoptest.Must(s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: &step}, nil))(t)
+			shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, id, shop.OrderChange{Status: &step}, nil))(t)
 		}
 	}
-	held := shoptest.Must(s.Pet(t.Context(), 1))(t)
+	held := shoptest.Must(s.Pet(t.Context(), 1, nil))(t)
 	hold := []string{"was", "0001-01-01T00:00:00Z", "until", s.Clock.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)}
 	raw := regexp.MustCompile(`(?i)\b(placed?|ordered|deliver|delivered|delivery|reference|holdExpiresAt)\b`)
 	for _, got := range []response{
@@ -113,7 +113,7 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	b.mustGet("/staff/orders?status=placed", "No orders match").wantActions()
 	b.mustGet("/staff/orders?status=x", "The status must be one of")
 	b.withHTMX().get("/staff/orders/99/row").want(200, "no order 99")
-	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 1, nil))
 	b.mustGet("/staff/orders", "1 Animal 1 (removed) Expired")
 }
 
@@ -170,7 +170,7 @@ func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
 	b.post("/staff/categories/7", "was-name", "", "name", "Hares").
 		want(409, "Someone else has renamed category 7 to “Rabbits”; your change to “Hares” was not saved")
 	b.post("/staff/categories/7/delete", "was-name", "Rabbits").want(409, "Category 7 still has animals")
-	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 3, nil))
 	b.post("/staff/categories/7/delete", "was-name", "Hares").want(409, "Someone else has renamed category 7")
 	b.post("/staff/categories/7/delete", "was-name", "Rabbits").wantRedirect("/staff/categories")
 	b.mustGet("/staff/categories").lacks(`id="category-7"`)

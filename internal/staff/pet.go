@@ -54,7 +54,7 @@ func (p *Pages) setPetStatus(x *exchange, id int64) error {
 	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
 		return x.askAboutPet(id, to, reason)
 	}
-	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	pet, err := p.Service.UpdatePet(x.r.Context(), x.caller(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	if err == nil {
 		before := pet
 		before.Status = was
@@ -66,7 +66,7 @@ func (p *Pages) setPetStatus(x *exchange, id int64) error {
 
 // askAboutPet asks the user to confirm a change of status that cannot be undone for the given reason.
 func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
-	pet, err := x.Service.Pet(x.r.Context(), id)
+	pet, err := x.Service.Pet(x.r.Context(), id, nil)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 // to restore it.
 func (p *Pages) deletePet(x *exchange, id int64) error {
 	original := x.originalPet(id)
-	err := p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
+	err := p.Service.DeletePet(x.r.Context(), x.caller(), id, func(now shop.Pet) bool { return now == original })
 	if err == nil {
 		x.flashUndo(undoOfPets(petChange{original, shop.Pet{}}), "%s was removed.", original.Name)
 	}

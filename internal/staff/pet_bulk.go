@@ -150,7 +150,7 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 		return petToken(now) == token
 	}
 	if result.removes {
-		err := x.Service.DeletePet(x.context(), id, match)
+		err := x.Service.DeletePet(x.r.Context(), x.caller(), id, match)
 		if err == nil {
 			result.Changed++
 			result.Removed = append(result.Removed, before)
@@ -158,7 +158,7 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 		}
 		return err
 	}
-	after, err := x.Service.UpdatePet(x.context(), id, change, match)
+	after, err := x.Service.UpdatePet(x.r.Context(), x.caller(), id, change, match)
 	switch {
 	case err != nil:
 		return err
@@ -177,7 +177,7 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 	if x.confirmed() {
 		return false, nil
 	}
-	pets, err := x.Service.ListPetViews(x.context(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}})
+	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}})
 	if err != nil {
 		return false, err
 	}
@@ -208,7 +208,7 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 // describePets reads the animals after the action and adds them to the result. It sorts the failures into conflicts
 // and changes that are not possible.
 func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int64]error) error {
-	pets, err := x.Service.ListPetViews(x.context(), shop.PetList{
+	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{
 		PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)},
 	})
 	if err != nil {

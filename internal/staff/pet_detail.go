@@ -59,7 +59,7 @@ func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	}
 	page := petDetail{PetView: pet, Removed: removed, Category: categoryName(pet.Category, pet.CategoryID)}
 	if x.May(shop.OrdersRead) {
-		orders, err := x.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
+		orders, err := x.Service.ListOrderViews(ctx, x.caller(), shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
 		if err != nil {
 			return petDetail{}, err
 		}

@@ -43,7 +43,7 @@ func (p *Pages) addPet(x *exchange) error {
 			status = ""
 		}
 		var pet shop.Pet
-		pet, err = p.Service.CreatePet(x.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: status})
+		pet, err = p.Service.CreatePet(x.r.Context(), x.caller(), shop.NewPet{Name: form.Name, CategoryID: id, Status: status})
 		if err == nil {
 			return x.showAddedPet(pet, form.Status)
 		}
@@ -86,7 +86,7 @@ func (x *exchange) ensureCategory(form petForm) (int64, error) {
 	if err != nil || exists {
 		return id, err
 	}
-	created, err := x.Service.CreateCategory(x.context(), form.NewCategory)
+	created, err := x.Service.CreateCategory(x.r.Context(), x.caller(), form.NewCategory)
 	return created.ID, err
 }
 
@@ -141,7 +141,7 @@ func (p *Pages) savePet(x *exchange, id int64) error {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
 		// This form does not contain the status, so a change of status by someone else is not a conflict.
-		pet, err = p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool {
+		pet, err = p.Service.UpdatePet(x.r.Context(), x.caller(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
 		if err == nil {

@@ -101,7 +101,7 @@ func (p *Pages) pets(x *exchange) error {
 		return err
 	}
 	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest(), OldestFirst: query.Sort == oldestFirst}
-	pets, err := p.Service.ListPetViews(x.context(), list)
+	pets, err := p.Service.ListPetViews(x.r.Context(), x.caller(), list)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (p *Pages) newPets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	pets, err := p.Service.ListPetViews(x.context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
+	pets, err := p.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	var n shop.Inventory
 	var err error
 	if id := filter.CategoryID; id == nil {
-		n, err = x.Service.Inventory(x.context())
+		n, err = x.Service.Inventory(x.r.Context())
 	} else {
 		var counts map[int64]shop.Inventory
-		if counts, err = x.Service.CountCategories(x.context(), []int64{*id}); err == nil && counts == nil {
+		if counts, err = x.Service.CountCategories(x.r.Context(), x.caller(), []int64{*id}); err == nil && counts == nil {
 			return nil, nil
 		}
 		n = counts[*id]

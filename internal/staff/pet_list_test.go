@@ -56,11 +56,11 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 	}
 	wanted, same := add("Wanted", shop.Available), add("Same", shop.Sold)
 	changed, removed, held := add("Changed", shop.Available), add("Removed", shop.Available), add("Held", "")
-	shoptest.Must(s.UpdatePet(t.Context(), changed.ID, shop.PetChange{Name: new("Other")}, nil))(t)
-	shoptest.OK(t, s.DeletePet(t.Context(), removed.ID, nil))
-	shoptest.Must(s.UpdatePet(t.Context(), held.ID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
-	held = shoptest.Must(s.Pet(t.Context(), held.ID))(t)
-	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}))(t)
+	shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, changed.ID, shop.PetChange{Name: new("Other")}, nil))(t)
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, removed.ID, nil))
+	shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, held.ID, shop.PetChange{Status: new(shop.Available)}, nil))(t)
+	held = shoptest.Must(s.Pet(t.Context(), held.ID, nil))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: held.ID}))(t)
 	held.Status = shop.Pending
 	form[len(form)-1] = petToken(held)
 	b.mustGet("/staff/pets").contains(`value="` + petToken(wanted) + `"`)
@@ -74,7 +74,7 @@ func TestBulkActionReportsEachRow(t *testing.T) {
 		t.Errorf("the response replaces %d rows", n)
 	}
 	for id, status := range map[int64]shop.Status{wanted.ID: shop.Sold, same.ID: shop.Sold, changed.ID: shop.Available, held.ID: shop.Pending} {
-		if pet := shoptest.Must(s.Pet(t.Context(), id))(t); pet.Status != status {
+		if pet := shoptest.Must(s.Pet(t.Context(), id, nil))(t); pet.Status != status {
 			t.Errorf("got %+v, want it %s", pet, status)
 		}
 	}
@@ -101,11 +101,11 @@ func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
 	do("category", "category", "new", "new-category", " Dogs ").want(200, "4 animals changed.").lacks("conflict")
 	for i := range tokens {
 		if i%2 == 1 {
-			tokens[i] = petToken(shoptest.Must(s.Pet(t.Context(), int64(1+i/2)))(t))
+			tokens[i] = petToken(shoptest.Must(s.Pet(t.Context(), int64(1+i/2), nil))(t))
 		}
 	}
 	do("category", "category", "2").want(200, "0 animals changed, 4 unchanged")
-	if pet := shoptest.Must(s.Pet(t.Context(), 1))(t); pet.CategoryID != 2 {
+	if pet := shoptest.Must(s.Pet(t.Context(), 1, nil))(t); pet.CategoryID != 2 {
 		t.Errorf("got %+v, want the new category 2", pet)
 	}
 	do("remove").want(200, "4 animals removed.").contains(`<tr id="pet-1" class="removed" hx-swap-oob="true"`)
@@ -128,7 +128,7 @@ func TestBulkActionsRemoveMoveAndPrint(t *testing.T) {
 func TestManyCategoriesAreSelectedByName(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.OK(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	shoptest.OK(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		var categories []shop.Category
 		for i := range int64(maxCategoryOptions + 600) {
 			categories = append(categories, shop.Category{ID: 1 + i, Name: fmt.Sprint("Kind ", 1+i)})
@@ -141,7 +141,7 @@ func TestManyCategoriesAreSelectedByName(t *testing.T) {
 	b.withHTMX().mustGet("/staff/categories/suggestions?category=").lacks("option")
 	for text, id := range map[string]int64{"žába": 701, "Žába (702)": 702, "Kind 799": 799, "800": 800} {
 		b.post("/staff/pets", "name", "Rex", "category", text).wantRedirect("/staff/pets")
-		pets := shoptest.Must(s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}))(t)
+		pets := shoptest.Must(s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}, nil))(t)
 		if got := pets.Items[0].CategoryID; got != id {
 			t.Errorf("%q stands for category %d, want %d", text, got, id)
 		}

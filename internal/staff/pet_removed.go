@@ -21,7 +21,7 @@ type removedPetRow struct {
 // removedPets shows the most recently removed animals, so that they can be restored.
 func (p *Pages) removedPets(x *exchange) error {
 	filter := shop.EventFilter{Types: []shop.EventType{shop.PetDeleted}, Newest: true}
-	events, err := p.Service.ListEvents(x.context(), filter, shop.PageRequest{Limit: maxRemovedPets})
+	events, err := p.Service.ListEvents(x.r.Context(), x.caller(), filter, shop.PageRequest{Limit: maxRemovedPets})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (p *Pages) removedPets(x *exchange) error {
 		removals = append(removals, removedPetRow{data.Previous, event.Time, event.Actor})
 	}
 	if len(ids) > 0 {
-		existing, err := p.Service.ListPets(x.context(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}})
+		existing, err := p.Service.ListPets(x.r.Context(), x.caller(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}}, nil)
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 		want(409, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine").
 		contains(`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`)
 	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(200, "Someone else changed this animal")
-	pet, err := s.Pet(t.Context(), 1)
+	pet, err := s.Pet(t.Context(), 1, nil)
 	if err != nil || pet.Name != "Rexo" {
 		t.Errorf("the animal is %v (error %v), want the name Rexo", pet, err)
 	}
@@ -124,7 +124,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 			pet := s.AddPet(t, "Rex", 1, from)
 			row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", pet.ID))
 			offered := strings.Contains(row.body, fmt.Sprintf(`name="to" value=%q`, to))
-			_, err := s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &to}, nil)
+			_, err := s.UpdatePet(t.Context(), shop.Caller{}, pet.ID, shop.PetChange{Status: &to}, nil)
 			if possible := err == nil && from != to; possible != offered {
 				t.Errorf("from %q to %q is possible: %v, but offered: %v", from, to, possible, offered)
 			}
@@ -148,7 +148,7 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	s, b := signIn(t)
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
-	shoptest.Must(s.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: new("Rexo")}, nil))(t)
+	shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, pet.ID, shop.PetChange{Name: new("Rexo")}, nil))(t)
 	b.post("/staff/pets/1/delete", was...).want(412, "so it was not removed")
 	b.withHTMX().post("/staff/pets/1/delete", was...).want(200, "so it was not removed", "Rexo")
 	was[1] = "Rexo"
@@ -162,7 +162,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
 	evil := `<img src=x onerror=alert(1)>"'{{.}}</script>&lt;`
 	s.addOrderedPet(evil)
-	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, shop.PutCondition{}))(t)
+	shoptest.Must(s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: evil}, shop.PutCondition{}))(t)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit",
 		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
 		for _, b := range []*browser{b, b.withHTMX()} {
@@ -181,7 +181,7 @@ func TestSearchShowsThatItContinues(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	s.AddPet(t, "Qo", 1, "")
-	err := s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	err := s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1}}, 2100)...)
 		return err
 	})

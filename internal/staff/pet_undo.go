@@ -107,7 +107,7 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 	}
 	etag, _ := was("pet")
 	if etag == undoRemoval {
-		pet, err = x.Service.RestorePet(x.context(), id)
+		pet, err = x.Service.RestorePet(x.r.Context(), x.caller(), id)
 		return pet, restored, err
 	}
 	var change shop.PetChange
@@ -125,7 +125,7 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 		change.Status = new(shop.Status(status))
 	}
 	var now shop.Pet
-	pet, err = x.Service.UpdatePet(x.context(), id, change, func(current shop.Pet) bool {
+	pet, err = x.Service.UpdatePet(x.r.Context(), x.caller(), id, change, func(current shop.Pet) bool {
 		now = current
 		return current.ETag() == etag
 	})

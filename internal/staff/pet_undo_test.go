@@ -67,16 +67,16 @@ func TestUndoOfABulkActionKeepsLaterChanges(t *testing.T) {
 		pets = append(pets, s.AddPet(t, fmt.Sprint("Rex ", i), 1, shop.Available))
 	}
 	changed := b.bulk(pets, "do", "pending").want(200, "4 animals changed")
-	later := shoptest.Must(s.UpdatePet(t.Context(), 1, shop.PetChange{Name: new("Max")}, nil))(t)
-	shoptest.Must(s.UpdatePet(t.Context(), 2, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
-	shoptest.OK(t, s.DeletePet(t.Context(), 3, nil))
+	later := shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, 1, shop.PetChange{Name: new("Max")}, nil))(t)
+	shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, 2, shop.PetChange{Status: new(shop.Sold)}, nil))(t)
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 3, nil))
 	b.undoBulk(changed).want(200, "1 animal is as before. 3 animals stay as they are, because someone has changed them in the meantime",
 		"Max (no. 1): Someone else has changed it", "No. 3: Someone else has removed it").lacks("Undo</button>")
 	s.wantPet(later)
 	s.wantPet(pets[3])
 	pets = []shop.Pet{later, pets[3]}
 	removed := b.bulk(pets, "do", "remove").want(200, "2 animals removed")
-	shoptest.Must(s.RestorePet(t.Context(), 4))(t)
+	shoptest.Must(s.RestorePet(t.Context(), shop.Caller{}, 4))(t)
 	b.undoBulk(removed).want(200, "1 animal was restored. 1 animal stays as it is", "Someone else has restored it")
 }
 

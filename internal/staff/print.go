@@ -57,7 +57,7 @@ func (p *Pages) printPets(x *exchange) error {
 	page := printedPets{Query: query}
 	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: maxPrintedRows}, OldestFirst: query.Sort == oldestFirst}
 	for reads := 1; ; reads++ {
-		pets, err := p.Service.ListPetViews(x.context(), list)
+		pets, err := p.Service.ListPetViews(x.r.Context(), x.caller(), list)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (p *Pages) printOrders(x *exchange) error {
 	page := printedOrders{Query: query}
 	var orders []shop.OrderView
 	for reads := 1; ; reads++ {
-		found, err := p.Service.ListOrderViews(x.context(), list)
+		found, err := p.Service.ListOrderViews(x.r.Context(), x.caller(), list)
 		if err != nil {
 			return err
 		}

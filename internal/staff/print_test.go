@@ -14,7 +14,7 @@ import (
 func TestPrintedListsFollowTheFilters(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.Must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	shoptest.Must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
 	s.AddPet(t, "Mia", 2, shop.Available)
 	s.addOrderedPet("Max")
@@ -23,7 +23,7 @@ func TestPrintedListsFollowTheFilters(t *testing.T) {
 	b.mustGet("/staff/pets/print", "3 Max Dogs Pending · order 1 2 Mia Category 2 Available 1 Rex Dogs Available 3 animals.")
 	b.mustGet("/staff/pets/print?status=x", "The status must be one of")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Kim", CategoryID: 2, Status: shop.Sold}}}, maxPrintedRows+1)
-	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	page := b.mustGet("/staff/pets/print?status=sold", "1 000 animals. There are more")
 	if n := strings.Count(page.body, "Kim"); n != maxPrintedRows {
 		t.Errorf("the page has %d animals, want %d", n, maxPrintedRows)
@@ -36,7 +36,7 @@ func TestPrintedListsFollowTheFilters(t *testing.T) {
 func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.Must(s.CreateCategory(t.Context(), "Dogs"))(t)
+	shoptest.Must(s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"))(t)
 	for _, name := range []string{"Rex", "Mia", "Max"} {
 		s.addOrderedPet(name)
 	}

@@ -157,7 +157,7 @@ func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 			return group, err
 		}
 	}
-	found, err := x.Service.ListPetViews(x.context(), shop.PetList{
+	found, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{
 		PetFilter: shop.PetFilter{Query: page.Query}, PageRequest: shop.PageRequest{Limit: page.limit},
 	})
 	for _, pet := range found.Items {
@@ -192,7 +192,7 @@ func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
 			return group, err
 		}
 	}
-	found, err := x.Service.ListOrderViews(x.context(), shop.OrderList{Query: page.Query, PageRequest: shop.PageRequest{Limit: page.limit}})
+	found, err := x.Service.ListOrderViews(x.r.Context(), x.caller(), shop.OrderList{Query: page.Query, PageRequest: shop.PageRequest{Limit: page.limit}})
 	for _, order := range found.Items {
 		if !page.isNumber(order.ID) {
 			add(order)
@@ -223,7 +223,7 @@ func (x *exchange) findCategories(page *searchPage) (hitGroup, error) {
 			add(category)
 		}
 	}
-	found, err := x.Service.FindCategories(x.context(), page.Query, page.limit)
+	found, err := x.Service.FindCategories(x.r.Context(), x.caller(), page.Query, page.limit)
 	for _, category := range found.Items {
 		if !page.isNumber(category.ID) {
 			add(category)

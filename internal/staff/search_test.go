@@ -14,9 +14,9 @@ func TestSearchFindsEverything(t *testing.T) {
 	for range dialogHits + 1 {
 		s.AddPet(t, "Hazel, Bengal", 1, shop.Available)
 	}
-	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: "Bengal cats"}, shop.PutCondition{}))(t)
+	shoptest.Must(s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "Bengal cats"}, shop.PutCondition{}))(t)
 	zoe := s.AddPet(t, "Zoë of Brno", 1, shop.Available)
-	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: zoe.ID, Reference: "Mrs Novák"}))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: zoe.ID, Reference: "Mrs Novák"}))(t)
 	b.mustGet("/staff/search", "Find animals and categories").lacks("No results")
 	b.mustGet("/staff/search?q=BRNO+zoe", "Animals Zoë of Brno No. 7 · Bengal cats Pending").contains(`href="/staff/pets/7"`).lacks("Hazel")
 	b.mustGet("/staff/search?q=bengal", "Categories Bengal cats Category 1").contains(`href="/staff/pets?category=1"`).lacks("Show all")
@@ -42,7 +42,7 @@ func TestSearchFindsEverything(t *testing.T) {
 	dialog.mustGet("/staff/search?q=", "Find animals").lacks("No results", "role=\"option\"")
 
 	// A removed animal is found by its number if the user may see its page.
-	shoptest.OK(t, s.DeletePet(t.Context(), 2, nil))
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 2, nil))
 	b.mustGet("/staff/search?q=2", "Hazel, Bengal No. 2 · Bengal cats · removed").lacks("Available")
 	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/staff/search?q=2").lacks("No. 2")
 }
@@ -52,8 +52,8 @@ func TestSearchRespectsScopes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
-	shoptest.Must(s.PutCategory(t.Context(), shop.Category{ID: 1, Name: "Collies"}, shop.PutCondition{}))(t)
-	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID, Reference: "Mrs Novák"}))(t)
+	shoptest.Must(s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "Collies"}, shop.PutCondition{}))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "Mrs Novák"}))(t)
 
 	pets := s.signedIn(s.Key(t, shop.PetsRead).Secret)
 	pets.mustGet("/staff/search", `Find animals and categories by any words of the name or by number.`).lacks("orders")
@@ -73,7 +73,7 @@ func TestSearchSaysWhereItContinues(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
 	s.AddPet(t, "Qo", 1, "")
-	shoptest.OK(t, s.Store.Write(t.Context(), func(tx shop.WriteTx) error {
+	shoptest.OK(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1}}, 2100)...)
 		return err
 	}))

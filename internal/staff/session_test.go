@@ -43,9 +43,11 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for name, end := range map[string]func(t *testing.T, key shop.IssuedKey, b *browser) error{
-		"revoked": func(t *testing.T, key shop.IssuedKey, _ *browser) error { return s.RevokeKey(t.Context(), key.ID) },
+		"revoked": func(t *testing.T, key shop.IssuedKey, _ *browser) error {
+			return s.RevokeKey(t.Context(), shop.Caller{}, key.ID)
+		},
 		"rotated": func(t *testing.T, key shop.IssuedKey, _ *browser) error {
-			_, err := s.RotateKey(t.Context(), key.ID, 0)
+			_, err := s.RotateKey(t.Context(), shop.Caller{}, key.ID, 0)
 			return err
 		},
 		"signed out": func(t *testing.T, _ shop.IssuedKey, b *browser) error {

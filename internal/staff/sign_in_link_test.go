@@ -31,7 +31,7 @@ func linkOn(r response) (path, token string) {
 func TestSignInLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	s, admin := signIn(t)
-	key := shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}))(t)
+	key := shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}))(t)
 	page := admin.post("/staff/keys/1/link").want(200, "Sign in as Anna").lacks(key.Secret)
 	path, token := linkOn(page)
 	_, nodeURL := s.serve(shoptest.Must(s.Node(t.Context(), shop.Options{}))(t), Config{})

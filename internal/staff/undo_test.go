@@ -37,7 +37,7 @@ func hiddenFields(form string) (fields []string) {
 // wantPet checks the current state of an animal.
 func (s *testShop) wantPet(want shop.Pet) {
 	s.t.Helper()
-	if pet, err := s.Pet(s.t.Context(), want.ID); err != nil || pet != want {
+	if pet, err := s.Pet(s.t.Context(), want.ID, nil); err != nil || pet != want {
 		s.t.Errorf("the animal is %+v (error %v), want %+v", pet, err, want)
 	}
 }
@@ -74,7 +74,7 @@ func TestUndoDoesNotOverwriteALaterChange(t *testing.T) {
 	for _, later := range []shop.PetChange{{Name: new("Rexo")}, {CategoryID: new(int64(2))}, {Status: new(shop.Sold)}} {
 		back := fmt.Sprint("/staff/pets/", rex.ID)
 		b.post(back+"/status", "was", "available", "to", "pending").wantRedirect(back)
-		changed := shoptest.Must(s.UpdatePet(t.Context(), rex.ID, later, nil))(t)
+		changed := shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, rex.ID, later, nil))(t)
 		b.undo(back).wantRedirect(back)
 		b.mustGet(back, "Someone has changed "+changed.Name+" in the meantime, so nothing was undone.")
 		s.wantPet(changed)
@@ -123,10 +123,10 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	shoptest.Must(s.CreateKey(t.Context(), shop.NewKey{Name: "Till <1>", Scopes: []shop.Scope{shop.PetsRead}}))(t)
-	shoptest.Must(s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook"}))(t)
+	shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Till <1>", Scopes: []shop.Scope{shop.PetsRead}}))(t)
+	shoptest.Must(s.CreateWebhook(t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook"}))(t)
 	s.AddPet(t, "Rex", 7, "")
-	shoptest.OK(t, s.DeletePet(t.Context(), 1, nil))
+	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 1, nil))
 	for path, want := range map[string]string{
 		"/staff/keys/1/revoke": "Revoke Till <1>?", "/staff/keys/1/rotate": "Create a new secret for Till <1>? The old secret stays valid for 1 hour.",
 		"/staff/webhooks/1/delete": "Remove this webhook? https://example.com/hook", "/staff/webhooks/1/rotate": "Create a new secret for this webhook?",
@@ -177,10 +177,10 @@ func TestRemovedAnimalKeepsItsPageAndIsRestored(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.EventsRead).Secret)
 	rex := s.addOrderedPet("Rex")
-	shoptest.Must(s.UpdateOrder(t.Context(), 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+	shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
 	b.post("/staff/pets/1/delete", was...).wantRedirect("/staff/pets/1")
-	if _, err := s.Pet(t.Context(), rex.ID); err == nil {
+	if _, err := s.Pet(t.Context(), rex.ID, nil); err == nil {
 		t.Fatal("the animal was not removed at once")
 	}
 	b.mustGet("/staff/pets/1", "Rex Removed", "Restore", "Rex was removed from the catalogue", "1 Cancelled", "removed Rex").
@@ -209,7 +209,7 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	wantOrder := func(id int64, status shop.OrderStatus, pet shop.Status) {
 		t.Helper()
 		order := shoptest.Must(s.Order(t.Context(), id))(t)
-		if got := shoptest.Must(s.Pet(t.Context(), rex.ID))(t).Status; order.Status != status || order.Reference != "Mrs Novák" || got != pet {
+		if got := shoptest.Must(s.Pet(t.Context(), rex.ID, nil))(t).Status; order.Status != status || order.Reference != "Mrs Novák" || got != pet {
 			t.Errorf("got the order %+v and an animal that is %s, want %s and %s", order, got, status, pet)
 		}
 	}
@@ -231,7 +231,7 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	wantOrder(5, shop.Placed, shop.Pending)
 	// Undo is refused if somebody else has reserved the animal since.
 	b.withHTMX().post("/staff/orders/5/status", "was", "placed", "to", "cancelled").want(200, `"undo":"/staff/orders/5/undo"`)
-	shoptest.Must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
+	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
 	b.withHTMX().post("/staff/orders/5/undo", "was", "cancelled").want(200, "Someone was faster", `"order-5":""`)
 	wantOrder(6, shop.Placed, shop.Pending)
 	b.post("/staff/orders/6/undo", "was", "approved").wantRedirect("/staff/orders")

@@ -44,7 +44,7 @@ func (x *exchange) selectedTypes() (types []shop.EventType, selected map[shop.Ev
 func (p *Pages) addWebhook(x *exchange) error {
 	types, selected := x.selectedTypes()
 	page := webhooksPage{URL: strings.TrimSpace(x.field("url")), Selected: selected}
-	issued, err := p.Service.CreateWebhook(x.context(), shop.NewWebhook{URL: page.URL, Types: types})
+	issued, err := p.Service.CreateWebhook(x.r.Context(), x.caller(), shop.NewWebhook{URL: page.URL, Types: types})
 	if err != nil {
 		return showProblem(err, func(problem string) error {
 			page.Problem = problem
@@ -112,7 +112,7 @@ func (x *exchange) showChangedWebhook(id int64, err error) error {
 func (p *Pages) saveWebhook(x *exchange, id int64) error {
 	types, _ := x.selectedTypes()
 	url, enabled := strings.TrimSpace(x.field("url")), x.field("enabled") == "on"
-	_, err := p.Service.UpdateWebhook(x.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
+	_, err := p.Service.UpdateWebhook(x.r.Context(), x.caller(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
 	return x.showChangedWebhook(id, err)
 }
 
@@ -124,7 +124,7 @@ func (p *Pages) rotateWebhook(x *exchange, id int64) error {
 	if err != nil {
 		return x.showChangedWebhook(id, err)
 	}
-	issued, err := p.Service.RotateWebhook(x.context(), id, overlap)
+	issued, err := p.Service.RotateWebhook(x.r.Context(), x.caller(), id, overlap)
 	if err != nil {
 		return x.showChangedWebhook(id, err)
 	}
@@ -132,14 +132,14 @@ func (p *Pages) rotateWebhook(x *exchange, id int64) error {
 }
 
 func (p *Pages) testWebhook(x *exchange, id int64) error {
-	_, err := p.Service.TestWebhook(x.context(), id)
+	_, err := p.Service.TestWebhook(x.r.Context(), x.caller(), id)
 	return x.showChangedWebhook(id, err)
 }
 
 func (p *Pages) redeliver(x *exchange, id int64) error {
 	delivery, err := x.pathID("delivery")
 	if err == nil {
-		_, err = p.Service.Redeliver(x.context(), id, delivery)
+		_, err = p.Service.Redeliver(x.r.Context(), x.caller(), id, delivery)
 	}
 	return x.showChangedWebhook(id, err)
 }
@@ -160,7 +160,7 @@ func (p *Pages) deleteWebhook(x *exchange, id int64) error {
 	if !x.confirmed() {
 		return x.askAboutWebhook(id, "Remove this webhook?", "No further events will be sent to it.", "Remove webhook")
 	}
-	if err := p.Service.DeleteWebhook(x.context(), id, nil); err != nil {
+	if err := p.Service.DeleteWebhook(x.r.Context(), x.caller(), id, nil); err != nil {
 		return err
 	}
 	return x.redirect("/staff/webhooks")

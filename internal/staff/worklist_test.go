@@ -47,7 +47,7 @@ func TestHoldIsExtended(t *testing.T) {
 	s.Clock.Forward(noon.Sub(s.Clock.Now()))
 	s.addOrderedPet("Rex")
 	was := noon.Add(3 * time.Hour).UTC()
-	shoptest.Must(s.UpdateOrder(t.Context(), 1, shop.OrderChange{HoldExpiresAt: &was}, nil))(t)
+	shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, 1, shop.OrderChange{HoldExpiresAt: &was}, nil))(t)
 	b := s.signedIn(configuredKey)
 	b.mustGet("/", "Holds ending today 1", "Extend 1 more day 3 more days 1 more week", "Nothing else to approve.")
 	form := []string{"was", was.Format(time.RFC3339Nano), "back", "today"}
@@ -82,7 +82,7 @@ func TestTodaySaysThatArrivalsAreBeingCounted(t *testing.T) {
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
 	}
-	shoptest.Must(s.ImportPets(t.Context(), rows, shop.ImportOptions{}))(t)
+	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	s.addOrderedPet("Max")
 	b.mustGet("/", "To approve 1", "Counting… The arrivals and sales of the last 30 days are being counted.", "Then reload the page.").
 		lacks("Show as table")

@@ -23,43 +23,43 @@ func fillShop(t *testing.T, database string) {
 	for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "Mia", "Bo", "gone"} {
 		s.AddPet(t, name, int64(i%2)-1, []shop.Status{shop.Available, ""}[i/5])
 	}
-	noError(t, s.DeletePet(ctx, 5, nil))
-	must(s.RestorePet(ctx, 5))(t)
-	noError(t, s.DeletePet(ctx, 6, nil))
-	must(s.CreateCategory(ctx, "Vögel"))(t)
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
-	noError(t, s.DeleteCategory(ctx, 50, nil))
-	must(s.PutCategory(ctx, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
+	noError(t, s.DeletePet(ctx, shop.Caller{}, 5, nil))
+	must(s.RestorePet(ctx, shop.Caller{}, 5))(t)
+	noError(t, s.DeletePet(ctx, shop.Caller{}, 6, nil))
+	must(s.CreateCategory(ctx, shop.Caller{}, "Vögel"))(t)
+	must(s.PutCategory(ctx, shop.Caller{}, shop.Category{ID: 50, Name: "for a while"}, shop.PutCondition{}))(t)
+	noError(t, s.DeleteCategory(ctx, shop.Caller{}, 50, nil))
+	must(s.PutCategory(ctx, shop.Caller{}, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
 	for pet := range int64(4) {
-		must(s.PlaceOrder(ctx, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
+		must(s.PlaceOrder(ctx, shop.Caller{}, shop.NewOrder{PetID: pet + 1, Reference: "a-1"}))(t)
 	}
-	must(s.UpdateOrder(ctx, 1, shop.OrderChange{Reference: new("b-2"), HoldExpiresAt: new(time.Now().Add(time.Hour))}, nil))(t)
+	must(s.UpdateOrder(ctx, shop.Caller{}, 1, shop.OrderChange{Reference: new("b-2"), HoldExpiresAt: new(time.Now().Add(time.Hour))}, nil))(t)
 	for order, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
 		for _, step := range steps {
-			must(s.UpdateOrder(ctx, order, shop.OrderChange{Status: new(step)}, nil))(t)
+			must(s.UpdateOrder(ctx, shop.Caller{}, order, shop.OrderChange{Status: new(step)}, nil))(t)
 		}
 	}
 	for _, name := range []string{"admin", "partner", "lost"} {
 		key := shop.NewKey{Name: name, Scopes: []shop.Scope{shop.Admin, shop.PetsRead}, ExpiresAt: time.Now().Add(time.Hour)}
-		must(s.CreateKey(ctx, key))(t)
+		must(s.CreateKey(ctx, shop.Caller{}, key))(t)
 	}
-	must(s.RotateKey(ctx, 2, time.Hour))(t)
-	noError(t, s.RevokeKey(ctx, 3))
-	hook := must(s.CreateWebhook(ctx, shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}))(t)
-	must(s.RotateWebhook(ctx, hook.ID, time.Hour))(t)
+	must(s.RotateKey(ctx, shop.Caller{}, 2, time.Hour))(t)
+	noError(t, s.RevokeKey(ctx, shop.Caller{}, 3))
+	hook := must(s.CreateWebhook(ctx, shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}))(t)
+	must(s.RotateWebhook(ctx, shop.Caller{}, hook.ID, time.Hour))(t)
 	response := shop.StoredResponse{Status: 201, Body: []byte("{}")}
 	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return response }}
-	must(s.CreatePet(shop.WithIdempotency(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1}))(t)
+	must(s.CreatePet(ctx, shop.Caller{Request: repeat}, shop.NewPet{Name: "told", CategoryID: 1}))(t)
 	noError(t, s.Store.Publish(ctx))
 	_, _, err := s.NewFanOut().Step(ctx)
 	noError(t, err)
 	for _, claim := range must(s.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 8, PerWebhook: 8}))(t) {
 		must(s.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 204}}))(t)
 	}
-	must(s.TestWebhook(ctx, hook.ID))(t)
+	must(s.TestWebhook(ctx, shop.Caller{}, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
 	noError(t, s.FoldAllCounts(ctx))
-	noError(t, s.RevokeKey(ctx, 2)) // the event about the revocation is not published yet
+	noError(t, s.RevokeKey(ctx, shop.Caller{}, 2)) // the event about the revocation is not published yet
 }
 
 // everyRow returns the address of a new database with every kind of row, including unusual values.

@@ -94,7 +94,7 @@ func execFile(t *testing.T, path, statements string) {
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
 	store := must(sqlstore.Open(t.Context(), database, sqlstore.Options{}))(t)
-	noError(t, errors.Join(store.Publish(t.Context()), store.Write(t.Context(), fn), store.Close()))
+	noError(t, errors.Join(store.Publish(t.Context()), store.Write(t.Context(), shop.Writing{}, fn), store.Close()))
 }
 
 // execOn creates the schema if necessary and then executes statements directly in the database.

@@ -205,10 +205,10 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	s = openShop(t, database)
 	defer s.Store.Close()
 	for what, id := range map[string]int64{
-		"animal":   must(s.CreatePet(t.Context(), shop.NewPet{Name: "Mia"}))(t).ID,
-		"order":    must(s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID}))(t).ID,
-		"category": must(s.CreateCategory(t.Context(), "Cats"))(t).ID,
-		"key":      must(s.CreateKey(t.Context(), shop.NewKey{Name: "n", Scopes: []shop.Scope{shop.Admin}}))(t).ID,
+		"animal":   must(s.CreatePet(t.Context(), shop.Caller{}, shop.NewPet{Name: "Mia"}))(t).ID,
+		"order":    must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: rex.ID}))(t).ID,
+		"category": must(s.CreateCategory(t.Context(), shop.Caller{}, "Cats"))(t).ID,
+		"key":      must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "n", Scopes: []shop.Scope{shop.Admin}}))(t).ID,
 		"event":    must(s.LastEvent(t.Context()))(t),
 	} {
 		if id <= before {
@@ -216,7 +216,7 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 		}
 	}
 	for after, want := range map[int64]shop.Code{last: "", last + 1: shop.EventsExpired} { // event last+1 was lost
-		_, err := s.ListEvents(t.Context(), shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &after})
+		_, err := s.ListEvents(t.Context(), shop.Caller{}, shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &after})
 		if err == nil && want != "" || err != nil && shop.AsError(err).Code != want {
 			t.Errorf("events after %d: got %v, want the error code %q", after, err, want)
 		}

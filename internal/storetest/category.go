@@ -95,7 +95,7 @@ var categoryCases = []testCase{
 			"a moved animal":                      func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: pet, After: moved}) },
 			"an animal whose category is deleted": func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) },
 		} {
-			err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+			err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 				if err := change(tx); err == nil {
 					t.Errorf("%s was accepted", name)
 				}
@@ -123,7 +123,7 @@ var categoryCases = []testCase{
 				return err
 			})
 		}
-		store.Write(t.Context(), func(tx shop.WriteTx) error {
+		store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			if _, err := tx.AssignCategoryIDs(1); err != nil {
 				t.Error(err)
 			}

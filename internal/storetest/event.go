@@ -94,7 +94,7 @@ var eventCases = []testCase{
 	}},
 
 	{name: "the event of a failed write is never published", run: func(t *testing.T, store shop.Store) {
-		store.Write(t.Context(), func(tx shop.WriteTx) error {
+		store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			if err := tx.InsertEvents(newEvent(shop.PetCreated, "pets/1")); err != nil {
 				t.Error(err)
 			}
@@ -186,7 +186,7 @@ var eventCases = []testCase{
 			wg.Go(func() {
 				for n := range each {
 					subject := fmt.Sprintf("pets/%d", w)
-					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+					err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 						return tx.InsertEvents(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: fmt.Appendf(nil, "%d", n)})
 					})
 					if err != nil {

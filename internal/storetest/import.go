@@ -154,7 +154,7 @@ var importCases = []testCase{
 			var writes sync.WaitGroup
 			for i := range 4 {
 				writes.Go(func() {
-					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+					err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 						found, err := tx.CategoriesNamed([]string{name}, 2)
 						if err != nil || len(found) > 0 {
 							return err

@@ -43,7 +43,7 @@ var orderCases = []testCase{
 		now := utcNow()
 		open := shop.Order{PetID: 7, Status: shop.Approved, CreatedAt: now, UpdatedAt: now}
 		first := addOrder(t, store, open)
-		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+		err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			_, err := tx.InsertOrder(open)
 			return err
 		})
@@ -135,7 +135,7 @@ var orderCases = []testCase{
 		after.Status, after.Name = shop.Available, "Max"
 		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePets(shop.PetUpdate{Before: pet, After: after}) })
 		wantInventory(t, store, shop.Inventory{Sold: 1, Available: 1})
-		store.Write(t.Context(), func(tx shop.WriteTx) error {
+		store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			if err := tx.DeletePet(after); err != nil {
 				t.Error(err)
 			}

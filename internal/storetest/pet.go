@@ -126,7 +126,7 @@ var petCases = []testCase{
 		wantFound(t, store, &pet, func(tx shop.ReadTx) (shop.Pet, bool, error) { return tx.Pet(pet.ID) })
 		wantInventory(t, store, shop.Inventory{Sold: 1})
 		wantIDs(t, listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: "rex"}}), []int64{pet.ID})
-		if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.RestorePet(pet) }); err == nil {
+		if err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error { return tx.RestorePet(pet) }); err == nil {
 			t.Error("an animal was restored twice")
 		}
 		if next := addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1}); next.ID <= pet.ID {

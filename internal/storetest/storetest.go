@@ -70,7 +70,7 @@ func (c *testClock) now() time.Time { return time.UnixMicro(c.micros.Load()) }
 
 func read(t *testing.T, store shop.Store, fn func(shop.ReadTx) error) {
 	t.Helper()
-	if err := store.Read(t.Context(), fn); err != nil {
+	if err := store.Read(t.Context(), shop.Reading{}, fn); err != nil {
 		t.Fatalf("read: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func wantFound[T any](
 
 func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
 	t.Helper()
-	if err := store.Write(t.Context(), fn); err != nil {
+	if err := store.Write(t.Context(), shop.Writing{}, fn); err != nil {
 		t.Fatalf("write: %v", err)
 	}
 }

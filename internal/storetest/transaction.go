@@ -20,7 +20,7 @@ var transactionCases = []testCase{
 			if err := store.Ready(t.Context()); err != nil {
 				t.Error(err)
 			}
-			store.Write(t.Context(), func(shop.WriteTx) error { return errOnPurpose })
+			store.Write(t.Context(), shop.Writing{}, func(shop.WriteTx) error { return errOnPurpose })
 		}
 	}},
 
@@ -31,7 +31,7 @@ var transactionCases = []testCase{
 					t.Error("the panic did not reach the caller")
 				}
 			}()
-			store.Write(t.Context(), func(tx shop.WriteTx) error {
+			store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 				if _, err := insertPet(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {
 					return err
 				}
@@ -48,14 +48,14 @@ var transactionCases = []testCase{
 		for range 100 { // run more reads than a connection pool has connections
 			func() {
 				defer func() { recover() }()
-				store.Read(t.Context(), func(tx shop.ReadTx) error { panic("on purpose") })
+				store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error { panic("on purpose") })
 			}()
 		}
 		listPets(t, store, shop.PetList{})
 	}},
 
 	{name: "a failed statement aborts the transaction", run: func(t *testing.T, store shop.Store) {
-		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+		err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 			if _, err := tx.InsertPets(shop.NewPet{Name: "Orphan", CategoryID: 404}); err == nil {
 				t.Error("an animal of a missing category was accepted")
 			}
@@ -104,7 +104,7 @@ var transactionCases = []testCase{
 	{name: "a write with a cancelled context stores nothing", run: func(t *testing.T, store shop.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		err := store.Write(ctx, func(tx shop.WriteTx) error {
+		err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error {
 			_, err := insertPet(tx, shop.NewPet{Name: "Ghost", CategoryID: 1})
 			return err
 		})
@@ -122,7 +122,7 @@ var transactionCases = []testCase{
 		for i := range 200 {
 			wg.Go(func() {
 				ctx, cancel := context.WithCancel(context.Background())
-				err := store.Write(ctx, func(tx shop.WriteTx) error {
+				err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error {
 					if i%2 == 1 {
 						cancel()
 					}
@@ -154,7 +154,7 @@ var transactionCases = []testCase{
 				for i := range each {
 					name := fmt.Sprintf("%d/%d", w, i)
 					var pet shop.Pet
-					err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
+					err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) (err error) {
 						if pet, err = insertPet(tx, shop.NewPet{Name: name, CategoryID: int64(w)}); err != nil {
 							return err
 						}
@@ -202,7 +202,7 @@ var transactionCases = []testCase{
 		for range writers {
 			wg.Go(func() {
 				for range each {
-					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+					err := store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
 						before, _, err := tx.Pet(id)
 						if err != nil {
 							return err

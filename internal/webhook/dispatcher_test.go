@@ -63,7 +63,7 @@ func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 // subscribe creates a webhook for pet.created events.
 func (o *fixture) subscribe(url string) shop.Webhook {
 	o.t.Helper()
-	return must(o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}}))(o.t).Webhook
+	return must(o.CreateWebhook(o.t.Context(), shop.Caller{}, shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}}))(o.t).Webhook
 }
 
 // createPets creates the given number of pets, each of which causes a pet.created event.
@@ -210,13 +210,13 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	}
 	o.createPets(2)
 	sent(2)
-	must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: new(false)}, nil))(t)
+	must(o.UpdateWebhook(t.Context(), shop.Caller{}, hook.ID, shop.WebhookChange{Enabled: new(false)}, nil))(t)
 	o.createPets(2)
-	must(o.TestWebhook(t.Context(), hook.ID))(t)
+	must(o.TestWebhook(t.Context(), shop.Caller{}, hook.ID))(t)
 	sent(3)
-	must(o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: new(true)}, nil))(t)
+	must(o.UpdateWebhook(t.Context(), shop.Caller{}, hook.ID, shop.WebhookChange{Enabled: new(true)}, nil))(t)
 	sent(5)
-	if err := o.DeleteWebhook(t.Context(), hook.ID, nil); err != nil {
+	if err := o.DeleteWebhook(t.Context(), shop.Caller{}, hook.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	next := o.subscribe(newReceiver(t, nil).URL)

@@ -70,7 +70,7 @@ func runExample(t *testing.T, language, command string) {
 func countPets(t *testing.T, s *shoptest.Shop, name string) (n int) {
 	t.Helper()
 	list := shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}}
-	page := shoptest.Must(s.ListPets(t.Context(), list))(t)
+	page := shoptest.Must(s.ListPets(t.Context(), shop.Caller{}, list, nil))(t)
 	for _, pet := range page.Items {
 		if pet.Name == name {
 			n++

@@ -83,7 +83,7 @@ func (s *testShop) lateEvening() {
 // updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
-	if _, err := s.UpdatePet(s.t.Context(), id, change, nil); err != nil {
+	if _, err := s.UpdatePet(s.t.Context(), shop.Caller{}, id, change, nil); err != nil {
 		s.t.Fatal(err)
 	}
 }

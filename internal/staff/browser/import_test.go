@@ -61,7 +61,7 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 func TestExportIsEditedAndImported(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	if _, err := s.CreateCategory(t.Context(), "Dogs"); err != nil {
+	if _, err := s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"Rex", "Zoë", "Max"} {

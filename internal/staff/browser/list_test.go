@@ -74,12 +74,12 @@ func TestManyAnimalsAreChangedAtOnce(t *testing.T) {
 	p.click(`#bulk [value="remove"]`)
 	p.waitVisible("#pet-2.removed")
 	p.waitText("#count-all", "4") // the number changes without a reload
-	if _, err := s.Pet(t.Context(), 1); err != nil {
+	if _, err := s.Pet(t.Context(), 1, nil); err != nil {
 		t.Errorf("the animal that was not selected: %v", err)
 	}
 
 	// If an order holds an animal, a bulk action does not change the animal, and the result says why.
-	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 5})
+	order, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
 	}
-	if _, err := s.ImportPets(t.Context(), rows, shop.ImportOptions{}); err != nil {
+	if _, err := s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: 1})
+	order, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Staging)
-	if _, err := s.CreateCategory(t.Context(), "Dogs"); err != nil {
+	if _, err := s.CreateCategory(t.Context(), shop.Caller{}, "Dogs"); err != nil {
 		t.Fatal(err)
 	}
 	p := s.clerk(desktop)
@@ -104,7 +104,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	one.waitText("#pet-1-name", "Max")
 
 	// A removed animal is marked as removed on open pages.
-	if err := s.DeletePet(t.Context(), 2, nil); err != nil {
+	if err := s.DeletePet(t.Context(), shop.Caller{}, 2, nil); err != nil {
 		t.Fatal(err)
 	}
 	one.waitText("#pet-2", "Bella was removed.")
@@ -160,7 +160,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 	s := newShop(t, shop.Production)
 	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
 	pet := s.AddPet(t, evil, 1, shop.Available)
-	if _, err := s.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, shop.PutCondition{}); err != nil {
+	if _, err := s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: evil}, shop.PutCondition{}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.signIn(desktop, s.Key(t, shop.Admin).Secret)
@@ -195,7 +195,7 @@ func TestPagesWorkWithoutScripts(t *testing.T) {
 	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
 	p.click("form.stack button.primary")
 	p.waitVisible("#pet-detail")
-	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
+	if pet, err := s.Pet(t.Context(), 1, nil); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
 		t.Errorf("the animal is %v (error %v), want it pending and renamed", pet, err)
 	}
 	p.choose(".page-head", "#remove")
@@ -221,7 +221,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 
 	p.open("/staff/orders")
 	p.waitText("#orders", "Handed over")
-	order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID})
+	order, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: rex.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.accessible("the orders in dark mode")
 	p.click(row + "-approved")
 	p.waitText(row+" .badge", "Approved")
-	if _, err := s.UpdateOrder(t.Context(), order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.waitText(row+" .badge", "Cancelled")
@@ -240,7 +240,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
 	row = fmt.Sprint("#order-", order.ID+1)
 	p.waitText(row, "2 days 23 h")
-	if _, err := s.UpdateOrder(t.Context(), order.ID+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
+	if _, err := s.UpdateOrder(t.Context(), shop.Caller{}, order.ID+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.click(row + "-delivered") // the button appears without a reload

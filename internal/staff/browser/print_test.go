@@ -35,10 +35,10 @@ func TestPagesArePrinted(t *testing.T) {
 		s.AddPet(t, fmt.Sprint("Rex ", i+1, " ", strings.Repeat("long name ", i%12)), int64(1+i%3), shop.Available)
 	}
 	for i := range int64(3) {
-		if _, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: i + 1, Reference: "Mrs Novák"}); err != nil {
+		if _, err := s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: i + 1, Reference: "Mrs Novák"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.UpdateOrder(t.Context(), i+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
+		if _, err := s.UpdateOrder(t.Context(), shop.Caller{}, i+1, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func TestScreenshots(t *testing.T) {
 // adminKey creates a key for a person who may do everything.
 func (s *testShop) adminKey(name string) string {
 	s.t.Helper()
-	key, err := s.CreateKey(s.t.Context(), shop.NewKey{Name: name, Scopes: []shop.Scope{shop.Admin}})
+	key, err := s.CreateKey(s.t.Context(), shop.Caller{}, shop.NewKey{Name: name, Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -58,11 +58,11 @@ func (s *testShop) adminKey(name string) string {
 // takeGallery takes a screenshot of every page for a desktop, a tablet and a phone, in light and in dark colours.
 func (p *user) takeGallery(animal string) {
 	p.t.Helper()
-	hook, err := p.shop.CreateWebhook(p.t.Context(), shop.NewWebhook{URL: "https://accounts.example.com/animalstore"})
+	hook, err := p.shop.CreateWebhook(p.t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://accounts.example.com/animalstore"})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.shop.TestWebhook(p.t.Context(), hook.ID); err != nil {
+	if _, err := p.shop.TestWebhook(p.t.Context(), shop.Caller{}, hook.ID); err != nil {
 		p.t.Fatal(err)
 	}
 	p.shop.adminKey("Till")
@@ -206,7 +206,7 @@ func (p *user) capture(folder, name string) {
 // mostOrderedPet returns the id of the reserved animal with the most orders.
 func (s *testShop) mostOrderedPet() (id int64) {
 	s.t.Helper()
-	orders, err := s.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
+	orders, err := s.ListOrders(s.t.Context(), shop.Caller{}, shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func (s *testShop) mostOrderedPet() (id int64) {
 // availablePet returns the id of an animal that can be reserved.
 func (s *testShop) availablePet() int64 {
 	s.t.Helper()
-	page, err := s.ListPets(s.t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: shop.Available}, PageRequest: shop.PageRequest{Limit: 1}})
+	page, err := s.ListPets(s.t.Context(), shop.Caller{}, shop.PetList{PetFilter: shop.PetFilter{Status: shop.Available}, PageRequest: shop.PageRequest{Limit: 1}}, nil)
 	if err != nil || len(page.Items) == 0 {
 		s.t.Fatalf("found the animals %v, %v", page.Items, err)
 	}

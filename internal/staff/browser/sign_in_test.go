@@ -41,7 +41,7 @@ func TestSignInOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.url = strings.Replace(s.url, "127.0.0.1", "shop.test", 1)
-	if _, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}); err != nil {
+	if _, err := s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}); err != nil {
 		t.Fatal(err)
 	}
 	admin := s.signIn(desktop, s.Key(t, shop.Admin).Secret)

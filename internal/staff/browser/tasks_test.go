@@ -72,7 +72,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	for _, name := range []string{"Dogs", "Birds"} {
-		if _, err := s.CreateCategory(t.Context(), name); err != nil {
+		if _, err := s.CreateCategory(t.Context(), shop.Caller{}, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 	s.AddPet(t, "Waldo", 1, shop.Available)
 	ready := s.reserve("Bella", "Mr Brown")
 	for _, id := range []int64{ready.ID, s.reserve("Mia", "Mr White").ID} {
-		if _, err := s.UpdateOrder(t.Context(), id, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
+		if _, err := s.UpdateOrder(t.Context(), shop.Caller{}, id, shop.OrderChange{Status: new(shop.Approved)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		return err
 	}))
 	newest := func() string {
-		pets, err := s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
+		pets, err := s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 10}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

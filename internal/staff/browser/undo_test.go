@@ -17,7 +17,7 @@ func TestRemovalIsUndone(t *testing.T) {
 	p, other := s.clerk(desktop), s.clerk(390)
 	wantRemoved := func(want bool) {
 		t.Helper()
-		if _, err := s.Pet(t.Context(), 1); (err != nil) != want {
+		if _, err := s.Pet(t.Context(), 1, nil); (err != nil) != want {
 			t.Fatalf("the animal is removed: %v, want %v", err != nil, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	one.waitText("#pet-1 .badge", "Available")
 	one.click("#flashes button")
 	one.waitText("#flashes .problem", "Someone has changed Rex in the meantime, so nothing was undone.")
-	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Status != shop.Available {
+	if pet, err := s.Pet(t.Context(), 1, nil); err != nil || pet.Status != shop.Available {
 		t.Errorf("the animal is %+v (error %v)", pet, err)
 	}
 	// The user is asked to confirm a change that cannot be undone.
@@ -122,7 +122,7 @@ func TestOrderStepsAreUndone(t *testing.T) {
 	two.click("#flashes > :last-child button")
 	two.waitText("#flashes .problem", "Someone was faster")
 	two.accessible("an Undo that was too late")
-	orders, err := s.ListOrders(t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 10}})
+	orders, err := s.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{PageRequest: shop.PageRequest{Limit: 10}})
 	if err != nil || len(orders.Items) != 4 {
 		t.Errorf("got the orders %+v, %v", orders.Items, err)
 	}
@@ -174,7 +174,7 @@ func TestQuestionWorksWithoutScripts(t *testing.T) {
 	p.click("#confirm")
 	p.waitText("h1", "2 animals changed")
 	for id := range int64(2) {
-		if pet, err := s.Pet(t.Context(), 1+id); err != nil || pet.Status != shop.Sold {
+		if pet, err := s.Pet(t.Context(), 1+id, nil); err != nil || pet.Status != shop.Sold {
 			t.Errorf("the animal is %+v (error %v)", pet, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (s *testShop) reserve(name, customer string) shop.Order {
 	s.t.Helper()
 	pet := s.AddPet(s.t, name, 1, shop.Available)
-	order, err := s.PlaceOrder(s.t.Context(), shop.NewOrder{PetID: pet.ID, Reference: customer})
+	order, err := s.PlaceOrder(s.t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: customer})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (s *testShop) endHoldToday(id int64) {
 	if !ends.Before(midnight) {
 		ends = midnight.Add(-time.Millisecond)
 	}
-	if _, err := s.UpdateOrder(s.t.Context(), id, shop.OrderChange{HoldExpiresAt: &ends}, nil); err != nil {
+	if _, err := s.UpdateOrder(s.t.Context(), shop.Caller{}, id, shop.OrderChange{HoldExpiresAt: &ends}, nil); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -134,7 +134,7 @@ func TestTodayDoesNotWaitForTheChart(t *testing.T) {
 	for i := range rows {
 		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
 	}
-	if _, err := s.ImportPets(t.Context(), rows, shop.ImportOptions{}); err != nil {
+	if _, err := s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.clerk(desktop)
