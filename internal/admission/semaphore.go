@@ -1,34 +1,15 @@
-// Package admission decides how much of the service each API key may use at the same time. It imports only the
-// standard library, so that every other package can use it.
 package admission
 
 import (
 	"context"
-	"errors"
-	"math"
 	"slices"
 	"sync"
+	"time"
 )
 
-// Limit says how many operations of one kind may run and wait at the same time.
-type Limit struct {
-	Total    int // the maximum number of running operations
-	PerKey   int // the maximum number of running operations of one key
-	Queue    int // how many operations may be in the semaphore in addition to Total, because they wait; 0 if none may wait
-	KeyQueue int // the same for PerKey
-}
-
-// Unlimited is the length of a queue without a limit. It is meant for operations that another limit bounds.
-const Unlimited = math.MaxInt32
-
-// ErrFull and ErrKeyFull mean that too many operations are running or waiting, in total or with the same key.
-var (
-	ErrFull    = errors.New("too many operations at once")
-	ErrKeyFull = errors.New("too many operations with the same key at once")
-)
-
-// Semaphore limits how many operations of one kind run at the same time, in total and for each key. Keys with waiting
-// operations take turns, one operation at a time, so a key with many operations delays only its own.
+// Semaphore limits how many operations of one kind run at the same time, in total and for each key. An operation beyond
+// the limit waits, if its limit has a queue, and is refused otherwise. Keys with waiting operations take turns, one
+// operation at a time, so a key with many operations delays only its own.
 type Semaphore struct {
 	limit     Limit
 	mu        sync.Mutex
@@ -44,10 +25,12 @@ func NewSemaphore(limit Limit) *Semaphore {
 	return &Semaphore{limit: limit, runningBy: map[string]int{}, waitingBy: map[string][]chan struct{}{}}
 }
 
-// Slot is the permission to run one operation. The zero value permits nothing.
+// Slot is the permission to run an operation. The zero value permits nothing.
 type Slot struct {
 	semaphore *Semaphore
 	key       string
+	n         int
+	began     time.Time // set only if the limit has a pause
 }
 
 // Held reports whether the slot has been acquired and not yet released.
@@ -57,23 +40,48 @@ func (s *Slot) Held() bool { return s.semaphore != nil }
 // the slot is not held.
 func (s *Slot) Release() {
 	if s.semaphore != nil {
-		s.semaphore.release(s.key)
+		s.semaphore.release(s)
 		*s = Slot{}
 	}
 }
 
 // Acquire waits until an operation with this key may run. If it returns nil, the caller must release the slot. It fails
-// with ErrFull or ErrKeyFull if too many operations are running or waiting, and with the context's error if ctx ends
-// first. It does not look at ctx if the operation need not wait.
+// with a Refusal if too many operations are running or waiting, or if the operation has waited for too long. It fails
+// with the context's error if ctx ends first. It does not look at ctx if the operation need not wait.
 func (s *Semaphore) Acquire(ctx context.Context, key string) (Slot, error) {
 	turn, err := s.enqueue(key)
 	if err != nil {
 		return Slot{}, err
 	}
-	if turn != nil && !s.await(ctx, key, turn) {
-		return Slot{}, ctx.Err()
+	if turn != nil {
+		if err := s.await(ctx, key, turn); err != nil {
+			return Slot{}, err
+		}
 	}
-	return Slot{s, key}, nil
+	return s.slot(key, 1), nil
+}
+
+// AcquireN counts an operation that weighs as much as n others, such as a response of n bytes. It never waits, and fails
+// with a Refusal.
+func (s *Semaphore) AcquireN(key string, n int) (Slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.limit.PerKey > 0 && s.runningBy[key]+n > s.limit.PerKey:
+		return Slot{}, &Refusal{Limit: s.limit, ByKey: true}
+	case s.running+n > s.limit.Total:
+		return Slot{}, &Refusal{Limit: s.limit}
+	}
+	s.take(key, n)
+	return s.slot(key, n), nil
+}
+
+func (s *Semaphore) slot(key string, n int) Slot {
+	slot := Slot{semaphore: s, key: key, n: n}
+	if s.limit.Pause > 0 {
+		slot.began = time.Now()
+	}
+	return slot
 }
 
 // Counts returns how many operations are running and how many are waiting.
@@ -88,14 +96,15 @@ func (s *Semaphore) Counts() (running, waiting int) {
 func (s *Semaphore) enqueue(key string) (chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	limit := s.limit
 	switch {
 	case s.hasSlot(key): // nobody else is waiting for this slot, because release passes on a free slot at once
-		s.take(key)
+		s.take(key, 1)
 		return nil, nil
-	case s.runningBy[key]+len(s.waitingBy[key]) >= s.limit.PerKey+s.limit.KeyQueue:
-		return nil, ErrKeyFull
-	case s.running+s.waiting >= s.limit.Total+s.limit.Queue:
-		return nil, ErrFull
+	case limit.PerKey > 0 && s.runningBy[key]+len(s.waitingBy[key]) >= limit.PerKey+limit.KeyQueue:
+		return nil, &Refusal{Limit: limit, ByKey: true}
+	case s.running+s.waiting >= limit.Total+limit.Queue:
+		return nil, &Refusal{Limit: limit}
 	}
 	turn := make(chan struct{})
 	if len(s.waitingBy[key]) == 0 {
@@ -106,30 +115,59 @@ func (s *Semaphore) enqueue(key string) (chan struct{}, error) {
 	return turn, nil
 }
 
-// await waits in the queue until the operation gets a slot. It leaves the queue and returns false if ctx ends first.
-func (s *Semaphore) await(ctx context.Context, key string, turn chan struct{}) bool {
+// await waits in the queue until the operation gets a slot. If it fails, the operation has left the queue.
+func (s *Semaphore) await(ctx context.Context, key string, turn chan struct{}) error {
+	var late <-chan time.Time
+	if s.limit.Wait > 0 {
+		late = time.After(s.limit.Wait)
+	}
+	var err error
 	select {
 	case <-turn:
-		return true
+		return nil
+	case <-late:
+		err = &Refusal{Limit: s.limit, TimedOut: true}
 	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.waitingBy[key], turn)
 	if i < 0 { // the operation got its slot just before it gave up
-		return true
+		return nil
 	}
 	s.remove(key, i)
-	return false
+	return err
 }
 
-func (s *Semaphore) release(key string) {
+func (s *Semaphore) release(slot *Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running--
-	if s.runningBy[key]--; s.runningBy[key] == 0 {
+	s.running -= slot.n
+	if s.limit.Pause > 0 && len(s.waitingBy[slot.key]) > 0 {
+		// The key's share stays in use during the pause.
+		key, n := slot.key, slot.n
+		time.AfterFunc(time.Duration(s.limit.Pause)*time.Since(slot.began), func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.freeShare(key, n)
+			s.passOn()
+		})
+	} else {
+		s.freeShare(slot.key, slot.n)
+	}
+	s.passOn()
+}
+
+// freeShare frees a part of a key's share. The caller must hold the lock.
+func (s *Semaphore) freeShare(key string, n int) {
+	if s.runningBy[key] -= n; s.runningBy[key] == 0 {
 		delete(s.runningBy, key)
 	}
+}
+
+// passOn gives a free slot to the next waiting operation that may have it. The caller must hold the lock.
+func (s *Semaphore) passOn() {
 	i := slices.IndexFunc(s.turns, s.hasSlot)
 	if i < 0 {
 		return
@@ -138,19 +176,19 @@ func (s *Semaphore) release(key string) {
 	turn := s.waitingBy[next][0]
 	s.turns = append(slices.Delete(s.turns, i, i+1), next) // the next turn of this key comes after all others
 	s.remove(next, 0)
-	s.take(next)
+	s.take(next, 1)
 	close(turn)
 }
 
 // hasSlot reports whether there is a free slot that this key may have. The caller must hold the lock.
 func (s *Semaphore) hasSlot(key string) bool {
-	return s.running < s.limit.Total && s.runningBy[key] < s.limit.PerKey
+	return s.running < s.limit.Total && (s.limit.PerKey == 0 || s.runningBy[key] < s.limit.PerKey)
 }
 
 // take counts an operation as running. The caller must hold the lock.
-func (s *Semaphore) take(key string) {
-	s.running++
-	s.runningBy[key]++
+func (s *Semaphore) take(key string, n int) {
+	s.running += n
+	s.runningBy[key] += n
 }
 
 // remove removes an operation from the queue of its key. The caller must hold the lock.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
@@ -23,38 +24,32 @@ func (s *serveCommand) newHandler(
 	service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector,
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
-	limiter := web.NewRateLimiter(settings.rateLimit)
-	limits := web.NewLimits()
+	limits := web.NewLimits(settings.rateLimit)
+	limits.Replace(admission.Requests, admission.Requests.Limit().ForConnections(server.ConnectionLimit(s.MaxConnections)))
 	pages, err := staff.New(staff.Config{
-		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, RateLimiter: limiter, Limits: limits,
+		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits,
 	})
 	if err != nil {
 		return nil, err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Service:        service,
-		Log:            log.Logger,
-		AccessLog:      log,
-		PublicURL:      s.PublicURL,
-		StagingURL:     s.StagingURL,
-		Origins:        s.CORSOrigin,
-		RateLimiter:    limiter,
-		Limits:         limits,
-		MaxKeyInFlight: keyShare(server.ConnectionLimit(s.MaxConnections)),
-		Today:          settings.today,
-		Version:        version.Number,
-		TLS:            hasTLS,
-		Collectors:     append(collectors, pages.Collectors()...),
+		Service:    service,
+		Log:        log.Logger,
+		AccessLog:  log,
+		PublicURL:  s.PublicURL,
+		StagingURL: s.StagingURL,
+		Origins:    s.CORSOrigin,
+		Limits:     limits,
+		Today:      settings.today,
+		Version:    version.Number,
+		TLS:        hasTLS,
+		Collectors: append(collectors, pages.Collectors()...),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &rootHandler{api, pages}, nil
 }
-
-// keyShare returns how many requests of one API key may be in progress. The number is a third of the connections, so
-// that one key cannot use nearly all of them. It is at least 16, for clients that send several requests at once.
-func keyShare(connections int) int { return min(max(connections/3, 16), 333) }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if staff.Serves(r.URL.Path) {

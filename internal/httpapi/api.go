@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/mcp"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
@@ -34,16 +35,8 @@ type Config struct {
 	StagingURL string
 	// Origins are the web origins that may use the API from a browser (CORS). "*" allows every origin.
 	Origins []string
-	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
-	RateLimiter *web.RateLimiter
 	// Limits are the limits that the API shares with the staff pages. If it is nil, the API has its own.
 	Limits *web.Limits
-	// MaxInFlight is the maximum number of requests in progress at the same time, and MaxKeyInFlight is the
-	// maximum per API key. 0 means defaultInFlight and defaultKeyInFlight.
-	MaxInFlight, MaxKeyInFlight int
-	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
-	// is the maximum per API key. 0 means defaultStreams and defaultKeyStreams.
-	MaxStreams, MaxKeyStreams int
 	// Today returns the date that decides whether a deprecated operation is still served. If it is nil,
 	// the system clock is used.
 	Today func() time.Time
@@ -69,12 +62,6 @@ type API struct {
 	basePath           string         // the path component of the base URL
 	commonHeaders      http.Header    // sent with every response
 	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
-	inFlight           *web.KeyLimit  // counts the requests with a key that are in progress
-	streams            *web.KeyLimit
-	eventPages         *web.KeyLimit // counts requests for event pages while they wait or are being served
-	toolCalls          *web.KeyLimit // counts assistants' messages while they wait or are being processed
-	toolTurns          *web.KeyTurns
-	toolWait           time.Duration // how long a tool call may wait for its turn; tests change it
 	mcp                *mcp.Handler
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
@@ -96,23 +83,8 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.RateLimiter == nil {
-		c.RateLimiter = web.NewRateLimiter(0)
-	}
 	if c.Limits == nil {
-		c.Limits = web.NewLimits()
-	}
-	if c.MaxInFlight == 0 {
-		c.MaxInFlight = defaultInFlight
-	}
-	if c.MaxKeyInFlight == 0 {
-		c.MaxKeyInFlight = defaultKeyInFlight
-	}
-	if c.MaxStreams == 0 {
-		c.MaxStreams = defaultStreams
-	}
-	if c.MaxKeyStreams == 0 {
-		c.MaxKeyStreams = defaultKeyStreams
+		c.Limits = web.NewLimits(0)
 	}
 	basePath := basePathOf(c.PublicURL)
 	lifetime, stop := context.WithCancel(context.Background())
@@ -128,12 +100,6 @@ func New(c Config) (*API, error) {
 		basePath:           basePath,
 		commonHeaders:      commonHeaders(c),
 		deprecationHeaders: deprecationHeaders(basePath),
-		inFlight:           web.NewKeyLimit("requests in progress", c.MaxInFlight, c.MaxKeyInFlight),
-		streams:            web.NewKeyLimit("event streams", c.MaxStreams, c.MaxKeyStreams),
-		eventPages:         web.NewKeyLimit("pages of events waiting", maxWaiting, maxKeyWaiting),
-		toolCalls:          web.NewKeyLimit("calls of tools waiting", maxWaiting, maxKeyWaiting),
-		toolTurns:          web.NewKeyTurns(maxToolCalls),
-		toolWait:           maxToolWait,
 		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
@@ -227,25 +193,25 @@ func (a *API) findRoute(x *exchange) *endpoint {
 // progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
-		release, err := a.Limits.Imports.Acquire(x.principal)
+		slot, err := x.acquire(admission.Imports)
 		if err != nil {
 			return err
 		}
-		defer release()
+		defer slot.Release()
 	}
 	if x.route.body != nil {
-		release, err := x.readBody()
+		slot, err := x.readBody()
 		if err != nil {
 			return err
 		}
-		defer release()
+		defer slot.Release()
 	}
 	if x.isLimited() {
-		if err := a.inFlight.Add(x.principal); err != nil {
+		var err error
+		if x.inFlight, err = x.acquire(admission.Requests); err != nil {
 			return err
 		}
-		x.inFlight = a.inFlight
-		defer x.release()
+		defer x.inFlight.Release()
 	}
 	if err := x.readIdempotencyKey(); err != nil {
 		return err

@@ -16,7 +16,7 @@ func (a *API) admit(x *exchange, e *endpoint) error {
 	if err := a.authenticate(x); err != nil {
 		return err
 	}
-	return a.RateLimiter.Check(x.w.Header(), x.principal)
+	return a.Limits.CheckRate(x.w.Header(), x.principal)
 }
 
 // authenticate looks up the API key in the Authorization header and stores its principal in the exchange.

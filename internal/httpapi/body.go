@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -28,15 +29,15 @@ type bodyRule struct {
 }
 
 // readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule, or if bodies
-// already use too much memory. The caller must call release when the body is no longer used.
-func (x *exchange) readBody() (release func(), err error) {
+// already use too much memory. The caller must release the slot when the body is no longer used.
+func (x *exchange) readBody() (slot admission.Slot, err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
-		return nil, shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
+		return slot, shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
 			rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
-		return nil, rule.errTooLarge() // refuse the body without reading it
+		return slot, rule.errTooLarge() // refuse the body without reading it
 	}
 	size := x.r.ContentLength
 	if size < 0 {
@@ -45,27 +46,26 @@ func (x *exchange) readBody() (release func(), err error) {
 	if rule.maxBytes == maxImportBytes {
 		size = 0 // the number of imports is limited, which also limits their memory
 	}
-	held, err := x.limits.HoldBody(x.principal, size)
-	if err != nil {
-		return nil, err
+	if slot, err = x.limits.HoldBody(x.principal, size); err != nil {
+		return slot, err
 	}
 	defer func() {
 		if err != nil {
-			held()
+			slot.Release()
 		}
 	}()
 	control := http.NewResponseController(&x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))
 	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, rule.errTooLarge()
+		return slot, rule.errTooLarge()
 	}
 	if err != nil {
-		return nil, shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
+		return slot, shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
-	return held, nil
+	return slot, nil
 }
 
 func (rule *bodyRule) errTooLarge() error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -112,7 +113,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 // A client that does not read its responses does not block other clients, whether or not it has an API key.
 func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
 	const limit = 3
-	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
+	s := parallelShop(t, withLimit(admission.Requests, limit, 333))
 	for i := range 4 * limit {
 		s.overPipe(t, "/v1/openapi.json", []string{adminKey, ""}[i%2]).wantStatus(t, "200")
 	}
@@ -122,7 +123,7 @@ func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
 // Requests beyond the limit are refused, and accepted ones are served. Clients that send slowly block nobody.
 func TestExcessRequestsAreRefused(t *testing.T) {
 	const limit = 3
-	s := parallelShop(t, func(c *Config) { c.MaxInFlight = limit })
+	s := parallelShop(t, withLimit(admission.Requests, limit, 333))
 	for range 2 * limit { // each of these clients sends only half a body
 		fmt.Fprintf(s.dial(t), "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{\"name\":", keyLine)
 	}
@@ -139,7 +140,7 @@ func TestExcessRequestsAreRefused(t *testing.T) {
 // The number of requests that a key can have in progress is limited, whatever these requests are waiting for. Requests
 // of other keys are served.
 func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
-	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
+	s := parallelShop(t, withLimit(admission.Requests, 1024, 1))
 	greedy := bearing(s.key(shop.PetsRead, shop.PetsWrite))
 	const pet = `{"name":"Rex","categoryId":1}`
 	entered, release := s.Store.HoldWrites()
@@ -159,7 +160,7 @@ func TestRequestsInProgressAreLimitedPerKey(t *testing.T) {
 // An assistant's message that calls a tool, and the request that this tool sends to the API, count as one request in
 // progress.
 func TestToolCallCountsAsOneRequestInProgress(t *testing.T) {
-	s := parallelShop(t, func(c *Config) { c.MaxKeyInFlight = 1 })
+	s := parallelShop(t, withLimit(admission.Requests, 1024, 1))
 	got := s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*").want(t, 200, "")
 	if !strings.Contains(string(got.body), "0 available") {
 		t.Errorf("got %s", got.body)
@@ -172,28 +173,33 @@ func TestWaitingRequestsAreLimitedPerKey(t *testing.T) {
 	s := parallelShop(t)
 	greedy := s.key(shop.PetsRead, shop.EventsRead)
 	principal := shoptest.Must(s.Authenticate(t.Context(), greedy))(t)
+	occupy := func(kind admission.Kind, n int) (slots []admission.Slot) {
+		for range n {
+			slots = append(slots, shoptest.Must(s.api.Limits.Acquire(t.Context(), kind, principal))(t))
+		}
+		return slots
+	}
+	// Without a queue, a message that is being processed counts like one that is waiting.
+	messages := admission.ToolCalls.Limit()
+	messages.KeyQueue = 0
+	s.api.Limits.Replace(admission.ToolCalls, messages)
 	for _, c := range []struct {
-		limit *web.KeyLimit
-		send  func(key string) testResponse
+		kind admission.Kind
+		send func(key string) testResponse
 	}{
-		{s.api.eventPages, func(key string) testResponse { return s.do("GET", "/v1/events", "", key) }},
-		{s.api.toolCalls, func(key string) testResponse {
+		{admission.EventPages, func(key string) testResponse { return s.do("GET", "/v1/events", "", key) }},
+		{admission.ToolCalls, func(key string) testResponse {
 			return s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", key)
 		}},
 	} {
-		var releases []func()
-		for range maxKeyWaiting {
-			releases = append(releases, shoptest.Must(c.limit.Acquire(principal))(t)) // counts as a waiting request
-		}
+		slots := occupy(c.kind, c.kind.Limit().PerKey)
 		c.send(bearing(greedy)).wantError(t, 429, shop.RateLimited).wantHeaders(t, "Retry-After: 1")
 		c.send(bearing(adminKey)).want(t, 200, "")
-		for _, release := range releases {
-			release()
+		for i := range slots {
+			slots[i].Release()
 		}
 		c.send(bearing(greedy)).want(t, 200, "")
-		if _, err := c.limit.AcquireN(principal, maxKeyWaiting); err != nil {
-			t.Errorf("requests that have ended are counted: %v", err)
-		}
+		occupy(c.kind, c.kind.Limit().PerKey) // requests that have ended do not count
 	}
 }
 
@@ -243,7 +249,8 @@ func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Use up most of the key's memory, as unread responses would.
-	release, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory-5000)
+	most := int64(admission.BodyMemory.Limit().PerKey)
+	slot, err := s.api.Limits.HoldBody(principal, most-5000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +260,26 @@ func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/pets?limit=1", "", bearing(greedy)).want(t, 200, "")
 	s.do("GET", page, "").want(t, 200, "")
-	release()
+	slot.Release()
 	s.do("GET", page, "", bearing(greedy)).want(t, 200, "")
 	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 400, shop.ValidationFailed)
-	if _, err := s.api.Limits.HoldBody(principal, web.MaxKeyBodyMemory); err != nil {
+	if _, err := s.api.Limits.HoldBody(principal, most); err != nil {
 		t.Errorf("the memory was not released: %v", err)
 	}
 	if _, err := s.api.Limits.HoldBody(principal, smallest); err == nil {
 		t.Error("the memory of a key has no limit")
+	}
+}
+
+// withLimit returns a change of the configuration that replaces a limit.
+func withLimit(kind admission.Kind, total, perKey int) func(*Config) {
+	return func(c *Config) {
+		if c.Limits == nil {
+			c.Limits = web.NewLimits(0)
+		}
+		limit := kind.Limit()
+		limit.Total, limit.PerKey = total, perKey
+		c.Limits.Replace(kind, limit)
 	}
 }
 

@@ -2,13 +2,13 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -85,28 +85,19 @@ func restrictEvents(x *exchange, filter *shop.EventFilter) error {
 	return nil
 }
 
-// maxEventWait is how long a request for a page of events waits for its turn.
-const maxEventWait = 10 * time.Second
-
 // eventPage waits for the key's turn, as streams do, and then reads one page of events. This prevents a key that reads
-// many pages at the same time from slowing down other keys. If the wait takes longer than maxEventWait, eventPage fails
-// with rate_limited.
+// many pages at the same time from slowing down other keys.
 func (a *API) eventPage(x *exchange, filter shop.EventFilter, request shop.PageRequest) (page shop.Page[shop.Event], err error) {
-	release, err := a.eventPages.Acquire(x.principal)
+	counted, err := x.acquire(admission.EventPages)
 	if err != nil {
 		return page, err
 	}
-	defer release()
-	ctx, cancel := context.WithTimeout(x.r.Context(), maxEventWait)
-	defer cancel()
-	done, err := a.Limits.Replays.Wait(ctx, x.principal)
+	defer counted.Release()
+	slot, err := x.acquire(admission.EventReads)
 	if err != nil {
-		if x.r.Context().Err() != nil {
-			return page, err
-		}
-		return page, shop.Errorf(shop.RateLimited, "Too many pages of events are being read; try again shortly.")
+		return page, err
 	}
-	defer done()
+	defer slot.Release()
 	return a.Service.ListEvents(x.r.Context(), x.caller(), filter, request)
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
 )
@@ -21,7 +22,7 @@ type exchange struct {
 	scope      shop.Scope // the scope that the key lacks, if the request fails with insufficient_scope
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
-	inFlight   *web.KeyLimit           // the limit towards which the exchange counts; nil if it does not count
+	inFlight   admission.Slot          // held while the exchange counts as a request in progress
 	shared     bool                    // true if all clients are sent the same copy of the body
 	streamed   bool                    // true for streams and exports, whose duration is not measured
 }

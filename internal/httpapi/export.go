@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/petcsv"
 	"animalstore/internal/shop"
 )
@@ -37,18 +38,18 @@ var (
 // export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
 // response, so that the client does not mistake the partial response for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendRow func([]byte, shop.ExportRow) []byte) error {
-	release, err := a.Limits.Exports.Acquire(x.principal)
+	slot, err := x.acquire(admission.Exports)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer slot.Release()
 	begin := func() {
 		h := x.w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h.Set("Cache-Control", "no-store")
 		x.w.WriteHeader(http.StatusOK)
-		x.release()
+		x.inFlight.Release()
 	}
 	if x.r.Method == http.MethodHead {
 		begin()

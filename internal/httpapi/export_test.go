@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
-	"animalstore/internal/web"
 )
 
 // exportPaths maps the path of each export to the header that an import of the same format needs.
@@ -141,9 +141,10 @@ func TestExportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
 	s.fill(100) // so that an export is too large for the buffers of net/http
 	var open []*pipeClient
-	for range web.MaxExports / web.MaxKeyExports {
+	limit := admission.Exports.Limit()
+	for range limit.Total / limit.PerKey {
 		key := s.key(shop.PetsRead)
-		for range web.MaxKeyExports {
+		for range limit.PerKey {
 			client := s.overPipe(t, "/v1/exports/pets.ndjson", key)
 			client.wantStatus(t, "200")
 			open = append(open, client)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
 )
 
 const asCSV = "Content-Type: text/csv"
@@ -245,7 +245,7 @@ func TestImportLimits(t *testing.T) {
 func TestImportIsIdempotent(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		file := csvOf("Rex,1,", "Mia,2,")
-		s.postAll(t, web.MaxKeyImports, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
+		s.postAll(t, admission.Imports.Limit().PerKey, nil, "/v1/imports", file, asCSV, "Idempotency-Key: a").Wait()
 		s.wantPets(t, "Rex 1", "Mia 2")
 		s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 		for _, replayed := range []string{"", "true"} {
@@ -262,9 +262,10 @@ func TestImportsAreLimited(t *testing.T) {
 	s := parallelShop(t)
 	greedy, modest := bearing(s.key(shop.PetsWrite)), bearing(s.key(shop.PetsWrite))
 	entered, release := s.Store.HoldWrites()
-	clients := []*sync.WaitGroup{s.postAll(t, web.MaxKeyImports, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, greedy)}
+	limit := admission.Imports.Limit()
+	clients := []*sync.WaitGroup{s.postAll(t, limit.PerKey, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, greedy)}
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV, greedy).wantError(t, 429, shop.RateLimited)
-	clients = append(clients, s.postAll(t, web.MaxImports-web.MaxKeyImports, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, modest))
+	clients = append(clients, s.postAll(t, limit.Total-limit.PerKey, entered, "/v1/imports", csvOf("Rex,1,"), asCSV, modest))
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
 	release()
 	for _, group := range clients {

@@ -3,21 +3,8 @@ package httpapi
 import (
 	"net/http"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
-)
-
-const (
-	// defaultInFlight is the default maximum number of requests in progress. It is far more than a machine can
-	// process in parallel, but low enough for all of these requests to be served within about a second.
-	// defaultKeyInFlight is the maximum for one API key. A request occupies its connection even while it is
-	// waiting for a turn or for another request with the same Idempotency-Key, so this maximum is a third of
-	// the connections that the program allows by default.
-	defaultInFlight    = 1024
-	defaultKeyInFlight = 333
-	// maxWaiting is the maximum number of requests of one kind that are waiting for their turn or being processed, and
-	// maxKeyWaiting is the maximum for one API key.
-	maxWaiting    = 256
-	maxKeyWaiting = 64
 )
 
 // Refuse rejects a request because the server has too many requests in progress.
@@ -35,10 +22,7 @@ func errTooManyRequests() error {
 // when there are many requests.
 func (x *exchange) isLimited() bool { return x.isCall() && x.principal.Actor() != "" && !isInner(x.r) }
 
-// release stops counting the exchange towards the requests in progress.
-func (x *exchange) release() {
-	if x.inFlight != nil {
-		x.inFlight.Remove(x.principal)
-		x.inFlight = nil
-	}
+// acquire waits until an operation of this kind may run with the key of the request, as web.Limits.Acquire does.
+func (x *exchange) acquire(kind admission.Kind) (admission.Slot, error) {
+	return x.limits.Acquire(x.r.Context(), kind, x.principal)
 }

@@ -11,16 +11,12 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
 const (
 	mcpPath = "/mcp"
-	// maxToolCalls is the maximum number of assistants' messages that a node processes at the same time, at most
-	// one per API key. It is low, because each message may hold several copies of a page in memory, encoded and
-	// decoded. Other messages wait for up to maxToolWait.
-	maxToolCalls = 8
-	maxToolWait  = 10 * time.Second
 	// toolTimeout is how long a message may take, including all requests that its tool sends to the API.
 	toolTimeout = 30 * time.Second
 )
@@ -33,16 +29,11 @@ func (a *API) postMCP(x *exchange) error {
 	if err := a.checkMessage(x); err != nil {
 		return err
 	}
-	release, err := a.toolCalls.Acquire(x.principal)
+	slot, err := x.acquire(admission.ToolCalls)
 	if err != nil {
 		return err
 	}
-	defer release()
-	done, err := a.awaitToolTurn(x)
-	if err != nil {
-		return err
-	}
-	defer done()
+	defer slot.Release()
 	ctx, cancel := context.WithTimeout(x.r.Context(), toolTimeout)
 	defer cancel()
 	r := x.r.Clone(ctx)
@@ -58,19 +49,6 @@ func (a *API) postMCP(x *exchange) error {
 		return err
 	}
 	return a.sendMCP(x, response)
-}
-
-// awaitToolTurn waits until it is the key's turn. It fails with rate_limited after toolWait. It does not refuse
-// messages at once, because assistants send several at the same time, and chance would decide which of them get an
-// answer.
-func (a *API) awaitToolTurn(x *exchange) (done func(), err error) {
-	ctx, cancel := context.WithTimeout(x.r.Context(), a.toolWait)
-	defer cancel()
-	done, err = a.toolTurns.Wait(ctx, x.principal)
-	if err != nil && x.r.Context().Err() == nil {
-		return nil, shop.Errorf(shop.RateLimited, "Too many calls of tools are waiting; try again shortly.")
-	}
-	return done, err
 }
 
 // isTrustedOrigin reports whether a request comes from a program, from a page of a configured origin, or from a page of

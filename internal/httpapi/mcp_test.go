@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 	"animalstore/internal/web"
@@ -227,10 +228,10 @@ func TestInvalidToolArgumentsAreRefused(t *testing.T) {
 // A request that a tool sends to the API counts as a request of the assistant's key in the rate limit, the
 // metrics, the log and the event feed.
 func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
-	s := parallelShop(t, func(c *Config) { c.RateLimiter = web.NewRateLimiter(1) })
+	s := parallelShop(t, func(c *Config) { c.Limits = web.NewLimits(1) })
 	start := time.Now()
 	var passed atomic.Int64 // the rate limiter's clock stands still until the test moves it forward
-	s.api.RateLimiter.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	s.api.Limits.RequestRate.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
 	key := s.Key(t, shop.PetsWrite)
 	call := func(n int) testResponse {
 		return s.do("POST", mcpPath, toolCall("add_animal", fmt.Sprintf(`{"name":"Rex","categoryId":1,"idempotencyKey":"animal no %d"}`, n)),
@@ -270,13 +271,17 @@ func TestToolCallCountsAsRequestOfItsKey(t *testing.T) {
 func TestToolCallsTakeTurnsByKey(t *testing.T) {
 	t.Parallel()
 	patient, hasty := newShop(t), newShop(t)
-	patient.api.toolWait, hasty.api.toolWait = time.Hour, time.Millisecond
+	for s, wait := range map[*testShop]time.Duration{patient: time.Hour, hasty: time.Millisecond} {
+		limit := admission.ToolCalls.Limit()
+		limit.Wait = wait
+		s.api.Limits.Replace(admission.ToolCalls, limit)
+	}
 	call := func(s *testShop, key string) testResponse {
 		return s.do("POST", mcpPath, toolCall("count_animals", "{}"), "Accept: */*", bearing(key))
 	}
 	occupy := func(s *testShop, key string) {
 		principal := shoptest.Must(s.Authenticate(t.Context(), key))(t)
-		t.Cleanup(shoptest.Must(s.api.toolTurns.Wait(t.Context(), principal))(t))
+		shoptest.Must(s.api.Limits.Acquire(t.Context(), admission.ToolCalls, principal))(t)
 	}
 	occupy(patient, patient.key(shop.PetsRead))
 	call(patient, patient.key(shop.PetsRead)).want(t, 200, "")
@@ -284,7 +289,7 @@ func TestToolCallsTakeTurnsByKey(t *testing.T) {
 	busy := hasty.key(shop.PetsRead)
 	occupy(hasty, busy)
 	call(hasty, busy).wantError(t, 429, shop.RateLimited)
-	for range maxToolCalls - 1 {
+	for range admission.ToolCalls.Limit().Total - 1 {
 		occupy(hasty, hasty.key(shop.PetsRead))
 	}
 	call(hasty, hasty.key(shop.PetsRead)).wantError(t, 429, shop.RateLimited)

@@ -22,14 +22,14 @@ func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	}
 	h := x.w.Header()
 	if !x.shared {
-		release, err := x.limits.HoldBody(x.principal, int64(length))
+		slot, err := x.limits.HoldBody(x.principal, int64(length))
 		if err != nil {
 			h.Del("Etag")
 			h.Del("Link")
 			x.sendError(shop.AsError(err))
 			return
 		}
-		defer release()
+		defer slot.Release()
 	}
 	h["Content-Type"] = contentType
 	isHead := x.r.Method == http.MethodHead
@@ -37,7 +37,7 @@ func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	x.w.WriteHeader(status)
-	x.release() // a client that reads slowly must not block other clients
+	x.inFlight.Release() // a client that reads slowly must not block other clients
 	if isHead {
 		return
 	}

@@ -11,15 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
-)
-
-const (
-	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
-	// stream costs little more than its connection.
-	defaultStreams = 500
-	// defaultKeyStreams is the default maximum number of streams per API key.
-	defaultKeyStreams = 125
 )
 
 const (
@@ -64,11 +57,11 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
 	}
-	release, err := a.streams.Acquire(x.principal)
+	slot, err := x.acquire(admission.EventStreams)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer slot.Release()
 	position, err := a.streamStart(x, filter, after)
 	if err != nil {
 		return err
@@ -77,7 +70,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // prevents nginx from buffering events
-	x.release()
+	x.inFlight.Release()
 	if x.r.Method == http.MethodHead {
 		x.w.WriteHeader(http.StatusOK)
 		return nil
@@ -209,11 +202,11 @@ func (a *API) nextEvents(s *stream, filter shop.EventFilter) (text []byte, reach
 	if !ok {
 		ctx, cancel := context.WithTimeout(s.ctx, a.streamTiming.heartbeat) // a heartbeat must not wait for longer
 		defer cancel()
-		done, err := a.Limits.Replays.Wait(ctx, s.principal)
+		slot, err := a.Limits.Acquire(ctx, admission.EventReads, s.principal)
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		defer done()
+		defer slot.Release()
 		if !a.mayContinue(s) { // the key may have been revoked while the stream waited
 			return nil, 0, 0, errStreamEnds
 		}

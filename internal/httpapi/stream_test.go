@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -234,7 +235,7 @@ func TestStreamEnds(t *testing.T) {
 // The number of streams that an API key can open is limited, so that other keys can open streams, too. The node has a
 // limit for all keys together. Streams do not count as requests in progress, and refused streams do not count at all.
 func TestStreamsPerKeyAreLimited(t *testing.T) {
-	s := newStreamShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams, c.MaxInFlight = 3, 2, 1 })
+	s := newStreamShop(t, withLimit(admission.EventStreams, 3, 2), withLimit(admission.Requests, 1, 333))
 	greedy, modest := bearing(s.key(shop.EventsRead)), bearing(s.key(shop.EventsRead))
 	first := s.followFrom("2", "", greedy)
 	s.followFrom("2", "", greedy)
@@ -264,7 +265,7 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	}
 	programtest.Await(t, "the feed to forget the first events", func() bool { last, _ := s.Service.FeedState(); return last == 1300 })
 	live := s.followFrom("1300", "")
-	done, err := s.api.Limits.Replays.Wait(t.Context(), configured)
+	slot, err := s.api.Limits.Acquire(t.Context(), admission.EventReads, configured)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +287,7 @@ func TestReplaysWaitForTheirTurn(t *testing.T) {
 	}
 	replay.want("a comment", func(b block) bool { return strings.HasPrefix(string(b), ":\n") })
 	replay.want("a comment", func(b block) bool { return strings.HasPrefix(string(b), ":\n") })
-	done()
+	slot.Release()
 	if got := untilData(replay, "1302"); got != 1302 {
 		t.Errorf("the replay got %d events, want 1302", got)
 	}

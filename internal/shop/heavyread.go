@@ -49,19 +49,9 @@ type lane struct {
 	refused  atomic.Int64
 }
 
-const (
-	// maxWaiting is the maximum number of heavy reads that may wait for a place, and maxKeyWaiting is the maximum for
-	// one API key. Both are far below the number of requests that a node serves at the same time, so that waiting
-	// reads cannot crowd out other requests.
-	maxWaiting    = 256
-	maxKeyWaiting = 64
-)
-
 // newLane returns a lane. A read may wait for a place for as long as it may run.
 func newLane(limits ReadLimits) *lane {
-	semaphore := admission.NewSemaphore(admission.Limit{
-		Total: limits.Heavy, PerKey: max(1, limits.Heavy/2), Queue: maxWaiting, KeyQueue: maxKeyWaiting,
-	})
+	semaphore := admission.NewSemaphore(admission.HeavyReads.Limit().Sized(limits.Heavy))
 	return &lane{Semaphore: semaphore, patience: limits.Timeout}
 }
 
@@ -79,9 +69,9 @@ func (l *lane) acquire(ctx context.Context, key string, budget time.Duration) (a
 		return slot, UnavailableError(ctx.Err())
 	}
 	l.refused.Add(1)
-	if errors.Is(err, admission.ErrKeyFull) {
+	if refusal, ok := errors.AsType[*admission.Refusal](err); ok && refusal.ByKey {
 		return slot, Errorf(RateLimited,
-			"This API key has too many searches, exports and counts waiting; its limit is %d per node.", maxKeyWaiting)
+			"This API key has too many searches, exports and counts waiting; its limit is %d per node.", refusal.Limit.KeyQueue)
 	}
 	return slot, Errorf(Unavailable, "Too many searches, exports and counts are running; try again shortly.")
 }

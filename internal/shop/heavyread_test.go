@@ -134,12 +134,13 @@ func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		h.wantLog("unavailable")
-		for range maxKeyWaiting + 1 {
+		queue := admission.HeavyReads.Limit()
+		for range queue.KeyQueue + 1 {
 			h.start(h.Context(), "a", time.Hour)
 		}
 		h.wantLog("rate_limited")
-		for i := range maxWaiting - maxKeyWaiting {
-			h.start(h.Context(), strings.Repeat("x", 1+i/maxKeyWaiting), time.Hour)
+		for i := range queue.Queue - queue.KeyQueue {
+			h.start(h.Context(), strings.Repeat("x", 1+i/queue.KeyQueue), time.Hour)
 		}
 		h.wantLog("unavailable")
 		if n := h.lane.refused.Load(); n != 3 {

@@ -80,7 +80,7 @@ func (p *postgresEngine) serializeRetries(ctx context.Context, key string) admis
 
 // newRetrySlot returns the retry slot. Writes that wait for it need no limit, because the budget of each write ends.
 func newRetrySlot() *admission.Semaphore {
-	return admission.NewSemaphore(admission.Limit{Total: 1, PerKey: 1, Queue: admission.Unlimited, KeyQueue: admission.Unlimited})
+	return admission.NewSemaphore(admission.ConflictRetries.Limit())
 }
 
 // backOff sleeps for a random time before the next attempt. The maximum sleep time doubles with every

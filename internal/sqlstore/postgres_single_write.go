@@ -19,10 +19,7 @@ const lockWaitShare = 20
 // The other connections remain for groups and reads, which never wait long for the locks of other transactions. One API
 // key gets half of the slots, so that its writes do not hold up those of other keys.
 func newSingleWriteSlots(maxConns int32) *admission.Semaphore {
-	return admission.NewSemaphore(admission.Limit{
-		Total: max(1, int(maxConns)/2), PerKey: max(1, int(maxConns)/4),
-		Queue: admission.Unlimited, KeyQueue: admission.Unlimited,
-	})
+	return admission.NewSemaphore(admission.SingleWrites.Limit().Sized(max(1, int(maxConns)/2)))
 }
 
 // acquireSingleWrite waits for a slot for a write outside of groups until ctx or caller ends.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
 )
@@ -18,8 +19,8 @@ type exchange struct {
 	id        string
 	token     string // the value of the session cookie
 	principal shop.Principal
-	liveFrom  int64    // the position in the event feed before the page was rendered
-	held      []func() // functions that release the limits towards which the exchange counts
+	liveFrom  int64            // the position in the event feed before the page was rendered
+	held      []admission.Slot // the limits towards which the exchange counts
 	triggers  map[string]any
 	message   *message // what the page will tell the user, or nil
 	streamed  bool     // whether the response is a stream, whose duration is not measured

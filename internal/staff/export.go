@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/petcsv"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
@@ -30,11 +31,11 @@ func (p *Pages) exportPets(x *exchange) error {
 // streamCSV sends a CSV file, which write produces in chunks. If an error occurs after the first byte was sent, the
 // connection is aborted, so that the browser does not mistake the partial file for a complete one.
 func (x *exchange) streamCSV(name string, header []byte, write func(ctx context.Context, send func([]byte) error) error) error {
-	release, err := x.Limits.Exports.Acquire(x.principal)
+	slot, err := x.Limits.Acquire(x.r.Context(), admission.Exports, x.principal)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer slot.Release()
 	x.releaseLimits()
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()

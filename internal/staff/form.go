@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -23,9 +24,9 @@ const (
 )
 
 // readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
-// unread, net/http would wait for the rest without a deadline. The caller must call release when the form is no
+// unread, net/http would wait for the rest without a deadline. The caller must release the slot when the form is no
 // longer used.
-func (x *exchange) readForm() (release func(), err error) {
+func (x *exchange) readForm() (slot admission.Slot, err error) {
 	limit := int64(maxFormBytes)
 	if x.route.scope == anyone {
 		limit = maxPublicFormBytes
@@ -34,42 +35,41 @@ func (x *exchange) readForm() (release func(), err error) {
 	if size < 0 || size > limit {
 		size = limit
 	}
-	held, err := x.Limits.HoldBody(x.principal, size)
-	if err != nil {
-		return nil, err
+	if slot, err = x.Limits.HoldBody(x.principal, size); err != nil {
+		return slot, err
 	}
 	defer func() {
 		if err != nil {
-			held()
+			slot.Release()
 		}
 	}()
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(formTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
+		return slot, shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
 	}
 	if err != nil {
-		return nil, errUnreadableForm()
+		return slot, errUnreadableForm()
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
 	mediaType, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if len(body) > 0 && mediaType != "application/x-www-form-urlencoded" {
-		return nil, errUnreadableForm()
+		return slot, errUnreadableForm()
 	}
 	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return nil, errUnreadableForm()
+		return slot, errUnreadableForm()
 	}
 	for _, values := range x.r.PostForm {
 		for _, value := range values {
 			if len(value) > maxFieldBytes {
 				err = shop.Errorf(shop.PayloadTooLarge, "A field of the form is too large; send at most %d bytes.", maxFieldBytes)
-				return nil, err
+				return slot, err
 			}
 		}
 	}
-	return held, nil
+	return slot, nil
 }
 
 func errUnreadableForm() error {

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/petcsv"
 	"animalstore/internal/shop"
 )
@@ -74,11 +75,11 @@ func (p *Pages) importTemplate(x *exchange) error {
 // importPets imports the file instead. The browser sends the file both times, so that nothing needs to be kept
 // on this node.
 func (p *Pages) importPets(x *exchange) error {
-	release, err := p.Limits.Imports.Acquire(x.principal)
+	slot, err := x.Limits.Acquire(x.r.Context(), admission.Imports, x.principal)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer slot.Release()
 	name, content, err := x.readFile()
 	if err == nil {
 		err = x.acquireSlot()

@@ -1,19 +1,11 @@
 package staff
 
 import (
+	"net"
 	"net/http"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
-	"animalstore/internal/web"
-)
-
-const (
-	// maxRequests is the maximum number of requests in progress of users who are signed in, and maxKeyRequests the
-	// maximum for one key. Both are more than a machine can process at the same time, because all open pages of a key
-	// may update at the same moment. maxPublicRequests is the maximum for all users who are not signed in.
-	maxRequests       = 256
-	maxKeyRequests    = 128
-	maxPublicRequests = 64
 )
 
 // acquireSlot counts the exchange as a request in progress until it sends its response. It does nothing if the exchange
@@ -23,11 +15,11 @@ func (x *exchange) acquireSlot() error {
 	if len(x.held) > 0 {
 		return nil
 	}
-	slots := x.slots
+	kind := admission.PageRequests
 	if x.principal.Actor() == "" {
-		slots = x.publicSlots
+		kind = admission.PublicRequests
 	}
-	err := x.acquire(slots)
+	err := x.acquire(kind)
 	if err != nil && shop.AsError(err).Code == shop.RateLimited {
 		return errKeyBusy()
 	}
@@ -37,28 +29,20 @@ func (x *exchange) acquireSlot() error {
 	return nil
 }
 
-// acquire counts the exchange towards a limit until it sends its response.
-func (x *exchange) acquire(limit *web.KeyLimit) error {
-	release, err := limit.Acquire(x.principal)
+// acquire counts the exchange towards a limit until it sends its response. If the limit has a queue, acquire waits for
+// the key's turn.
+func (x *exchange) acquire(kind admission.Kind) error {
+	slot, err := x.Limits.Acquire(x.r.Context(), kind, x.principal)
 	if err == nil {
-		x.held = append(x.held, release)
+		x.held = append(x.held, slot)
 	}
 	return err
 }
 
-// awaitTurn waits until it is the key's turn. The turn ends when the exchange sends its response.
-func (x *exchange) awaitTurn(turns *web.KeyTurns) error {
-	done, err := turns.Wait(x.r.Context(), x.principal)
-	if err == nil {
-		x.held = append(x.held, done)
-	}
-	return err
-}
-
-// releaseLimits stops counting the exchange towards the limits that acquire was called with, and ends its turns.
+// releaseLimits stops counting the exchange towards the limits that acquire was called with.
 func (x *exchange) releaseLimits() {
-	for _, release := range x.held {
-		release()
+	for i := range x.held {
+		x.held[i].Release()
 	}
 	x.held = nil
 }
@@ -74,4 +58,22 @@ func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy;
 // the memory for pages.
 func errKeyBusy() error {
 	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
+}
+
+// checkLinkAttempts fails with rate_limited if links that do not work were tried too often from the network address of
+// the request.
+func (x *exchange) checkLinkAttempts() error {
+	if x.Limits.FailedSignIns.Left(addressOf(x.r)) < 1 {
+		return shop.Errorf(shop.RateLimited, "There were too many links that do not work; try again in a few seconds.")
+	}
+	return nil
+}
+
+// addressOf returns the network address that a request comes from.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }

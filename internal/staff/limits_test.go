@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
-	"animalstore/internal/web"
 )
 
 // acquire counts n operations of a principal towards a limit.
-func acquire(t *testing.T, limit *web.KeyLimit, principal shop.Principal, n int) (release func()) {
-	t.Helper()
-	return shoptest.Must(limit.AcquireN(principal, n))(t)
+func (s *testShop) acquire(kind admission.Kind, principal shop.Principal, n int) (release func()) {
+	s.t.Helper()
+	slot := shoptest.Must(s.pages.Limits.AcquireN(kind, principal.Actor(), n))(s.t)
+	return slot.Release
 }
 
 // wantKeyBusy checks that the response is an error page that says that the user's key has used up its share.
@@ -40,7 +41,7 @@ func greedy(t *testing.T) (s *testShop, principal shop.Principal, own, another *
 func TestRequestsPerKeyAreLimited(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
-	release := acquire(t, s.pages.slots, principal, maxKeyRequests)
+	release := s.acquire(admission.PageRequests, principal, admission.PageRequests.Limit().PerKey)
 	own.get("/staff/pets").wantKeyBusy("Too many pages are loading with your key")
 	another.mustGet("/staff/pets")
 	s.browser().mustGet("/staff/sign-in")
@@ -52,10 +53,9 @@ func TestRequestsPerKeyAreLimited(t *testing.T) {
 func TestStrangersDoNotKeepStaffOut(t *testing.T) {
 	t.Parallel()
 	s, _, own, another := greedy(t)
-	release := acquire(t, s.pages.publicSlots, shop.Principal{}, maxPublicRequests)
+	release := s.acquire(admission.PublicRequests, shop.Principal{}, admission.PublicRequests.Limit().Total)
 	s.browser().get("/staff/sign-in").want(503, "The pages are busy")
 	own.mustGet("/staff/pets")
-	// The configured key has the same id as a principal without a key, but does not share its limit.
 	another.mustGet("/staff/pets")
 	release()
 	s.browser().mustGet("/staff/sign-in")
@@ -64,17 +64,20 @@ func TestStrangersDoNotKeepStaffOut(t *testing.T) {
 func TestPrintedListsAreLimited(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
-	release := acquire(t, s.pages.prints, principal, maxKeyPrints)
+	lists := admission.PrintedLists.Limit()
+	lists.KeyQueue = 0 // lists that would wait are refused instead
+	s.pages.Limits.Replace(admission.PrintedLists, lists)
+	release := s.acquire(admission.PrintedLists, principal, lists.PerKey)
 	for _, path := range []string{"/staff/pets/print", "/staff/orders/print"} {
 		own.get(path).wantKeyBusy("Lists are already being prepared with your key")
 		another.mustGet(path)
 	}
 	own.mustGet("/staff/pets")
 	release()
-	release = acquire(t, s.pages.Limits.Exports, principal, web.MaxKeyExports)
+	release = s.acquire(admission.Exports, principal, admission.Exports.Limit().PerKey)
 	own.get("/staff/pets/print").wantKeyBusy("Lists are already being prepared with your key")
 	release()
-	for range web.MaxExports + 1 { // a list that has been sent no longer counts towards the limit
+	for range admission.Exports.Limit().Total + 1 { // a list that has been sent no longer counts towards the limit
 		own.mustGet("/staff/pets/print")
 		own.mustGet("/staff/orders/print")
 	}
@@ -86,7 +89,7 @@ func TestPrintedListsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
 	for _, path := range []string{"/staff/pets/print", "/staff/orders/print"} {
-		done := shoptest.Must(s.pages.printTurns.Wait(t.Context(), principal))(t)
+		done := s.acquire(admission.PrintedLists, principal, 1)
 		waiting, disconnect := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if response, err := own.client.Do(own.request("GET", path).WithContext(waiting)); err == nil {
 			response.Body.Close()
@@ -106,7 +109,7 @@ func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
 	s.AddPet(t, "Rex", 1, shop.Available)
-	release := shoptest.Must(s.pages.Limits.HoldBody(principal, web.MaxKeyBodyMemory))(t)
+	release := s.acquire(admission.BodyMemory, principal, admission.BodyMemory.Limit().PerKey)
 	for _, path := range []string{"/staff/pets", "/staff/pets?name=" + strings.Repeat("'", 10_000)} {
 		own.get(path).wantKeyBusy("Too many pages are loading with your key")
 	}
@@ -118,27 +121,25 @@ func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 func TestPageBufferHoldsWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("0123456789", 50_000))
-	held := 0
-	b := &pageBuffer{hold: func(size int64) (func(), error) {
-		if held+int(size) > 600_000 {
-			return nil, errKeyBusy()
-		}
-		held += int(size)
-		return func() { held -= int(size) }, nil
-	}}
+	memory := admission.NewSemaphore(admission.Limit{Total: 600_000})
+	held := func() int {
+		held, _ := memory.Counts()
+		return held
+	}
+	b := &pageBuffer{hold: func(size int64) (admission.Slot, error) { return memory.AcquireN("", int(size)) }}
 	for _, part := range [][]byte{text[:1], text[1:100], text[100:100_000], text[100_000:]} {
 		if n, err := b.Write(part); n != len(part) || err != nil {
 			t.Fatalf("got %d, %v, want %d", n, err, len(part))
 		}
 	}
-	if got := bytes.Join(b.chunks, nil); !bytes.Equal(got, text) || b.size != len(text) || held-b.size > maxPageChunk {
-		t.Errorf("got %d bytes, size %d, held %d; want the %d bytes that were written and little more held", len(got), b.size, held, len(text))
+	if got := bytes.Join(b.chunks, nil); !bytes.Equal(got, text) || b.size != len(text) || held()-b.size > maxPageChunk {
+		t.Errorf("got %d bytes, size %d, held %d; want the %d bytes that were written and little more held", len(got), b.size, held(), len(text))
 	}
-	if n, err := b.Write(text); err == nil || n == len(text) || held > 600_000 {
-		t.Errorf("got %d, %v with %d bytes held, want an error", n, err, held)
+	if n, err := b.Write(text); err == nil || n == len(text) || held() > 600_000 {
+		t.Errorf("got %d, %v with %d bytes held, want an error", n, err, held())
 	}
-	if b.release(); held != 0 {
-		t.Errorf("%d bytes are still held", held)
+	if b.release(); held() != 0 {
+		t.Errorf("%d bytes are still held", held())
 	}
 	free := newFreePage()
 	if _, err := free.Write(text); err == nil {

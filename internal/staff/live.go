@@ -9,13 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
-)
-
-const (
-	// maxStreams is the maximum number of live streams, and maxKeyStreams the maximum for one key.
-	maxStreams    = 500
-	maxKeyStreams = 125
 )
 
 const (
@@ -44,11 +39,11 @@ func (p *Pages) live(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	release, err := p.streams.Acquire(x.principal)
+	slot, err := x.Limits.Acquire(x.r.Context(), admission.LivePages, x.principal)
 	if err != nil {
 		return err // the page remains, but does not update automatically
 	}
-	defer release()
+	defer slot.Release()
 	x.releaseLimits()
 	x.streamed = true
 	h := x.w.Header()
@@ -178,11 +173,11 @@ func (s *liveStream) nextEvents() (events []shop.Event, reached int64, err error
 	ctx, cancel := context.WithTimeout(s.r.Context(), liveKeepAlive)
 	defer cancel()
 	defer context.AfterFunc(s.running, cancel)()
-	done, err := s.Limits.Replays.Wait(ctx, s.principal)
+	slot, err := s.Limits.Acquire(ctx, admission.EventReads, s.principal)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer done()
+	defer slot.Release()
 	return s.Service.EventsAfter(ctx, s.caller(), shop.EventFilter{}, s.position)
 }
 

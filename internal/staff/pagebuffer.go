@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
 )
@@ -18,10 +19,10 @@ const (
 // pageBuffer holds a page while it is rendered and sent. Its memory counts towards the limit for bodies. It
 // grows in chunks, so that rendering stops as soon as the key's share is used up.
 type pageBuffer struct {
-	hold   func(size int64) (release func(), err error)
+	hold   func(size int64) (admission.Slot, error)
 	chunks [][]byte
 	size   int
-	held   []func()
+	held   []admission.Slot
 }
 
 // newPage returns a buffer for a page of this exchange. The caller must release it.
@@ -29,23 +30,23 @@ func (x *exchange) newPage() *pageBuffer {
 	if x.principal.Actor() == "" {
 		return newFreePage()
 	}
-	return &pageBuffer{hold: func(size int64) (func(), error) {
-		release, err := x.Limits.HoldBody(x.principal, size)
+	return &pageBuffer{hold: func(size int64) (admission.Slot, error) {
+		slot, err := x.Limits.HoldBody(x.principal, size)
 		if err != nil && shop.AsError(err).Code == shop.RateLimited {
 			err = errKeyBusy()
 		}
-		return release, err
+		return slot, err
 	}}
 }
 
 // newFreePage returns a buffer for a small page, whose memory does not count.
 func newFreePage() *pageBuffer {
 	left := int64(maxFreePage)
-	return &pageBuffer{hold: func(size int64) (func(), error) {
+	return &pageBuffer{hold: func(size int64) (admission.Slot, error) {
 		if left -= size; left < 0 {
-			return nil, shop.Errorf(shop.PayloadTooLarge, "The page is too large.")
+			return admission.Slot{}, shop.Errorf(shop.PayloadTooLarge, "The page is too large.")
 		}
-		return func() {}, nil
+		return admission.Slot{}, nil
 	}}
 }
 
@@ -71,11 +72,11 @@ func (b *pageBuffer) grow() error {
 	if n := len(b.chunks); n > 0 {
 		size = min(2*cap(b.chunks[n-1]), maxPageChunk)
 	}
-	release, err := b.hold(int64(size))
+	slot, err := b.hold(int64(size))
 	if err != nil {
 		return err
 	}
-	b.held = append(b.held, release)
+	b.held = append(b.held, slot)
 	b.chunks = append(b.chunks, make([]byte, 0, size))
 	return nil
 }
@@ -91,7 +92,7 @@ func (b *pageBuffer) sendTo(w *web.Recorder) {
 
 // release stops counting the memory of the page.
 func (b *pageBuffer) release() {
-	for _, release := range b.held {
-		release()
+	for i := range b.held {
+		b.held[i].Release()
 	}
 }

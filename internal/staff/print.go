@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -12,24 +13,15 @@ const (
 	maxPrintedRows = 1000
 	// maxPrintedReads is the maximum number of reads for one printed list. A search may need several reads.
 	maxPrintedReads = 10
-	// maxPrints is the maximum number of printed lists in progress, and maxKeyPrints the maximum for one key.
-	maxPrints    = 16
-	maxKeyPrints = 2
-	// maxRenderedPrints is the maximum number of printed lists that are rendered at the same time. Each key may render
-	// only one at a time, because a printed list is the largest page, with up to 3.3 MB.
-	maxRenderedPrints = 4
 )
 
-// acquirePrint counts the exchange as a printed list until the list is sent, and waits until it is the key's turn to
-// render one. It also counts the exchange as an export, because a printed list needs megabytes while it is rendered, as
+// acquirePrint waits until it is the key's turn to render a list for printing, which lasts until the list is sent. It
+// also counts the exchange as an export, because a printed list needs megabytes while it is rendered, as
 // an export does.
 func (x *exchange) acquirePrint() error {
-	err := x.acquire(x.prints)
+	err := x.acquire(admission.PrintedLists)
 	if err == nil {
-		err = x.awaitTurn(x.printTurns)
-	}
-	if err == nil {
-		err = x.acquire(x.Limits.Exports)
+		err = x.acquire(admission.Exports)
 	}
 	if err != nil && shop.AsError(err).Code == shop.RateLimited {
 		return shop.Errorf(shop.RateLimited, "Lists are already being prepared with your key; try again in a few seconds.")

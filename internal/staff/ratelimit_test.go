@@ -13,10 +13,10 @@ import (
 // A key has one rate limit for the API and the pages. Other keys, and pages that need no key, are not affected.
 func TestPagesCountTowardsTheRateLimit(t *testing.T) {
 	t.Parallel()
-	limiter := web.NewRateLimiter(2)
+	limits := web.NewLimits(2)
 	now := time.Now()
-	limiter.Now = func() time.Time { return now }
-	s := newShop(t, Config{RateLimiter: limiter})
+	limits.RequestRate.Now = func() time.Time { return now }
+	s := newShop(t, Config{Limits: limits})
 	b, other := s.signedIn(configuredKey), s.signedIn(s.Key(t, shop.Admin).Secret)
 	for range 4 { // the burst is twice the rate
 		b.mustGet("/staff/pets")
@@ -25,7 +25,7 @@ func TestPagesCountTowardsTheRateLimit(t *testing.T) {
 		t.Errorf("beyond the limit: got Retry-After %q, want 1", after)
 	}
 	principal := shoptest.Must(s.Service.Authenticate(t.Context(), configuredKey))(t)
-	if err := limiter.Check(http.Header{}, principal); shop.AsError(err).Code != shop.RateLimited {
+	if err := limits.CheckRate(http.Header{}, principal); shop.AsError(err).Code != shop.RateLimited {
 		t.Errorf("the API's check of the same key: got %v, want rate_limited", err)
 	}
 	other.mustGet("/staff/pets")

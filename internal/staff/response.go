@@ -38,11 +38,11 @@ func (x *exchange) trigger(event string, detail any) {
 
 // send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
-	release, err := x.Limits.HoldBody(x.principal, int64(len(body)))
+	slot, err := x.Limits.HoldBody(x.principal, int64(len(body)))
 	if err != nil { // an error page needs little memory
 		status, contentType, body = statusOf(shop.AsError(err).Code), "text/plain; charset=utf-8", []byte(shop.AsError(err).Message+"\n")
 	} else {
-		defer release()
+		defer slot.Release()
 	}
 	x.startResponse(status, contentType, len(body))
 	x.w.Write(body) // fails only if the browser has disconnected

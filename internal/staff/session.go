@@ -65,7 +65,7 @@ func (x *exchange) authorize() error {
 	if err := x.identify(); err != nil {
 		return err
 	}
-	if err := x.RateLimiter.Check(x.w.Header(), x.principal); err != nil {
+	if err := x.Limits.CheckRate(x.w.Header(), x.principal); err != nil {
 		return err
 	}
 	if scope := x.route.scope; scope != signedIn && !x.May(scope) {

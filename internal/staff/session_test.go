@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
@@ -269,7 +270,7 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 	s := newShop(t)
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	for range maxPublicRequests + 10 {
+	for range admission.PublicRequests.Limit().Total + 10 {
 		body, rest := io.Pipe()
 		sending.Go(func() { s.sendForm("/staff/sign-in", formType, body) })
 		io.WriteString(rest, "key=") // returns when the service has read these bytes

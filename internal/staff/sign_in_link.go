@@ -71,7 +71,7 @@ type signInLinkPage struct {
 func (p *Pages) openSignInLink(x *exchange) error {
 	x.hideToken()
 	page := signInLinkPage{Token: x.r.URL.Query().Get("token")}
-	if err := p.linkAttempts.check(x.r); err != nil {
+	if err := x.checkLinkAttempts(); err != nil {
 		return err
 	}
 	name, err := p.Service.SignInLinkKey(x.r.Context(), page.Token)
@@ -84,7 +84,7 @@ func (p *Pages) openSignInLink(x *exchange) error {
 
 func (p *Pages) useSignInLink(x *exchange) error {
 	x.hideToken()
-	if err := p.linkAttempts.check(x.r); err != nil {
+	if err := x.checkLinkAttempts(); err != nil {
 		return err
 	}
 	in, err := p.Service.SignInWithLink(x.r.Context(), x.field("token"), x.newSession())
@@ -105,6 +105,6 @@ func (x *exchange) showLinkError(err error) error {
 	if shop.AsError(err).Code != shop.InvalidAPIKey {
 		return err
 	}
-	x.linkAttempts.failed(x.r)
+	x.Limits.FailedSignIns.Take(addressOf(x.r))
 	return x.show(http.StatusGone, "sign-in-link", "This link no longer works", signInLinkPage{})
 }

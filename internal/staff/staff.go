@@ -27,8 +27,6 @@ type Config struct {
 	PublicURL string
 	// TLS is true if this process terminates TLS itself.
 	TLS bool
-	// RateLimiter limits how many requests each API key may send. If it is nil, there is no limit.
-	RateLimiter *web.RateLimiter
 	// Limits are the limits that the pages share with the API. If it is nil, the pages have their own.
 	Limits *web.Limits
 }
@@ -45,17 +43,8 @@ type Pages struct {
 	icons     map[string]template.HTML
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     *web.KeyLimit // limits the requests in progress of users who are signed in
-	// publicSlots limits the requests in progress of users who are not signed in, so that they cannot use up the slots
-	// of users who are. It has no limit per key, because these users have no key.
-	publicSlots *web.KeyLimit
-	prints      *web.KeyLimit
-	printTurns  *web.KeyTurns
-	streams     *web.KeyLimit
-	// linkAttempts limits how often someone may try sign-in links that do not work.
-	linkAttempts *failureLimit
-	running      context.Context // a context that ends when the node starts to shut down
-	stop         context.CancelFunc
+	running   context.Context // a context that ends when the node starts to shut down
+	stop      context.CancelFunc
 }
 
 // New returns a handler for the staff pages. It fails if the public URL is invalid or an embedded template is
@@ -69,21 +58,13 @@ func New(c Config) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.RateLimiter == nil {
-		c.RateLimiter = web.NewRateLimiter(0)
-	}
 	if c.Limits == nil {
-		c.Limits = web.NewLimits()
+		c.Limits = web.NewLimits(0)
 	}
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
-		mux: http.NewServeMux(), streams: web.NewKeyLimit("open pages", maxStreams, maxKeyStreams),
-		slots: web.NewKeyLimit("requests", maxRequests, maxKeyRequests), publicSlots: web.NewKeyLimit("requests", maxPublicRequests, maxPublicRequests+1),
-		prints:       web.NewKeyLimit("printed lists", maxPrints, maxKeyPrints),
-		printTurns:   web.NewKeyTurns(maxRenderedPrints),
-		linkAttempts: newFailureLimit(),
-		running:      running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
+		mux: http.NewServeMux(), running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: newDurations(),
 	}
 	if p.icons, err = newIcons(p.staticURL("icons.svg")); err != nil {
@@ -169,11 +150,11 @@ func (x *exchange) handle() error {
 		if x.route.page == "import-file" {
 			return x.route.handle(x.Pages, x) // this handler reads the form itself and then acquires a slot
 		}
-		release, err := x.readForm()
+		slot, err := x.readForm()
 		if err != nil {
 			return err
 		}
-		defer release()
+		defer slot.Release()
 	}
 	if err := x.acquireSlot(); err != nil {
 		return err

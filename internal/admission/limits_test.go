@@ -1,0 +1,57 @@
+package admission
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// SECURITY.md contains the table of all limits.
+func TestSecurityQuotesTheLimits(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| on a node, at the same time | in all | of one key | waiting | of one key |\n|---|---|---|---|---|\n")
+	for _, limit := range table {
+		total, perKey := number(limit.Total), number(limit.PerKey)
+		if limit.Size != "" {
+			total, perKey = limit.Size, "half of them"
+		}
+		fmt.Fprintf(&want, "| %s | %s | %s | %s | %s |\n", limit.Operations, total, perKey, number(limit.Queue), number(limit.KeyQueue))
+	}
+	fmt.Fprintf(&want, "\n| how often | per second | at once |\n|---|---|---|\n"+
+		"| requests of one key | `--rate-limit` | %d times `--rate-limit` |\n"+
+		"| sign-in links from one network address that do not work | %d | %d |\n", burstSeconds, failuresPerSecond, maxFailures)
+	if !strings.Contains(string(content), want.String()) {
+		t.Errorf("SECURITY.md must contain this table:\n%s", want.String())
+	}
+}
+
+// number formats a number for the table.
+func number(n int) string {
+	switch {
+	case n == 0:
+		return "–"
+	case n == Unlimited:
+		return "no limit"
+	case n >= 1<<20:
+		return fmt.Sprint(n>>20, " Mi")
+	case n >= 1000:
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	}
+	return fmt.Sprint(n)
+}
+
+// On a node with few connections, a key cannot use nearly all of them.
+func TestKeyGetsAThirdOfTheConnections(t *testing.T) {
+	t.Parallel()
+	for connections, want := range map[int]int{1: 16, 48: 16, 100: 33, 1000: 333, 100_000: 333} {
+		if got := Requests.Limit().ForConnections(connections); got.PerKey != want || got.Total != 1024 {
+			t.Errorf("%d connections: got %+v, want %d requests of one key", connections, got, want)
+		}
+	}
+}
