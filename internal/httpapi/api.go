@@ -102,7 +102,7 @@ func New(c Config) (*API, error) {
 		deprecationHeaders: deprecationHeaders(basePath),
 		lifetime:           lifetime,
 		stop:               stop,
-		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
+		streamTiming:       streamTiming{heartbeatInterval, web.StreamWriteTimeout},
 	}
 	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a}, func(err error) {
 		c.Log.Error("tool of an assistant failed", "error", c.Service.Redact(err.Error()))

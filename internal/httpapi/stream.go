@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"animalstore/internal/admission"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 const (
@@ -21,13 +21,6 @@ const (
 	heartbeatInterval = 15 * time.Second
 	// keyCheckInterval is how often a stream or an export checks that its API key is still valid.
 	keyCheckInterval = 500 * time.Millisecond
-	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. The
-	// client can then reconnect and resume.
-	streamWriteTimeout = 15 * time.Second
-	// shutdownWriteTimeout replaces streamWriteTimeout when the node shuts down.
-	shutdownWriteTimeout = time.Second
-	// streamRetry is how long a client should wait before it reconnects after its stream has ended.
-	streamRetry = 2 * time.Second
 	// streamBuffer is the approximate size of one write in bytes, and therefore the memory that a stalled
 	// client costs.
 	streamBuffer = 32 << 10
@@ -41,14 +34,11 @@ type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 // the store.
 type stream struct {
 	*exchange
-	ctx          context.Context // ends when the request ends or the node starts to shut down
-	position     int64           // events up to this position have been sent or are excluded by the filter
-	announced    int64           // the last event id that was sent to the client
-	lastWrite    time.Time       // time of the last write; decides when a heartbeat is due
-	lastCheck    time.Time       // time of the last API key check
-	mu           sync.Mutex      // guards the fields below and the write deadline
-	writeTimeout time.Duration
-	closed       bool
+	ctx       context.Context // ends when the request ends or the node starts to shut down
+	out       *web.EventStream
+	position  int64     // events up to this position have been sent or are excluded by the filter
+	announced int64     // the last event id that was sent to the client
+	lastCheck time.Time // time of the last API key check
 }
 
 // streamEvents sends the events after a position and then new events as they happen. It returns when the
@@ -66,10 +56,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	if err != nil {
 		return err
 	}
-	h := x.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // prevents nginx from buffering events
+	web.SetStreamHeaders(x.w.Header())
 	x.inFlight.Release()
 	if x.r.Method == http.MethodHead {
 		x.w.WriteHeader(http.StatusOK)
@@ -83,10 +70,10 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.lifetime, cancel)()
-	s := &stream{exchange: x, ctx: ctx, writeTimeout: a.streamTiming.writeTimeout, position: position, announced: -1, lastCheck: time.Now()}
-	defer s.close()
-	defer context.AfterFunc(a.lifetime, s.shortenTimeout)()
-	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.idLine())) {
+	out := web.OpenEventStream(a.lifetime, &x.w, a.streamTiming.writeTimeout)
+	defer out.Close()
+	s := &stream{exchange: x, ctx: ctx, out: out, position: position, announced: -1, lastCheck: time.Now()}
+	if !out.Begin(s.idLine()) {
 		return nil
 	}
 	a.follow(s, filter)
@@ -152,7 +139,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 		if !ok || !a.mayContinue(s) {
 			return
 		}
-		if time.Since(s.lastWrite) >= a.streamTiming.heartbeat && !s.write([]byte(":\n"+s.idLine()+"\n")) {
+		if time.Since(s.out.LastWrite) >= a.streamTiming.heartbeat && !s.out.Write([]byte(":\n"+s.idLine()+"\n")) {
 			return
 		}
 		if moved {
@@ -182,7 +169,7 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (moved, ok bool) {
 		return a.reset(s, err)
 	}
 	if len(text) > 0 {
-		if !s.write(text) {
+		if !s.out.Write(text) {
 			return true, false
 		}
 		s.announced = last
@@ -233,7 +220,7 @@ func (a *API) reset(s *stream, expired error) (moved, ok bool) {
 		return false, true
 	}
 	s.position = position
-	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.idLine(), encode(newErrorBody(shop.AsError(expired)))))
+	return true, s.out.Write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.idLine(), encode(newErrorBody(shop.AsError(expired)))))
 }
 
 // mayContinue reports whether the stream can continue. It checks the API key once every keyCheckInterval.
@@ -253,45 +240,4 @@ func (s *stream) idLine() string {
 	}
 	s.announced = s.position
 	return fmt.Sprintf("id: %d\n", s.position)
-}
-
-// write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
-// the write deadline, because HTTP/2 would otherwise reset an idle stream when the deadline passes.
-func (s *stream) write(blocks []byte) bool {
-	s.w.WriteHeader(http.StatusOK) // only the first call has an effect; the deadline that it sets is replaced below
-	s.mu.Lock()
-	s.setWriteDeadline()
-	s.mu.Unlock()
-	s.lastWrite = time.Now()
-	_, err := s.w.Write(blocks)
-	ok := err == nil && http.NewResponseController(&s.w).Flush() == nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	http.NewResponseController(&s.w).SetWriteDeadline(time.Time{})
-	return ok
-}
-
-// setWriteDeadline limits how long the current write may take. The caller must hold the lock.
-func (s *stream) setWriteDeadline() {
-	http.NewResponseController(&s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout))
-}
-
-// shortenTimeout shortens the write timeout when the node shuts down. This also applies to a write that is
-// already in progress.
-func (s *stream) shortenTimeout() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.writeTimeout = min(s.writeTimeout, shutdownWriteTimeout)
-		s.setWriteDeadline()
-	}
-}
-
-// close sets the deadline for sending the rest of the response. It also prevents shortenTimeout from
-// changing that deadline later, when the connection may already be serving another request.
-func (s *stream) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.setWriteDeadline()
-	s.closed = true
 }

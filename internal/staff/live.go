@@ -3,7 +3,6 @@ package staff
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"animalstore/internal/admission"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 const (
@@ -22,8 +22,6 @@ const (
 	// liveMinInterval is the shortest time between two messages. A burst of events is combined into one
 	// message.
 	liveMinInterval = 250 * time.Millisecond
-	// liveWriteTimeout is how long a browser may take to read a message.
-	liveWriteTimeout = 15 * time.Second
 	// maxLiveTopics is the maximum number of topics in one message. If more have changed, the page refreshes
 	// everything.
 	maxLiveTopics = 200
@@ -46,11 +44,11 @@ func (p *Pages) live(x *exchange) error {
 	defer slot.Release()
 	x.releaseLimits()
 	x.streamed = true
-	h := x.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // tells nginx not to buffer the messages
-	s := &liveStream{exchange: x, position: position}
-	if !s.write("retry: 2000\nid: %d\n\n", position) {
+	web.SetStreamHeaders(x.w.Header())
+	out := web.OpenEventStream(x.running, x.w, web.StreamWriteTimeout)
+	defer out.Close()
+	s := &liveStream{exchange: x, out: out, position: position}
+	if !out.Begin(fmt.Sprintf("id: %d\n", position)) {
 		return nil
 	}
 	s.follow()
@@ -73,20 +71,13 @@ func (x *exchange) liveStartPosition() (int64, error) {
 // event feed.
 type liveStream struct {
 	*exchange
+	out      *web.EventStream
 	position int64
-	written  time.Time
 }
 
-// write sends one message and reports whether the browser has accepted it in time. Between messages there is no
-// deadline, because net/http resets an HTTP/2 stream whose deadline has passed even if nothing is being written.
+// write sends one message and reports whether the browser has accepted it in time.
 func (s *liveStream) write(format string, args ...any) bool {
-	control := http.NewResponseController(s.w)
-	s.w.WriteHeader(http.StatusOK)
-	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // setting the deadline fails only in tests, which need none
-	defer control.SetWriteDeadline(time.Time{})
-	s.written = time.Now()
-	_, err := fmt.Fprintf(s.w, format, args...)
-	return err == nil && control.Flush() == nil
+	return s.out.Write(fmt.Appendf(nil, format, args...))
 }
 
 // follow sends changes until the browser disconnects, the session ends or the node stops.
@@ -94,11 +85,11 @@ func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
 		signal := s.Service.EventSignal() // the signal is obtained before the events are read, so that no later event is missed
-		lastWrite := s.written
+		lastWrite := s.out.LastWrite
 		if !s.sendChanges() {
 			return
 		}
-		if s.written != lastWrite {
+		if s.out.LastWrite != lastWrite {
 			select {
 			case <-time.After(liveMinInterval):
 			case <-s.running.Done():
@@ -112,7 +103,7 @@ func (s *liveStream) follow() {
 				return
 			}
 		}
-		if time.Since(s.written) >= liveKeepAlive && !s.write(":\n\n") {
+		if time.Since(s.out.LastWrite) >= liveKeepAlive && !s.write(":\n\n") {
 			return
 		}
 		select {
