@@ -7,15 +7,14 @@ FUZZTIME ?= 30s
 ATTACK ?= 10s
 ATTACK_ANIMALS ?= 1000000
 PLANS_ANIMALS ?= 5000000
-BENCH_SECONDS ?= 3
-BENCH_ROUNDS ?= 3
+BENCH_PAIRS ?= 7
 SOAK ?= 10m
 SEEDS ?= 1 2 3
 ROUNDS ?= 3
 
 # The packages that are tested without the race detector, which would make their tests much slower and find nothing:
 # they either start the program, whose code runs in other processes, or have no concurrency.
-WITHOUT_RACE = (^animalstore|/internal/(e2e|golden|soak|upgrade|workload|hatest|dist|mutate|pgversions))$$
+WITHOUT_RACE = (^animalstore|/bench|/internal/(e2e|golden|soak|upgrade|workload|hatest|dist|mutate|pgversions))$$
 
 .PHONY: help
 help: ## List the targets.
@@ -164,12 +163,10 @@ screenshots: ## Take the screenshots of the staff pages in docs, and of every pa
 	go test -count=1 -timeout 30m -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs -gallery $(CURDIR)/dist/screenshots
 
 .PHONY: bench
-bench: ## Benchmark against version 1.0, baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (an hour); ONLY selects cases by name and writes no file.
+bench: ## Benchmark beside version 1.1 and a bare handler, BENCH_PAIRS (7) pairs of turns for each case, into bench/RESULTS.md (20 minutes); ONLY selects cases by name and writes no file.
 	@scripts/need wrk wrk
-	@scripts/need nginx nginx || echo "bench: continuing without nginx" >&2
-	@scripts/need pkill procps
 	@scripts/need-postgres
-	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS) -only '$(ONLY)'
+	go test -count 1 -run '^TestBench$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS) -only '$(ONLY)'
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the
 # documentation, shells for the tests of command completion, PostgreSQL, a browser, and npm and Python for the

@@ -31,7 +31,7 @@ func TestUpgrade(t *testing.T) {
 	if !*upgrade {
 		t.Skip("runs by hand: make upgrade-test")
 	}
-	previous := programtest.Previous(t)
+	previous := programtest.Version10.Build(t)
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		// Clients need more retries here, because the service is unavailable while its only node restarts.
