@@ -72,7 +72,7 @@ soak: ## Run load, kills, full disks and broken connections together for SOAK (1
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
 
 .PHONY: upgrade-test
-upgrade-test: ## Upgrade version 1.0, built from its commit, under load: three nodes on PostgreSQL one after another, and a node on SQLite (5 minutes).
+upgrade-test: ## Upgrade stores of versions 1.0 and 1.1, built from their commits, on SQLite and PostgreSQL, and kill the migration (6 minutes).
 	@scripts/need pkill procps
 	@scripts/need-postgres
 	go test -count 1 -run '^TestUpgrade$$' -timeout 0 -v ./internal/upgrade -upgrade

@@ -23,6 +23,7 @@ type Program struct {
 	URL             string // the service's base URL without a path
 	Client          *http.Client
 	DatabaseMayFail bool // if true, database errors in the log do not fail the test
+	MayFail         bool // if true, no error in the log fails the test
 }
 
 // Serve starts the service on a free port and waits until it responds.
@@ -80,7 +81,7 @@ func (f *Folder) Watch(command *exec.Cmd, output *Transcript) *Program {
 		log := output.String()
 		checkForRaces(f.T, log)
 		for line := range strings.Lines(notReady.ReplaceAllString(log, "")) {
-			if strings.Contains(line, "level=ERROR") && !(p.DatabaseMayFail && databaseError.MatchString(line)) {
+			if strings.Contains(line, "level=ERROR") && !p.MayFail && !(p.DatabaseMayFail && databaseError.MatchString(line)) {
 				f.T.Errorf("unexpected error in the log: %s", line)
 			}
 		}

@@ -1,15 +1,18 @@
-// Package upgrade replaces the previous release with this version under load. Without the -upgrade flag, nothing runs,
-// because the previous release must be built from the git history:
+// Package upgrade replaces earlier releases with this version. Without the -upgrade flag, nothing runs, because the
+// releases must be built from the git history:
 //
 //	go test -run '^TestUpgrade$' -timeout 0 -v ./internal/upgrade -upgrade
 package upgrade
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
-	"syscall"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,98 +24,209 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m) }
 
-var upgrade = flag.Bool("upgrade", false, "run the upgrade from the previous release, which is built from the git history")
+var upgrade = flag.Bool("upgrade", false, "run the upgrades from the earlier releases, which are built from the git history")
 
-// TestUpgrade upgrades a store from the previous release under load. On PostgreSQL, it replaces three nodes one after
-// another. On SQLite, it replaces the only node. If a client retries, none of its calls may fail, and every change must be
-// made exactly once. Every follower and every webhook must receive every event. Keys, sessions, cursors and ETags that
-// the previous release issued must remain valid. Afterwards, the previous release must refuse to open the store.
+// TestUpgrade upgrades stores of the earlier releases. All nodes of the release stop for it. The migration is killed
+// several times, at different moments, before it may finish. No acknowledged change may be lost or made twice, every
+// follower and every webhook must receive every event, and keys, sessions, cursors and ETags must remain valid. A node
+// of the release that was left running must not write any more, and a new one must refuse to start.
 func TestUpgrade(t *testing.T) {
 	if !*upgrade {
 		t.Skip("runs by hand: make upgrade-test")
 	}
-	previous := programtest.Version10.Build(t)
-	t.Run("file", func(t *testing.T) {
-		t.Parallel()
-		// Clients need more retries here, because the service is unavailable while its only node restarts.
-		runUpgrade(t, previous, programtest.NewFolderWithKey(t), 1, 50)
-	})
-	t.Run("server", func(t *testing.T) {
-		t.Parallel()
-		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.Shared(t).NewDatabase(t))
-		runUpgrade(t, previous, f, 3, 4) // 4 is the Go client's default number of retries
-	})
+	for _, release := range []programtest.Release{programtest.Version10, programtest.Version11} {
+		binary := release.Build(t)
+		t.Run(release.Version+" on a file", func(t *testing.T) {
+			f := programtest.NewFolderWithKey(t)
+			u := newUpgrade(t, binary, f, 1)
+			u.copyStore = func() *programtest.Folder {
+				twin := programtest.NewFolderWithKey(t)
+				if r := f.Shell("cp animalstore.db* " + twin.Dir); r.Code != 0 {
+					t.Fatal(r)
+				}
+				return twin
+			}
+			u.run()
+		})
+		t.Run(release.Version+" on a server", func(t *testing.T) {
+			server := pgtest.Start(t)
+			database := func(name string) string {
+				return "ANIMALSTORE_DATABASE=" + strings.Replace(server.URL(), "/animalstore?", "/"+name+"?", 1)
+			}
+			direct := pgtest.Connect(t, server.URL())
+			direct.Do("CREATE DATABASE shop")
+			u := newUpgrade(t, binary, programtest.NewFolderWithKey(t, database("shop")), 3)
+			u.copyStore = func() *programtest.Folder {
+				direct.Do("CREATE DATABASE twin TEMPLATE shop")
+				return programtest.NewFolderWithKey(t, database("twin"))
+			}
+			u.run()
+		})
+	}
 }
 
-// steps is the number of operations between two steps of an upgrade.
-const steps = 1000
+const (
+	// steps is the number of operations before and after the upgrade.
+	steps = 1000
+	// imported is the number of animals that are imported, so that the migration takes long enough to be killed.
+	imported = 200_000
+)
 
-func runUpgrade(t *testing.T, previous string, f *programtest.Folder, n, retries int) {
+// storeUpgrade is the upgrade of one store.
+type storeUpgrade struct {
+	t         *testing.T
+	release   string // the binary of the release
+	folder    *programtest.Folder
+	copyStore func() *programtest.Folder // returns the folder of a copy of the store, while no node is running
+	load      *workload.Load
+	nodes     []*programtest.Program
+}
+
+func newUpgrade(t *testing.T, release string, f *programtest.Folder, nodes int) *storeUpgrade {
 	t.Helper()
-	load := workload.New(t, rand.Uint64(), n)
-	load.Retries = retries
-	nodes := make([]*programtest.Program, n)
-	start := func(i int, binary string) {
-		nodes[i] = f.Launch(exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--order-hold", "3s", "--webhook-allow-private"))
-		nodes[i].DatabaseMayFail = true
-		nodes[i].AwaitReady()
-		load.SetNode(i, nodes[i])
+	u := &storeUpgrade{t: t, release: release, folder: f, load: workload.New(t, rand.Uint64(), nodes), nodes: make([]*programtest.Program, nodes)}
+	u.load.Retries = 4 // the default of the Go client
+	return u
+}
+
+// launch starts a node without waiting until it is ready.
+func launch(f *programtest.Folder, binary string) *programtest.Program {
+	f.T.Helper()
+	node := f.Launch(exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--order-hold", "3s", "--webhook-allow-private"))
+	node.DatabaseMayFail = true
+	return node
+}
+
+// startNodes starts all nodes with the given binary and makes the load use them.
+func (u *storeUpgrade) startNodes(binary string) {
+	u.t.Helper()
+	for i := range u.nodes {
+		u.nodes[i] = launch(u.folder, binary)
+		u.nodes[i].AwaitReady()
+		u.load.SetNode(i, u.nodes[i])
 	}
-	for i := range nodes {
-		start(i, previous)
+}
+
+func (u *storeUpgrade) stopNodes() {
+	u.t.Helper()
+	for i, node := range u.nodes {
+		u.load.SetNode(i, nil)
+		node.Stop()
 	}
-	steady := load.NewReceiver(client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
+}
+
+// applyLoad runs the clients until they have done enough operations.
+func (u *storeUpgrade) applyLoad() {
+	u.t.Helper()
+	stop := u.load.Start()
+	enough := u.load.Acknowledged.Load() + steps
+	programtest.Await(u.t, "operations to be acknowledged", func() bool { return u.load.Acknowledged.Load() >= enough || u.load.Failed() })
+	stop()
+}
+
+func (u *storeUpgrade) run() {
+	u.t.Helper()
+	u.startNodes(u.release)
+	steady := u.load.NewReceiver(client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
 		client.EventOrderExpired)
-	flaky, disabled := load.NewReceiver(categoryEvents...), load.NewReceiver(categoryEvents...)
+	flaky, disabled := u.load.NewReceiver(categoryEvents...), u.load.NewReceiver(categoryEvents...)
 	flaky.RefusesFirst = true
 	disabled.Enable(false)
-	kept := keepPromises(load, nodes[0])
-	stop := load.Start()
-	awaitOperations(t, load)
-	for i, node := range nodes {
-		stopNode(node, func() { load.SetNode(i, nil) })
-		began := time.Now()
-		start(i, programtest.Binary(t))
-		// A start that took much longer than usual is a sign that the migration and the writes were blocking each other.
-		t.Logf("node %d was ready %v after its start", i, time.Since(began))
-		awaitOperations(t, load)
+	u.importPets()
+	kept := keepPromises(u.load, u.nodes[0])
+	u.applyLoad()
+	u.stopNodes()
+	took := u.timeMigration()
+	forgotten := u.forgetNode()
+	u.killMigration(took)
+	u.startNodes(programtest.Binary(u.t))
+	if forgotten != nil {
+		checkForgotten(forgotten)
 	}
-	stop()
-	for _, node := range nodes {
+	u.applyLoad()
+	for _, node := range u.nodes {
 		kept.check(node)
 	}
 	disabled.Enable(true)
-	load.Check()
+	u.load.Check()
 	for _, r := range []*workload.Receiver{steady, flaky, disabled} {
 		r.Check()
 	}
-	for _, node := range nodes {
-		node.Stop()
-	}
-	f.MustRun("check")
-	programtest.ExpectRefusal(t, f.RunCommand(previous, "serve", "--addr", programtest.TakenAddr(t)), 1, "newer animalstore")
+	u.stopNodes()
+	u.folder.MustRun("check")
+	programtest.ExpectRefusal(u.t, u.folder.RunCommand(u.release, "serve", "--addr", programtest.TakenAddr(u.t)), 1, "newer animalstore")
 }
 
 var categoryEvents = []client.EventType{client.EventCategoryCreated, client.EventCategoryUpdated, client.EventCategoryDeleted}
 
-func awaitOperations(t *testing.T, load *workload.Load) {
-	t.Helper()
-	enough := load.Acknowledged.Load() + steps
-	programtest.Await(t, "operations to be acknowledged", func() bool { return load.Acknowledged.Load() >= enough || load.Failed() })
+// importPets imports many animals.
+func (u *storeUpgrade) importPets() {
+	u.t.Helper()
+	var names []string
+	var text strings.Builder
+	text.WriteString("name,categoryId,status\n")
+	for i := range imported {
+		names = append(names, fmt.Sprint("Imported ", i))
+		fmt.Fprintf(&text, "%s,%d,available\n", names[i], 777_000+i%10)
+	}
+	file := filepath.Join(u.folder.Dir, "pets.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	r := u.folder.RunCommand("env", "ANIMALSTORE_KEY="+programtest.AdminKey, u.release, "import", "--url", u.nodes[0].URL+"/v1", file)
+	if r.Code != 0 {
+		u.t.Fatal(r)
+	}
+	u.load.RecordImport(names)
 }
 
-// stopNode stops a node as an operator with a load balancer does: it sends SIGTERM, calls remove once /readyz fails,
-// and waits until the node has exited.
-func stopNode(node *programtest.Program, remove func()) {
-	node.T.Helper()
-	node.Signal(syscall.SIGTERM)
-	programtest.Await(node.T, "the stopping node to be unready", func() bool {
-		a, err := node.Try("GET", "/readyz", "", "")
-		return err != nil || a.Status == http.StatusServiceUnavailable
-	})
-	remove()
-	if code := node.ExitCode(); code != 0 {
-		node.T.Errorf("the node exited with code %d, want 0", code)
+// timeMigration starts this version on a copy of the store and returns how long that took.
+func (u *storeUpgrade) timeMigration() time.Duration {
+	u.t.Helper()
+	twin := u.copyStore()
+	began := time.Now()
+	node := launch(twin, programtest.Binary(u.t))
+	node.AwaitReady()
+	took := time.Since(began)
+	node.Stop()
+	u.t.Logf("the first start of this version took %v", took)
+	return took
+}
+
+// killMigration starts this version and kills it at different moments of the migration.
+func (u *storeUpgrade) killMigration(took time.Duration) {
+	u.t.Helper()
+	for _, part := range []float64{0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97} {
+		node := launch(u.folder, programtest.Binary(u.t))
+		time.Sleep(time.Duration(part * float64(took)))
+		node.Kill()
 	}
-	node.Output.Trim()
+}
+
+// forgetNode starts a node of the release that keeps running during the upgrade. It returns nil if the store is a file,
+// which only one node at a time can use.
+func (u *storeUpgrade) forgetNode() *programtest.Program {
+	u.t.Helper()
+	if len(u.nodes) == 1 {
+		return nil
+	}
+	node := launch(u.folder, u.release)
+	node.MayFail = true
+	node.AwaitReady()
+	return node
+}
+
+// checkForgotten checks that a node of the release can no longer write, and kills it.
+func checkForgotten(node *programtest.Program) {
+	node.T.Helper()
+	for _, request := range [][2]string{
+		{"/v1/pets", `{"name":"Forgotten","categoryId":1,"status":"available"}`},
+		{"/v1/store/orders", `{"petId":1}`},
+		{"/v1/categories", `{"name":"Forgotten"}`},
+	} {
+		if a := node.Send("POST", request[0], programtest.AdminKey, request[1]); a.Status < http.StatusInternalServerError {
+			node.T.Errorf("POST %s to a node of the release: got %v, want a failure of the server", request[0], a)
+		}
+	}
+	node.Kill()
 }

@@ -203,6 +203,15 @@ func (l *Load) RecordPet(name string, id int64) {
 	op.responded, op.result = op.sent, done
 }
 
+// RecordImport records that the test itself has imported animals with unique names.
+func (l *Load) RecordImport(names []string) {
+	for _, name := range names {
+		op := &operation{eventKey: "add " + name, batch: names[0]}
+		l.recordOperation(op)
+		op.responded, op.result = op.sent, done
+	}
+}
+
 // offerForSale allows all clients to order the animal.
 func (l *Load) offerForSale(id int64) {
 	l.mu.Lock()
