@@ -203,7 +203,7 @@ func (b *explained) runJobs() {
 		"prune idempotency records": b.service.PruneIdempotencyRecords, "remove events": b.service.RemoveEvents,
 		"remove deliveries": b.service.RemoveDeliveries, "remove sessions": b.service.RemoveSessions, "maintain": b.service.Maintain,
 		"index searches": b.service.IndexSearch, "summarize events": b.service.SummarizeEvents,
-		"fold counts": b.service.FoldAllCounts, "count days": b.service.CountDays,
+		"fold counts": b.service.FoldCounts,
 	} {
 		name = "job: " + name
 		b.jobs = append(b.jobs, name)

@@ -196,10 +196,6 @@ type EventReader interface {
 	// NewestEvents returns at most n events about a resource, newest first, even if they are not published yet.
 	// The id of an event that is not published yet is not its position in the feed.
 	NewestEvents(subject string, n int) ([]StoredEvent, error)
-	// PeriodStats counts the arrivals and sales in each StatsPeriod. It covers the events whose position is
-	// greater than after and at most upTo. The result contains every period in which there was an event,
-	// oldest first.
-	PeriodStats(after, upTo int64) ([]PeriodStats, error)
 	// LastEvent returns the position of the newest event, even if that event has been removed or undone
 	// since. It returns 0 if there has never been an event.
 	LastEvent() (int64, error)

@@ -31,7 +31,6 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{2 * time.Second, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
 		{2 * time.Second, nil, 0, s.SummarizeEvents},
 		{2 * time.Second, nil, 0, s.FoldCounts},
-		{time.Minute, nil, 0, s.FoldAllCounts},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(job.every)
@@ -50,7 +49,6 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 			}
 		})
 	}
-	wg.Go(func() { s.keepDaysCounted(ctx, report) }) // this job does not run one last time, because the node should stop quickly
 	wg.Wait()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Status is the availability of an animal. The zero value means that no status was ever set.
@@ -265,28 +266,24 @@ type PetReader interface {
 	// Inventory returns the exact number of animals with each status.
 	Inventory() (Inventory, error)
 	// LargestCategories returns the exact number of animals in the n categories that have the most animals, largest
-	// first. It starts from the stored counts and adds the changes of the events that FoldCounts has not added yet. The
-	// event about every change to an animal must therefore have been stored. It fails with ErrRecounting if such events
-	// were removed.
+	// first.
 	LargestCategories(n int) ([]CategoryCount, error)
 	// CountCategories returns the exact number of animals in the categories with the given ids, in no
-	// particular order. It leaves out categories without animals. It fails with ErrRecounting like
-	// LargestCategories.
+	// particular order. It leaves out categories without animals.
 	CountCategories(ids []int64) ([]CategoryCount, error)
-	// CountChanges adds up the changes of the oldest events that FoldCounts has not added yet. It considers at most
-	// max events and returns the zero value if there are fewer than min.
-	CountChanges(min, max int64) (CountChanges, error)
+	// PeriodStats returns the number of arrivals and sales in each StatsPeriod that has any and begins at since or
+	// later, oldest first.
+	PeriodStats(since time.Time) ([]PeriodStats, error)
+	// WaitingCounts returns the number of changes to the counts that FoldCounts can add to the stored counts, or limit
+	// if there are more.
+	WaitingCounts(limit int) (int, error)
 }
 
 // PetBookkeeping contains the methods of Bookkeeping that maintain the counts of animals.
 type PetBookkeeping interface {
-	// FoldCounts adds the changes of events to the stored counts. It does nothing if these events have already been
-	// added, possibly by another node.
-	FoldCounts(CountChanges) error
-	// RecountPets counts all animals again if events were removed before FoldCounts had added their changes. Nodes of
-	// version 1.0 remove events without adding them, so this happens if only such nodes run for longer than events
-	// are kept.
-	RecountPets() error
+	// FoldCounts adds a limited number of waiting changes to the stored counts. This changes no result of the methods
+	// that read the counts.
+	FoldCounts() error
 }
 
 // PetMutations contains the methods of Mutations that change animals.

@@ -56,7 +56,6 @@ type Service struct {
 	keyUses         *lastUses[int64]
 	sessionUses     *lastUses[SecretHash]
 	inFlight        *inFlight
-	stats           *statsCache
 	heavy           *lane // limits the heavy reads
 	indexing        indexing
 	dueLooks        dueLooks
@@ -72,7 +71,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent,
 		keyCache:    newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
-		stats: newStatsCache(), indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
+		indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err

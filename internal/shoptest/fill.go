@@ -35,16 +35,24 @@ func Fill(ctx context.Context, database string, animals int, animal func(id int6
 			return err
 		}
 	}
-	return errors.Join(IndexSearch(ctx, store), SummarizeEvents(ctx, store), foldCounts(ctx, store))
+	return errors.Join(IndexSearch(ctx, store), SummarizeEvents(ctx, store), FoldCounts(ctx, store))
 }
 
-// foldCounts adds all events to the counts of animals, as the service does in the background.
-func foldCounts(ctx context.Context, store shop.Store) error {
-	service, err := shop.Open(ctx, store, shop.Options{})
-	if err != nil {
-		return err
+// FoldCounts folds all counts, as the service does in the background.
+func FoldCounts(ctx context.Context, store shop.Store) error {
+	for {
+		waiting := 0
+		err := store.Read(ctx, shop.Reading{}, func(tx shop.ReadTx) (err error) {
+			waiting, err = tx.WaitingCounts(1)
+			return err
+		})
+		if err != nil || waiting == 0 {
+			return err
+		}
+		if err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error { return tx.FoldCounts() }); err != nil {
+			return err
+		}
 	}
-	return service.FoldAllCounts(ctx)
 }
 
 // SummarizeEvents summarizes all events, as the service does in the background.

@@ -7,10 +7,10 @@ import (
 // batch contains new rows that are waiting to be inserted together. Inserting them one by one took three times as
 // long.
 type batch struct {
-	pets      []shop.Pet
-	events    []queuedEvent
-	records   []queuedRecord
-	inventory []statusCount
+	pets    []shop.Pet
+	events  []queuedEvent
+	records []queuedRecord
+	counts  countChanges
 }
 
 // queuedEvent is an event with its time in microseconds since 1970.
@@ -35,29 +35,13 @@ func appendQueuedRecord(args []any, r queuedRecord) []any {
 	return append(appendRecord(args, r.principal, r.key, r.IdempotencyRecord), micros(r.At))
 }
 
-// statusCount is the change in the number of pets with the given status.
-type statusCount struct {
-	status shop.Status
-	change int
-}
-
 // maxQueued is the number of pets and events that one member of a write group may queue before they are inserted. It
 // bounds the memory that a large import needs.
 const maxQueued = 2_000
 
-func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.records)+len(b.inventory) == 0 }
+func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.records)+len(b.counts) == 0 }
 
 func (b *batch) isFull() bool { return len(b.pets)+len(b.events) > maxQueued }
-
-func (b *batch) addInventory(status shop.Status, change int) {
-	for i := range b.inventory {
-		if b.inventory[i].status == status {
-			b.inventory[i].change += change
-			return
-		}
-	}
-	b.inventory = append(b.inventory, statusCount{status, change})
-}
 
 // record returns the queued idempotency record with the given key and whether there is one.
 func (b *batch) record(key idempotencyKey) (shop.IdempotencyRecord, bool) {
@@ -72,9 +56,7 @@ func (b *batch) record(key idempotencyKey) (shop.IdempotencyRecord, bool) {
 // take moves all rows from another batch to this one.
 func (b *batch) take(other *batch) {
 	b.pets, b.events, b.records = append(b.pets, other.pets...), append(b.events, other.events...), append(b.records, other.records...)
-	for _, c := range other.inventory {
-		b.addInventory(c.status, c.change)
-	}
+	b.counts.add(other.counts)
 	other.clear()
 }
 
@@ -82,5 +64,6 @@ func (b *batch) clear() {
 	clear(b.pets) // so that the reused arrays do not keep strings alive
 	clear(b.events)
 	clear(b.records)
-	b.pets, b.events, b.records, b.inventory = b.pets[:0], b.events[:0], b.records[:0], b.inventory[:0]
+	clear(b.counts)
+	b.pets, b.events, b.records = b.pets[:0], b.events[:0], b.records[:0]
 }

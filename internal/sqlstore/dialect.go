@@ -49,15 +49,14 @@ type dialect struct {
 	byUnkeyed string
 	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
-	// addInventory is the statement that adds $1 to the number of pets with the status $2.
-	addInventory string
-	// inventory is the query for the number of pets with each status.
-	inventory string
+	// counts are the tables with the numbers of pets.
+	counts CountTables
+	// largestCategories is the query for the counts of the $1 categories that have the most pets.
+	largestCategories string
+	// foldCounts is the statement of FoldCounts. It is empty if every write updates the counts itself.
+	foldCounts string
 	// inbox is the table into which new events are inserted.
 	inbox string
-	// statusIn is an SQL expression for a status in an event's JSON data. Its value is NULL if the data contains no
-	// status. %s stands for the JSON member that contains the status, such as "current".
-	statusIn string
 	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
 	// removeEvents is the maximum number of events that RemoveEvents removes at once. It is low for SQLite, because all
@@ -83,59 +82,56 @@ type dialect struct {
 	convertError func(error) error
 }
 
-// sqliteDialect keeps the inventory in one row for each status. With a single writer, updates of the same row
-// never conflict. The dialect uses the clock of this process, because no other process writes orders to the
+// sqliteDialect uses the clock of this process, because no other process writes orders to the
 // file.
 func sqliteDialect(clock func() time.Time) *dialect {
 	if clock == nil {
 		clock = time.Now
 	}
 	return &dialect{
-		search:        sqliteSearch{},
-		inSubquery:    "%s IN (%s)",
-		now:           clockOf(clock),
-		addInventory:  "UPDATE inventory SET n = n + $1 WHERE status = $2",
-		inventory:     SQLiteInventory,
-		inbox:         "events",
-		queue:         func(table string) string { return table },
-		statusIn:      "data ->> '$.%s.status'",
-		removeEvents:  1000,
-		indexPostings: 500,
-		byCategory:    " INDEXED BY pets_category_status",
-		byHold:        " INDEXED BY orders_hold",
-		byUnkeyed:     " INDEXED BY categories_unkeyed",
-		convertError:  sqliteError,
+		search:            sqliteSearch{},
+		inSubquery:        "%s IN (%s)",
+		now:               clockOf(clock),
+		counts:            SQLiteCounts,
+		largestCategories: sqliteLargestCategories,
+		inbox:             "events",
+		queue:             func(table string) string { return table },
+		removeEvents:      1000,
+		indexPostings:     500,
+		byCategory:        " INDEXED BY pets_category_status",
+		byHold:            " INDEXED BY orders_hold",
+		byUnkeyed:         " INDEXED BY categories_unkeyed",
+		convertError:      sqliteError,
 	}
 }
 
-// postgresDialect inserts a new row for each change to the inventory, because concurrent updates of a single
-// row would conflict. maintainPostgres later adds these rows to the inventory. The dialect uses the server's
+// postgresDialect uses the server's
 // clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
-		search:         postgresSearch{},
-		skipLocked:     " FOR NO KEY UPDATE SKIP LOCKED",
-		inSubquery:     "%s = ANY (ARRAY(%s))",
-		lockDeliveries: " FOR UPDATE OF x SKIP LOCKED",
-		useDueIndex:    useDueIndex,
-		takeFanOutTurn: "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
-		endWhenIdle:    "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
-		lockPet:        "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
-		lockCategoryID: "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
-		byRow:          true,
-		now:            serverTime,
-		addInventory:   "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory:      PostgresInventory,
-		inbox:          "event_inbox",
-		queue:          waitingRows,
-		sweeps:         map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
-		statusIn:       "CAST(data AS json) #>> '{%s,status}'",
-		removeEvents:   10_000,
-		sharesIndexing: true,
-		indexPostings:  math.MaxInt,
-		time:           serverMicros,
-		maintain:       maintainPostgres,
-		convertError:   postgresError,
+		search:            postgresSearch{},
+		skipLocked:        " FOR NO KEY UPDATE SKIP LOCKED",
+		inSubquery:        "%s = ANY (ARRAY(%s))",
+		lockDeliveries:    " FOR UPDATE OF x SKIP LOCKED",
+		useDueIndex:       useDueIndex,
+		takeFanOutTurn:    "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
+		endWhenIdle:       "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
+		lockPet:           "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
+		lockCategoryID:    "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
+		byRow:             true,
+		now:               serverTime,
+		counts:            PostgresCounts,
+		largestCategories: postgresLargestCategories,
+		foldCounts:        postgresFoldCounts,
+		inbox:             "event_inbox",
+		queue:             waitingRows,
+		sweeps:            map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
+		removeEvents:      10_000,
+		sharesIndexing:    true,
+		indexPostings:     math.MaxInt,
+		time:              serverMicros,
+		maintain:          maintainPostgres,
+		convertError:      postgresError,
 	}
 	if clock != nil {
 		d.now, d.time = clockOf(clock), ""

@@ -186,9 +186,6 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 		return false, err
 	}
 	last := removed[len(removed)-1]
-	if err := t.foldCountsUpTo(last); err != nil {
-		return false, err
-	}
 	for _, statement := range []string{
 		"DELETE FROM events WHERE id > $1 AND id <= $2", "DELETE FROM event_blocks WHERE last_id > $1 AND last_id <= $2",
 	} {

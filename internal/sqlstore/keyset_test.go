@@ -108,7 +108,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 // The largest categories are found through an index, however many animals and categories there are.
 func TestLargestCategoriesAreFoundByAnIndex(t *testing.T) {
 	t.Parallel()
-	plan := explain(t, openNew(t), pageQuery{largestCounts + "12", nil})
+	plan := explain(t, openNew(t), pageQuery{sqliteLargestCategories, []any{12}})
 	if plan != "SCAN pet_counts USING INDEX pet_counts_total\n" {
 		t.Errorf("the plan is:\n%s", plan)
 	}

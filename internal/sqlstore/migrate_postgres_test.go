@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
 )
 
 // A role without the right to create tables can open a store whose schema is up to date.
@@ -147,4 +149,29 @@ func TestOpenReportsALockedSchema(t *testing.T) {
 	if err := migrateBy(t, waiting, database, steps); err == nil || !strings.Contains(err.Error(), "another node or a copy") {
 		t.Errorf("got %v, want another node or a copy", err)
 	}
+}
+
+// The migration counts the animals, arrivals and sales in a store of version 1.1, including those whose events have not
+// been published yet.
+func TestUpgradeCountsAnimals(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(Postgres)
+	must(t, err)
+	database := pgtest.Shared(t).NewDatabase(t)
+	must(t, migrateBy(t, t.Context(), database, steps[:13])) // the schema of version 1.1
+	direct := pgtest.Connect(t, database)
+	begin := time.Now().Truncate(shop.StatsPeriod).UTC()
+	insert := func(table string, age time.Duration, kind, data string) {
+		direct.Do(fmt.Sprintf("INSERT INTO %s (at, type, subject, actor, data) VALUES (%d, '%s', 'x', 'system', '%s')",
+			table, begin.Add(-age).UnixMicro(), kind, data))
+	}
+	direct.Do("INSERT INTO categories (id) VALUES (-7), (8)",
+		`INSERT INTO pets (name, name_folded, category_id, status)
+		VALUES ('a', 'A', -7, 'available'), ('b', 'B', -7, 'sold'), ('c', 'C', 8, NULL)`,
+		// As always, these counts lack the animals whose changes have not been added yet.
+		"UPDATE inventory SET n = 1 WHERE status = 'available'", "INSERT INTO inventory_changes (status, n) VALUES ('sold', 1), ('', 1)",
+		"INSERT INTO pet_counts (category_id, total, available, pending, sold, unspecified) VALUES (-7, 1, 1, 0, 0, 0)")
+	insertStats(insert, "events", "event_inbox")
+	store := open(t, database, Options{})
+	wantMigratedCounts(t, store, begin)
 }

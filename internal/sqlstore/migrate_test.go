@@ -2,11 +2,13 @@ package sqlstore
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +35,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"335e85965aab7811b0b34ef83aec0fca0889029cdc27b798ed707ec3dad61980",
 			"7c60ff976774aee585d4861dc3377c9b07ab706e6b96fe6b9022e4590fa17f01",
 			"c9fa1df41b9dd7ebdf660c8aa8d69e8fe94ec065c8a61f84d542d332e7886396",
+			"94d1e2f03a0f41f4d58ce739e30fa71468a28c2108602c59b227e12dbde30dd1",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -48,6 +51,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"c035c798e5048b068b44b1aae6ef248d1ec1c648c8e0e6913f3edfb5e0f0c2d7",
 			"429335b560f151e421b89d0e66640ad8ef4b0789f6c3a0afd63ebfb39cfa582b",
 			"5b7b202b9db9c956fb517548d89d4ad514791e2b247ac619bcaeee5bebba1184",
+			"58780a09e91b3a53a60477e3620164f826097651a51395ffbf51f32d5ae74ee4",
 		},
 	}
 	for engine, want := range known {
@@ -69,19 +73,15 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	steps, err := Migrations(SQLite)
 	must(t, err)
 	fresh := openNew(t)
+	const counted = 16 // from this version on, every write updates the counts
 	for version := 1; version < len(steps); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			// Insert the rows before the tenth migration runs. Once it has run, pets are counted only if there are
-			// events about them.
-			filled := min(version, 9)
-			execFile(t, path, strings.Join(steps[:filled], ";\n")+`;
+			execFile(t, path, strings.Join(steps[:version], ";\n")+`;
 				INSERT INTO categories (id) VALUES (7), (8);
 				INSERT INTO pets (name, name_folded, category_id, status)
-				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');
-				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';`+
-				strings.Join(steps[filled:version], ";\n")+
+				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');`+
 				fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
 			if got := names(t, store); got != "Tom Mia Rex" {
@@ -90,9 +90,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			wantSearched(t, store, "rex", "Rex")
 			read(t, store, func(tx shop.ReadTx) error {
 				counts, err := tx.LargestCategories(3)
-				// From version 10 on, the counts are based on events, and there are no events about the animals in this
-				// test.
-				if got := fmt.Sprint(counts); version < 10 && got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" {
+				if got := fmt.Sprint(counts); got != "[{7 {0 0 1 1}} {8 {0 0 1 0}}]" && version < counted {
 					t.Errorf("counted %s", got)
 				}
 				return err
@@ -125,4 +123,65 @@ func schemaOf(t *testing.T, store *Store) (schema string) {
 	const query = "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), char(10) ORDER BY name) FROM sqlite_schema"
 	must(t, conn.Each(t.Context(), query, func(scan Scanner) error { return scan(&schema) }))
 	return schema
+}
+
+// The migration counts the animals, arrivals and sales in a file of version 1.1.
+func TestUpgradeCountsAnimalsInAFile(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(SQLite)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "old.db")
+	begin := time.Now().Truncate(shop.StatsPeriod).UTC()
+	statements := strings.Join(steps[:15], ";\n") + `;
+		INSERT INTO categories (id) VALUES (-7), (8);
+		INSERT INTO pets (name, name_folded, category_id, status)
+		VALUES ('a', 'A', -7, 'available'), ('b', 'B', -7, 'sold'), ('c', 'C', 8, NULL)`
+	insertStats(func(table string, age time.Duration, kind, data string) {
+		statements += fmt.Sprintf(";\nINSERT INTO %s (at, type, subject, actor, data) VALUES (%d, '%s', 'x', 'system', '%s')",
+			table, begin.Add(-age).UnixMicro(), kind, data)
+	}, "events", "events")
+	execFile(t, path, statements+fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = 15", applicationID))
+	wantMigratedCounts(t, open(t, path, Options{Exclusive: true}), begin)
+}
+
+// insertStats inserts events about arrivals, sales and other changes. Their age is relative to the beginning of the
+// current period. The last events go into the inbox.
+func insertStats(insert func(table string, age time.Duration, kind, data string), feed, inbox string) {
+	const pet = `{"id":2,"name":"\"status\":\"sold\"","categoryId":8`
+	const available, sold, none = pet + `,"status":"available"}`, pet + `,"status":"sold"}`, pet + "}"
+	event := func(current, previous string) string {
+		return `{"current":` + current + `,"previous":` + previous + "}"
+	}
+	insert(feed, 40*24*time.Hour, "pet.created", event(available, "null"))
+	insert(feed, 24*time.Hour, "pet.created", event(sold, "null"))
+	insert(feed, 24*time.Hour, "pet.updated", event(available, sold))
+	insert(feed, 24*time.Hour, "pet.updated", event(sold, none))
+	insert(feed, 1, "category.created", event(`{"id":8}`, "null"))
+	insert(inbox, 1, "pet.updated", event(sold, available))
+	insert(inbox, 0, "pet.updated", event(sold, sold))
+	insert(inbox, 0, "pet.created", event(none, "null"))
+	insert(inbox, 0, "pet.restored", event(available, "null"))
+}
+
+// wantMigratedCounts checks the counts of the store that the tests of the migration fill. begin is the beginning of
+// the period in which the store was filled.
+func wantMigratedCounts(t *testing.T, store *Store, begin time.Time) {
+	t.Helper()
+	for range 2 {
+		read(t, store, func(tx shop.ReadTx) error {
+			inventory, err := tx.Inventory()
+			counts, err2 := tx.LargestCategories(10)
+			if got := fmt.Sprint(inventory, counts); got != "{1 0 1 1} [{-7 {1 0 1 0}} {8 {0 0 0 1}}]" {
+				t.Errorf("counted %s", got)
+			}
+			periods, err3 := tx.PeriodStats(time.Time{})
+			if diff := cmp.Diff([]shop.PeriodStats{
+				{Begin: begin.AddDate(0, 0, -1), Arrivals: 1, Sales: 1}, {Begin: begin.Add(-shop.StatsPeriod), Sales: 1}, {Begin: begin, Arrivals: 1},
+			}, periods); diff != "" {
+				t.Errorf("arrivals and sales (-want +got)\n%s", diff)
+			}
+			return errors.Join(err, err2, err3)
+		})
+		must(t, store.Publish(t.Context())) // publishing events changes no counts
+	}
 }

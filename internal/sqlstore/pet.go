@@ -143,9 +143,7 @@ func (t *tx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 }
 
 func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
-	t.catalog = true
 	pets := make([]shop.Pet, len(updates))
-	counts := map[shop.Status]int{}
 	for i, u := range updates {
 		if u.Before.CategoryID != u.After.CategoryID {
 			if err := t.rowWriter().requireCategory(u.After.CategoryID); err != nil {
@@ -153,15 +151,14 @@ func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 			}
 		}
 		pets[i] = u.After
-		counts[u.Before.Status]--
-		counts[u.After.Status]++
 	}
-	for status, change := range counts {
-		if change != 0 {
-			if err := t.addInventory(status, change); err != nil {
-				return err
-			}
+	err := t.addCounts(func(changes *countChanges, period int64) {
+		for _, u := range updates {
+			changes.addUpdate(period, u)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	return t.rowWriter().updatePets(pets)
 }
@@ -170,15 +167,20 @@ func (t *tx) RestorePet(pet shop.Pet) error {
 	if err := t.rowWriter().requireCategory(pet.CategoryID); err != nil {
 		return err
 	}
-	if err := t.addInventory(pet.Status, +1); err != nil {
+	if err := t.addPet(pet, +1); err != nil {
 		return err
 	}
 	return t.exec(restorePet, appendPet(nil, pet)...)
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {
-	if err := t.addInventory(pet.Status, -1); err != nil {
+	if err := t.addPet(pet, -1); err != nil {
 		return err
 	}
 	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
+}
+
+// addPet adds n to the number of pets with the category and status of a pet.
+func (t *tx) addPet(pet shop.Pet, n int64) error {
+	return t.addCounts(func(changes *countChanges, period int64) { changes.addPet(period, pet.CategoryID, pet.Status, n) })
 }

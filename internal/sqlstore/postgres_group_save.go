@@ -22,11 +22,10 @@ var (
 	insertGroupOrders  = insertRows("orders", orderColumns, orderTypes)
 	insertGroupEvents  = insertRows("event_inbox", newEventColumns, eventTypes)
 	insertGroupRecords = insertRows("kept_answers", recordColumns, recordTypes)
-	insertGroupCounts  = insertRows("inventory_changes", "n, status", countTypes)
+	insertGroupCounts  = insertRows("pet_count_changes", countChangeColumns, countChangeTypes)
 
 	eventTypes  = []string{"BIGINT", "TEXT", "TEXT", "TEXT", "TEXT"}
 	recordTypes = []string{"BIGINT", "TEXT", "BYTEA", "BIGINT", "TEXT", "BYTEA", "BIGINT"}
-	countTypes  = []string{"BIGINT", "TEXT"}
 	updateTypes = append(slices.Clone(orderTypes), "TEXT", "BIGINT")
 	// updateGroupOrders fails with a division by zero if an order has changed since the group read it. This can
 	// happen, because nodes of version 1.0 change orders without locking the pet.
@@ -62,10 +61,7 @@ func (g *postgresGroup) save(ctx context.Context, conn *pgx.Conn, commitID []byt
 		orders = append(orders, *g.orders[id])
 	}
 	queueRows(b, insertGroupOrders, orderTypes, orders, appendOrder)
-	counts := slices.DeleteFunc(g.added.inventory, func(c statusCount) bool { return c.change == 0 })
-	queueRows(b, insertGroupCounts, countTypes, counts, func(args []any, c statusCount) []any {
-		return append(args, c.change, string(c.status))
-	})
+	queueRows(b, insertGroupCounts, countChangeTypes, g.added.counts.rows(), appendCountRow)
 	slices.SortFunc(g.added.records, func(x, y queuedRecord) int {
 		return cmp.Or(cmp.Compare(x.principal, y.principal), cmp.Compare(x.key, y.key))
 	})

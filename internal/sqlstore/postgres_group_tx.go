@@ -97,7 +97,7 @@ func (t *groupTx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 		}
 		pets[i] = n.WithID(t.group.petIDs[0])
 		t.group.petIDs = t.group.petIDs[1:]
-		t.added.addInventory(n.Status, +1)
+		t.added.counts.addNew(periodOf(t.group.now), n)
 	}
 	t.added.pets = append(t.added.pets, pets...)
 	return pets, t.failed
@@ -110,8 +110,7 @@ func (t *groupTx) UpdatePets(updates ...shop.PetUpdate) error {
 			return t.fail(errUngrouped)
 		}
 		t.pets[u.After.ID] = u.After
-		t.added.addInventory(u.Before.Status, -1)
-		t.added.addInventory(u.After.Status, +1)
+		t.added.counts.addUpdate(periodOf(t.group.now), u)
 	}
 	return t.failed
 }

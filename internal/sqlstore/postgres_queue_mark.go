@@ -7,7 +7,7 @@ import (
 )
 
 // A queue is a PostgreSQL table whose rows are deleted soon after they are inserted, because they are moved to
-// another table. The queues are event_inbox, inventory_changes and the tables of changes for the search index. While
+// another table. The queues are event_inbox, pet_count_changes and the tables of changes for the search index. While
 // any transaction holds a snapshot, such as a backup that takes hours, the server keeps the deleted rows. A query
 // that looks for new rows from the beginning would read all of them.
 //
@@ -35,7 +35,7 @@ func fromMark(queue string) string {
 // would never read these rows. Its result is the name of the queue and the number of these rows. The result is empty if
 // there are none.
 func LostRows() (queries []string) {
-	for _, queue := range []string{"event_inbox", "inventory_changes", petNames.changes, orderReferences.changes} {
+	for _, queue := range []string{"event_inbox", "pet_count_changes", petNames.changes, orderReferences.changes} {
 		queries = append(queries, "SELECT '"+queue+"', count(*) FROM "+queue+" WHERE NOT "+fromMark(queue)+" HAVING count(*) > 0")
 	}
 	return queries

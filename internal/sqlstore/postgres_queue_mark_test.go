@@ -42,7 +42,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	for n := range 30 {
 		const rows = " FROM generate_series(1, 1000) AS n"
 		direct.Do("INSERT INTO event_inbox (at, type, subject, actor, data) SELECT n, 'key.created', 'keys/1', 'system', '{}'"+rows,
-			"INSERT INTO inventory_changes (status, n) SELECT 'sold', 1"+rows,
+			addChanges+"generate_series(1, 1000)",
 			"INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex ' || n, 'REX ' || n, 1"+rows,
 			"INSERT INTO commits (id, at, done) SELECT CAST('"+string(rune('a'+n))+"' || n AS BYTEA), "+serverMicros+", TRUE"+rows,
 			"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
@@ -50,6 +50,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		must(t, service.IndexSearch(t.Context()))
 		must(t, store.Publish(t.Context()))
 		must(t, service.RemoveEvents(t.Context()))
+		must(t, service.FoldCounts(t.Context()))
 		write(t, store, func(tx shop.WriteTx) error { // at this time the rows of done commits are just old enough
 			_, err := tx.Maintain(time.Now().Add(doneRetention))
 			return err
@@ -61,7 +62,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 			})
 		}
 	}
-	tables := []string{"event_inbox", "inventory_changes", "pet_search_changes", "events", "commits", "kept_answers"}
+	tables := []string{"event_inbox", "pet_count_changes", "pet_search_changes", "events", "commits", "kept_answers"}
 	// Like autovacuum, VACUUM removes nothing while the backup holds its snapshot.
 	direct.Do("VACUUM ANALYZE " + strings.Join(tables, ", "))
 	for _, table := range tables {
@@ -74,7 +75,10 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 	now := time.Now().UnixMicro()
 	for name, query := range map[string]pageQuery{
 		"a look for events":       {strings.Split(lookSQL, ";")[3], nil},
-		"the inventory":           {PostgresInventory, nil},
+		"the inventory":           {"SELECT " + sums(statusColumns) + " FROM " + PostgresCounts.Inventory, nil},
+		"the largest categories":  {postgresLargestCategories, []any{12}},
+		"counts of categories":    {"SELECT " + sums(statusColumns) + " FROM " + PostgresCounts.Categories + " WHERE category_id IN (1, 2)", nil},
+		"arrivals and sales":      {"SELECT " + sums("arrivals, sales") + " FROM " + PostgresCounts.Periods + " WHERE begins_at > 1", nil},
 		"unindexed animals":       {"SELECT id FROM " + waitingRows(petNames.changes) + " LIMIT 1", nil},
 		"changes to index":        {oldestChanges(petNames), []any{10}},
 		"changes during a search": {"SELECT DISTINCT id FROM " + waitingRows(petNames.changes) + " WHERE id >= 1 ORDER BY id DESC LIMIT 200", nil},

@@ -11,12 +11,12 @@ import (
 // write, and can also read rows that are still queued. For a PostgreSQL server, directWriter executes each statement
 // immediately. For a SQLite file, memberWriter queues the rows, so that many writes share one statement.
 type rowWriter interface {
-	// insertPets gives each pet the next id and adds the pets to the inventory.
+	// insertPets gives each pet the next id and adds the pets to the counts.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
 	updatePets(pets []shop.Pet) error
 	insertEvents(events []shop.NewEvent) error
-	// addInventory adds change to the number of pets with a status.
-	addInventory(status shop.Status, change int) error
+	// addCounts adds changes to the counts.
+	addCounts(countChanges) error
 	// ensureCategories creates all categories that do not exist yet and returns the ids of the new ones.
 	ensureCategories(ids []int64) (created []int64, err error)
 	// requireCategory returns an error if the category does not exist. It may do nothing if the engine itself notices
@@ -53,7 +53,6 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 	if len(list) == 1 {
 		return w.insertPet(list[0])
 	}
-	counts := map[shop.Status]int{}
 	ids, err := all(w.tx, scanValue[int64], "SELECT nextval('pets_id_seq') FROM generate_series(1, CAST($1 AS BIGINT))", len(list))
 	if err != nil {
 		return nil, err
@@ -62,7 +61,6 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 	pets := make([]shop.Pet, len(list))
 	for i, n := range list {
 		pets[i] = n.WithID(ids[i])
-		counts[n.Status]++
 	}
 	err = inChunks(pets, placeholders(1+petFieldCount), func(part []shop.Pet, places string) error {
 		var args []any
@@ -71,12 +69,10 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 		}
 		return w.tx.exec("INSERT INTO pets (id, "+petFields+") VALUES "+places, args...)
 	})
-	for status, n := range counts {
-		if err == nil {
-			err = w.addInventory(status, n)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return pets, err
+	return pets, w.addNew(list)
 }
 
 func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
@@ -84,7 +80,15 @@ func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pets, w.addInventory(n.Status, +1)
+	return pets, w.addNew([]shop.NewPet{n})
+}
+
+func (w directWriter) addNew(list []shop.NewPet) error {
+	return w.tx.addCounts(func(changes *countChanges, period int64) {
+		for _, n := range list {
+			changes.addNew(period, n)
+		}
+	})
 }
 
 func (w directWriter) updatePets(pets []shop.Pet) error {
@@ -120,10 +124,6 @@ func (w directWriter) insertEvents(events []shop.NewEvent) error {
 		}
 		return w.tx.exec("INSERT INTO "+w.tx.dialect.inbox+" ("+newEventColumns+") VALUES "+places, args...)
 	})
-}
-
-func (w directWriter) addInventory(status shop.Status, change int) error {
-	return w.tx.exec(w.tx.dialect.addInventory, change, status)
 }
 
 func (w directWriter) ensureCategories(ids []int64) (created []int64, err error) {

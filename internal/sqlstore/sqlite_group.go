@@ -10,7 +10,7 @@ import (
 // group is one transaction that is shared by several writes, which are called its members. The members run
 // one after another.
 //
-// New pets, events, idempotency records and inventory changes are queued instead of being inserted one by one.
+// New pets, events, idempotency records and changes to the counts are queued instead of being inserted one by one.
 // They are inserted many rows at a time, before COMMIT and before any statement that could see them. The field
 // queued contains the rows from finished members, which a later member cannot undo. The field current contains
 // the rows from the running member, which are dropped if the member fails.
@@ -172,10 +172,8 @@ func (g *group) insert(b *batch) error {
 	if err == nil {
 		err = w.insertRecords.insert(w.conn, b.records)
 	}
-	for _, c := range b.inventory {
-		if err == nil && c.change != 0 {
-			err = w.conn.exec(context.Background(), w.dialect.addInventory, []any{c.change, c.status})
-		}
+	if err == nil {
+		err = w.addCounts(b.counts)
 	}
 	b.clear()
 	return g.fail(err)

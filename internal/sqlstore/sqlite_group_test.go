@@ -60,7 +60,7 @@ func wantDone(t *testing.T, store *Store, errs []error, pets string, done ...boo
 func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
-		counted = selected[int64](t, tx, "SELECT sum(n) FROM inventory")
+		counted = selected[int64](t, tx, "SELECT sum(available + pending + sold + unspecified) FROM inventory")
 		pets = selected[int64](t, tx, "SELECT count(*) FROM pets")
 		events = selected[int64](t, tx, "SELECT count(*) FROM events")
 		return nil

@@ -47,6 +47,10 @@ func (w *memberWriter) flush() error {
 }
 
 func (w *memberWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
+	now, err := w.tx.Now()
+	if err != nil {
+		return nil, err
+	}
 	pets := make([]shop.Pet, len(list))
 	for i, n := range list {
 		if err := w.requireCategory(n.CategoryID); err != nil {
@@ -58,7 +62,7 @@ func (w *memberWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 		}
 		pets[i] = n.WithID(id)
 		w.group.current.pets = append(w.group.current.pets, pets[i])
-		w.group.current.addInventory(n.Status, +1)
+		w.group.current.counts.addNew(periodOf(now), n)
 	}
 	return pets, nil
 }
@@ -140,8 +144,8 @@ func (w *memberWriter) putIdempotencyRecord(principal int64, key string, record 
 	return w.tx.failed
 }
 
-func (w *memberWriter) addInventory(status shop.Status, change int) error {
-	w.group.current.addInventory(status, change)
+func (w *memberWriter) addCounts(changes countChanges) error {
+	w.group.current.counts.add(changes)
 	return w.tx.failed
 }
 

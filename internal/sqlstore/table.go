@@ -22,7 +22,7 @@ var (
 // DerivedTables are the tables whose contents can be derived from other tables: the summaries of events, the counts of
 // pets, and the search index without its progress. They are not copied with a store.
 var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks",
-	"pet_counts", "pet_count_progress"}
+	"pet_counts", "inventory"}
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
 const SearchProgressTable = "search_progress"

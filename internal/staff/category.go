@@ -17,8 +17,6 @@ type categoriesPage struct {
 	HasMore  bool
 	Name     string // the rejected name, shown again in the form
 	Problem  string
-	// Recounting is true while the animals are being counted again. Their numbers are not known then.
-	Recounting bool
 }
 
 type categoryRow struct {
@@ -50,11 +48,11 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 	for _, category := range categories.Items {
 		ids = append(ids, category.ID)
 	}
-	counts, err := x.Service.CountCategories(x.r.Context(), x.caller(), ids)
+	counts, err := x.Service.CountCategories(x.r.Context(), ids)
 	if err != nil {
 		return err
 	}
-	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More, Recounting: len(ids) > 0 && counts == nil}
+	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More}
 	for _, category := range categories.Items {
 		page.Rows = append(page.Rows, categoryRow{category, counts[category.ID]})
 		page.NextFrom = category.ID

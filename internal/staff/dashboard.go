@@ -11,11 +11,10 @@ import (
 type dashboardPage struct {
 	Inventory  shop.Inventory
 	Total      int64
-	Categories []categoryRow   // the categories with the most animals
-	Largest    int64           // the number of animals in the largest category
-	Others     int64           // the number of animals in categories that are not shown
-	Recounting bool            // the animals in each category are being counted again
-	Days       []shop.DayStats // nil while arrivals and sales are being counted
+	Categories []categoryRow // the categories with the most animals
+	Largest    int64         // the number of animals in the largest category
+	Others     int64         // the number of animals in categories that are not shown
+	Days       []shop.DayStats
 	Chart      chart
 	Work       workList
 }
@@ -44,7 +43,7 @@ func (x *exchange) loadPetStats(page *dashboardPage) (err error) {
 	if err != nil {
 		return err
 	}
-	page.Others, page.Recounting = largest.Others, largest.Recounting
+	page.Others = largest.Others
 	var ids []int64
 	for _, count := range largest.Counts {
 		page.Categories = append(page.Categories, categoryRow{shop.Category{ID: count.CategoryID}, count.Inventory})

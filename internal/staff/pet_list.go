@@ -155,7 +155,7 @@ func (p *Pages) newPets(x *exchange) error {
 type petCounts struct{ All, Available, Pending, Sold, None int64 }
 
 // petCounts counts the animals in the selected category, or all animals, by status. It returns nil for a search or a
-// selection, which are not counted. It also returns nil if the numbers are not known at the moment.
+// selection, which are not counted.
 func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 	if filter.Query != "" || len(filter.IDs) > 0 {
 		return nil, nil
@@ -166,9 +166,7 @@ func (x *exchange) petCounts(filter shop.PetFilter) (*petCounts, error) {
 		n, err = x.Service.Inventory(x.r.Context())
 	} else {
 		var counts map[int64]shop.Inventory
-		if counts, err = x.Service.CountCategories(x.r.Context(), x.caller(), []int64{*id}); err == nil && counts == nil {
-			return nil, nil
-		}
+		counts, err = x.Service.CountCategories(x.r.Context(), []int64{*id})
 		n = counts[*id]
 	}
 	if err != nil {

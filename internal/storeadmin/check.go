@@ -82,7 +82,7 @@ func (c *checker) check(ctx context.Context) error {
 // rules checks all rules. If damage makes rows unreadable, rules reports a finding and continues with the
 // next rule.
 func (c *checker) rules(ctx context.Context) error {
-	checks := []func(context.Context) error{c.checkSettings, c.checkIDs, c.checkInventory, c.checkCounts}
+	checks := []func(context.Context) error{c.checkSettings, c.checkIDs, c.checkCounts}
 	for _, rule := range rowRules(c.engine) {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}

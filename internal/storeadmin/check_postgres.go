@@ -10,6 +10,8 @@ import (
 
 var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER|VIEW) (\w+)`)
 
+var droppedByMigrations = regexp.MustCompile(`(?m)^DROP (TABLE|INDEX|TRIGGER|VIEW) (\w+)`)
+
 var renamedByMigrations = regexp.MustCompile(`(?m)^ALTER TABLE (\w+) RENAME TO (\w+)`)
 
 // checkServerSchema compares the tables, columns, views, indexes and triggers on the server with those that the
@@ -25,6 +27,9 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 		for _, renamed := range renamedByMigrations.FindAllStringSubmatch(step, -1) {
 			delete(want, "table "+renamed[1])
 			want["table "+renamed[2]] = ""
+		}
+		for _, dropped := range droppedByMigrations.FindAllStringSubmatch(step, -1) {
+			delete(want, strings.ToLower(dropped[1])+" "+dropped[2])
 		}
 		for _, created := range createdByMigrations.FindAllStringSubmatch(step, -1) {
 			want[strings.ToLower(created[1])+" "+created[2]] = ""

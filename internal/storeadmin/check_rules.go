@@ -3,7 +3,6 @@ package storeadmin
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -152,55 +151,32 @@ func (c *checker) checkIDs(ctx context.Context) error {
 	return nil
 }
 
-// checkInventory compares the stored inventory counts with the actual number of pets with each status.
-func (c *checker) checkInventory(ctx context.Context) error {
-	statuses := []string{string(shop.Available), string(shop.Pending), string(shop.Sold), ""}
-	counted, existing := map[string]int64{}, map[string]int64{}
-	for query, counts := range map[string]map[string]int64{
-		c.engine.inventory: counted,
-		"SELECT coalesce(status, ''), count(*) FROM pets GROUP BY coalesce(status, '')": existing,
-	} {
-		err := c.Each(ctx, query, func(scan sqlstore.Scanner) error {
-			var status string
-			var n int64
-			err := scan(&status, &n)
-			counts[status] = n
-			return err
-		})
-		if err != nil {
-			return err
-		}
+// checkCounts compares the numbers of pets with the pets. It skips a damaged file, because it reads the pets through
+// an index that may be damaged.
+func (c *checker) checkCounts(ctx context.Context) error {
+	if c.found.Damage > 0 {
+		return nil
 	}
-	for _, status := range statuses {
-		name := status
-		if name == "" {
-			name = "unspecified"
-		}
-		if n, found := counted[status]; !found {
-			c.finding("inventory %s: its count is missing", name)
-		} else if n != existing[status] {
-			c.finding("inventory %s: counted %d, found %d", name, n, existing[status])
+	for _, rule := range []rowRule{
+		{"SELECT count(*) FROM inventory HAVING count(*) <> 1", "inventory: it has %s rows instead of one"},
+		countRule(c.engine.counts.Inventory, "", "inventory %s: counted %s, found %s"),
+		countRule(c.engine.counts.Categories, "category_id, ", "pet_counts %s %s: counted %s, found %s"),
+	} {
+		if err := c.checkRule(ctx, rule); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkCounts compares the stored counts of pets in each category with the actual numbers. It skips a damaged file,
-// because it reads the pets through an index that may be damaged.
-func (c *checker) checkCounts(ctx context.Context) error {
-	if c.found.Damage > 0 {
-		return nil
+// countRule returns the rule that the counts in a table equal the numbers of pets. by is empty, or the column by which
+// the table groups the pets.
+func countRule(table, by, says string) rowRule {
+	var parts []string
+	for _, status := range []string{"available", "pending", "sold", "unspecified"} {
+		parts = append(parts, "SELECT "+by+"'"+status+"' AS status, "+status+" AS counted, 0 AS found FROM "+table)
 	}
-	few := limitedFindings{checker: c}
-	err := c.CheckCounts(ctx, func(category int64, counted, found shop.Inventory) {
-		few.finding("pet_counts %d: counted %v, found %v", category, counted, found)
-	})
-	if errors.Is(err, shop.ErrRecounting) || errors.Is(err, strconv.ErrSyntax) {
-		return nil // a node will count the pets again, or checkSettings has already reported the invalid horizon
-	}
-	if errors.Is(err, sqlstore.ErrUncounted) {
-		c.finding("pet_counts: %v", err)
-		return nil
-	}
-	return err
+	parts = append(parts, "SELECT "+by+"coalesce(status, 'unspecified'), 0, count(*) FROM pets GROUP BY "+by+"status")
+	return rowRule{"SELECT " + by + "status, sum(counted), sum(found) FROM (" + strings.Join(parts, " UNION ALL ") +
+		") AS n GROUP BY " + by + "status HAVING sum(counted) <> sum(found) ORDER BY " + by + "status", says}
 }

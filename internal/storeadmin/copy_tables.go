@@ -32,7 +32,7 @@ var copiedTables = []copiedTable{
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
-	{name: "inventory", key: 1, columns: []copiedColumn{{"status", text}, {"n", integer}}},
+	{name: "pet_periods", key: 1, columns: []copiedColumn{{"begins_at", integer}, {"arrivals", integer}, {"sales", integer}}},
 	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
 		{"updated_at", integer}, {"hold_expires_at", integer}}},
@@ -68,13 +68,13 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection returns the query for all rows in primary key order. The inventory and the events need special
-// queries because the engines store inventory counts and unpublished events differently.
+// selection returns the query for all rows in primary key order. The periods and the events need special
+// queries because the engines store counts and unpublished events differently.
 func (t *copiedTable) selection(e *engine) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {
-	case "inventory":
-		query = e.inventory
+	case "pet_periods":
+		query = "SELECT begins_at, CAST(sum(arrivals) AS BIGINT), CAST(sum(sales) AS BIGINT) FROM " + e.counts.Periods + " GROUP BY begins_at"
 	case "events":
 		query = e.events
 	}
@@ -86,12 +86,4 @@ func (t *copiedTable) selection(e *engine) string {
 		order = append(order, column.name)
 	}
 	return query + " ORDER BY " + strings.Join(order, ", ")
-}
-
-// fresh returns the SQL condition that is true for rows that already exist in a new store.
-func (t *copiedTable) fresh() string {
-	if t.name == "inventory" {
-		return "n = 0"
-	}
-	return "FALSE"
 }

@@ -127,11 +127,11 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 		expectRefused(t, from, alias, errSameDatabase.Error())
 		for table, change := range map[string][2]string{
 			"settings":          {"INSERT INTO settings (name, value) VALUES ('x', 'y')", "DELETE FROM settings"},
-			"inventory":         {"UPDATE inventory SET n = 1 WHERE status = 'sold'", "UPDATE inventory SET n = 0"},
+			"pet_periods":       {"INSERT INTO pet_periods (begins_at, arrivals, sales) VALUES (1, 2, 3)", "DELETE FROM pet_periods"},
 			"keys":              {"INSERT INTO keys (name, scopes, hint, created_at) VALUES ('', '', '', 0)", "DELETE FROM keys"},
-			"inventory_changes": {"INSERT INTO inventory_changes (status, n) VALUES ('sold', 1)", "DELETE FROM inventory_changes"},
+			"pet_count_changes": {"INSERT INTO pet_count_changes (category_id, available, pending, sold, unspecified, begins_at, arrivals, sales) VALUES (1, 1, 0, 0, 0, 0, 1, 0)", "DELETE FROM pet_count_changes"},
 		} {
-			if table == "inventory_changes" && !sqlstore.IsURL(to) {
+			if table == "pet_count_changes" && !sqlstore.IsURL(to) {
 				continue // only a server has this table
 			}
 			execOn(t, to, change[0])

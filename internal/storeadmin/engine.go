@@ -14,9 +14,9 @@ import (
 // engine holds everything that differs between the database engines. In its statements, %[1]s is replaced
 // with a table and %[2]d with an id.
 type engine struct {
-	snapshot  string // begins the transaction for a check
-	inventory string // selects the number of pets with each status
-	last      string // selects the last id that a table has assigned
+	snapshot string               // begins the transaction for a check
+	counts   sqlstore.CountTables // the numbers of pets, and of arrivals and sales
+	last     string               // selects the last id that a table has assigned
 
 	// The following fields are used for a copy.
 	read          string   // begins the transaction on the source

@@ -26,9 +26,9 @@ func lostRows() (rules []rowRule) {
 // copy, the transaction holds the same lock that every node takes when it starts, so no node can start during the
 // copy.
 var postgres = engine{
-	snapshot:  snapshotOnServer,
-	inventory: sqlstore.PostgresInventory,
-	last:      lastOnServer,
+	snapshot: snapshotOnServer,
+	counts:   sqlstore.PostgresCounts,
+	last:     lastOnServer,
 
 	read: snapshotOnServer,
 	// The triggers would record each copied row as changed since it was indexed. Instead, the statements in filled
@@ -36,7 +36,7 @@ var postgres = engine{
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
 		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
 	collation: ` COLLATE "C"`,
-	own:       []string{"inventory_changes", "commits", "event_inbox", "queue_marks"},
+	own:       []string{"pet_count_changes", "commits", "event_inbox", "queue_marks"},
 	events: "SELECT " + sqlstore.Events.Columns + " FROM events UNION ALL" +
 		" SELECT (" + fmt.Sprintf(lastOnServer, "events") + ") + row_number() OVER (ORDER BY id)," +
 		" at, type, subject, actor, data FROM event_inbox",

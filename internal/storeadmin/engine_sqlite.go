@@ -6,9 +6,9 @@ import "animalstore/internal/sqlstore"
 // lock file keeps out other services. The write lock keeps out commands that can run alongside a service, such as the
 // commands for keys.
 var sqlite = engine{
-	snapshot:  "BEGIN",
-	inventory: sqlstore.SQLiteInventory,
-	last:      "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '%[1]s'",
+	snapshot: "BEGIN",
+	counts:   sqlstore.SQLiteCounts,
+	last:     "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '%[1]s'",
 
 	read:   "BEGIN IMMEDIATE",
 	write:  []string{"BEGIN IMMEDIATE"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 	"animalstore/internal/sqlstore"
 )
 
@@ -58,7 +59,7 @@ func fillShop(t *testing.T, database string) {
 	}
 	must(s.TestWebhook(ctx, shop.Caller{}, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
-	noError(t, s.FoldAllCounts(ctx))
+	noError(t, shoptest.FoldCounts(ctx, s.Store))
 	noError(t, s.RevokeKey(ctx, shop.Caller{}, 2)) // the event about the revocation is not published yet
 }
 
@@ -148,14 +149,14 @@ func storeContents(t *testing.T, database string) (all []string) {
 	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)
 	defer e.close()
 	for _, table := range copiedTables {
-		if table.name == "inventory" {
-			continue // a server stores some of the counts in another table
-		}
 		row, targets := make([]any, len(table.columns)), []any{}
 		for i := range row {
 			targets = append(targets, &row[i])
 		}
 		query := "SELECT " + strings.Join(table.columnNames(), ", ") + " FROM " + table.name
+		if table.name == "pet_periods" { // a server stores some of the counts in another table
+			query = table.selection(e.engine)
+		}
 		noError(t, e.Each(t.Context(), query, func(scan sqlstore.Scanner) error {
 			err := scan(targets...)
 			all = append(all, fmt.Sprintf("%s %#v", table.name, row))

@@ -36,7 +36,7 @@ func TestRehearsalFindsWhatARestoreWouldRefuse(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	file := newPlace(t).backup("backup.db")
-	execFile(t, file, "UPDATE inventory SET n = n + 5")
+	execFile(t, file, "UPDATE inventory SET sold = sold + 5")
 	found := 0
 	done := must(Rehearse(t.Context(), file, func(string) { found++ }))(t)
 	if done.Findings == 0 || done.Findings != found {

@@ -100,39 +100,4 @@ var staffCases = []testCase{
 			}
 		}
 	}},
-
-	{name: "arrivals and sales are counted per period", run: func(t *testing.T, store shop.Store) {
-		data := func(kind shop.EventType, text string) shop.NewEvent {
-			return shop.NewEvent{Type: kind, Subject: "pets/1", Actor: "system", Data: []byte(text)}
-		}
-		recordEvents(t, store,
-			data(shop.PetCreated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":null}`),
-			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"pending"}}`),
-			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1}}`),
-			data(shop.PetUpdated, `{"current":{"id":1,"name":"y","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"sold"}}`),
-			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"available"},"previous":{"id":1,"name":"x","categoryId":1,"status":"sold"}}`),
-			data(shop.PetUpdated, `{"current":{"id":1,"name":"\"status\":\"sold\"},\"previous\":","categoryId":1},"previous":{"id":1,"name":"x","categoryId":1}}`),
-			data(shop.PetUpdated, `{"current":{"status":"sold","id":1,"added":{"later":[]}},"previous":{"status":"available","id":1,"added":{"status":"sold"}}}`),
-			data(shop.CategoryCreated, `{}`))
-		events := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
-		read(t, store, func(tx shop.ReadTx) error {
-			counts, err := tx.PeriodStats(events[0].ID, events[len(events)-1].ID)
-			var arrivals, sales int64
-			for _, count := range counts { // the test may have begun in one period and ended in the next
-				arrivals, sales = arrivals+count.Arrivals, sales+count.Sales
-				if first, last := events[0].Time.Truncate(shop.StatsPeriod), events[len(events)-1].Time; count.Begin.Before(first) || count.Begin.After(last) || !count.Begin.Equal(count.Begin.Truncate(shop.StatsPeriod)) {
-					t.Errorf("the period begins at %s", count.Begin)
-				}
-			}
-			// PeriodStats counts only events after its first argument, so the first event is left out.
-			if arrivals != 0 || sales != 3 {
-				t.Errorf("%d arrivals and %d sales", arrivals, sales)
-			}
-			counts, err2 := tx.PeriodStats(0, events[0].ID)
-			if err2 != nil || len(counts) != 1 || counts[0] != (shop.PeriodStats{Begin: events[0].Time.Truncate(shop.StatsPeriod), Arrivals: 1}) {
-				t.Errorf("the first event is counted as %v, %v", counts, err2)
-			}
-			return err
-		})
-	}},
 }

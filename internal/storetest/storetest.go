@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"deliveries", deliveryCases},
 		{"idempotency", idempotencyCases},
 		{"clock", clockCases},
-		{"counts", petCountCases},
+		{"counts", countCases},
 		{"staff", staffCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {

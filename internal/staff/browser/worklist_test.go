@@ -123,31 +123,3 @@ func TestActivityIsFilteredAndLive(t *testing.T) {
 		p.accessible("an empty activity")
 	}
 }
-
-// After the service has started, the Today page shows the work list even while arrivals and sales are still being
-// counted. The chart appears by itself when they have been counted.
-func TestTodayDoesNotWaitForTheChart(t *testing.T) {
-	t.Parallel()
-	s := openIdleShop(t, shop.Options{})
-	order := s.reserve("Rex", "Mrs Novák")
-	rows := make([]shop.ImportRow, shop.MaxImport)
-	for i := range rows {
-		rows[i].NewPet = shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}
-	}
-	if _, err := s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	p := s.clerk(desktop)
-	const counting = "[aria-labelledby=over-time] .empty"
-	p.open("/", fmt.Sprint("#work-", order.ID))
-	p.waitText(counting, "The arrivals and sales of the last 30 days are being counted.")
-	if browsertest.Eval[bool](p.Page, `!!document.querySelector(".chart") || document.querySelector("#dashboard noscript").checkVisibility()`) {
-		t.Error("there is a chart, or advice for browsers without scripts")
-	}
-	p.accessible("Today without a chart")
-	if err := s.CountDays(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	p.waitVisible(".chart svg")
-	p.waitText("[aria-labelledby=over-time] td", "10001")
-}

@@ -1,0 +1,183 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// countChanges says how writes change the counts, for each category and period.
+type countChanges map[countKey]*countChange
+
+type countKey struct {
+	categoryID int64
+	period     int64 // the beginning of the period in microseconds since 1970
+}
+
+type countChange struct {
+	shop.Inventory
+	arrivals, sales int64
+}
+
+func (c *countChanges) of(categoryID, period int64) *countChange {
+	if *c == nil {
+		*c = countChanges{}
+	}
+	key := countKey{categoryID, period}
+	change := (*c)[key]
+	if change == nil {
+		change = &countChange{}
+		(*c)[key] = change
+	}
+	return change
+}
+
+// addPet adds n to the number of pets with a category and a status.
+func (c *countChanges) addPet(period, categoryID int64, status shop.Status, n int64) {
+	c.of(categoryID, period).Add(status, n)
+}
+
+// addNew counts a new pet, which has arrived in the given period.
+func (c *countChanges) addNew(period int64, pet shop.NewPet) {
+	change := c.of(pet.CategoryID, period)
+	change.Add(pet.Status, +1)
+	change.arrivals++
+}
+
+// addUpdate counts a change to a pet, which may be its sale in the given period.
+func (c *countChanges) addUpdate(period int64, u shop.PetUpdate) {
+	c.addPet(period, u.Before.CategoryID, u.Before.Status, -1)
+	c.addPet(period, u.After.CategoryID, u.After.Status, +1)
+	if u.IsSale() {
+		c.of(u.After.CategoryID, period).sales++
+	}
+}
+
+// add adds other changes.
+func (c *countChanges) add(other countChanges) {
+	for key, change := range other {
+		sum := c.of(key.categoryID, key.period)
+		sum.Inventory = sum.Plus(change.Inventory)
+		sum.arrivals, sum.sales = sum.arrivals+change.arrivals, sum.sales+change.sales
+	}
+}
+
+// countRow is a row of pet_count_changes.
+type countRow struct {
+	countKey
+	countChange
+}
+
+// rows returns the changes that are not zero, in ascending order.
+func (c countChanges) rows() (rows []countRow) {
+	for key, change := range c {
+		if *change != (countChange{}) {
+			rows = append(rows, countRow{key, *change})
+		}
+	}
+	slices.SortFunc(rows, func(a, b countRow) int {
+		return cmp.Or(cmp.Compare(a.categoryID, b.categoryID), cmp.Compare(a.period, b.period))
+	})
+	return rows
+}
+
+const countChangeColumns = countColumns + ", arrivals, sales, begins_at"
+
+var (
+	countChangeTypes = slices.Repeat([]string{"BIGINT"}, strings.Count(countChangeColumns, ",")+1)
+	// serverPeriod is an SQL expression for the beginning of the current period by the server's clock.
+	serverPeriod = fmt.Sprintf("%s / %[2]d * %[2]d", serverMicros, shop.StatsPeriod.Microseconds())
+)
+
+// appendCountRow appends the row's values to args, one for each of countChangeColumns.
+func appendCountRow(args []any, r countRow) []any {
+	return append(args, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.arrivals, r.sales, r.period)
+}
+
+// periodOf returns the beginning of the period that contains a time, in microseconds since 1970.
+func periodOf(at time.Time) int64 {
+	m := micros(at)
+	return m - m%shop.StatsPeriod.Microseconds()
+}
+
+// addCounts calls count for the changes to the counts and adds them. It also marks the catalogue as changed. The
+// period is 0 if the statement that adds the changes reads the server's clock itself.
+func (t *tx) addCounts(count func(changes *countChanges, period int64)) error {
+	t.catalog = true
+	var changes countChanges
+	if t.dialect.time != "" {
+		count(&changes, 0)
+	} else {
+		now, err := t.Now()
+		if err != nil {
+			return err
+		}
+		count(&changes, periodOf(now))
+	}
+	return t.rowWriter().addCounts(changes)
+}
+
+// addCounts inserts the changes into the queue pet_count_changes.
+func (w directWriter) addCounts(changes countChanges) error {
+	row, end := placeholders(len(countChangeTypes)), len(countChangeTypes)
+	if w.tx.dialect.time != "" {
+		end--
+		row = "(" + strings.Repeat("$, ", end) + serverPeriod + ")"
+	}
+	return inChunks(changes.rows(), row, func(part []countRow, places string) error {
+		var args []any
+		for _, r := range part {
+			args = append(args, appendCountRow(nil, r)[:end]...)
+		}
+		return w.tx.exec("INSERT INTO pet_count_changes ("+countChangeColumns+") VALUES "+places, args...)
+	})
+}
+
+// addCounts updates the rows of the counts, each of them once for all writes of a group.
+func (w *writer) addCounts(changes countChanges) error {
+	exec := func(statement string, args ...any) error { return w.conn.exec(context.Background(), statement, args) }
+	var all shop.Inventory
+	periods := map[int64]countChange{}
+	for _, r := range changes.rows() {
+		all = all.Plus(r.Inventory)
+		period := periods[r.period]
+		periods[r.period] = countChange{arrivals: period.arrivals + r.arrivals, sales: period.sales + r.sales}
+		if r.Inventory == (shop.Inventory{}) {
+			continue
+		}
+		err := exec(addCategoryCount, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.Total())
+		if err == nil && r.Total() < 0 {
+			err = exec("DELETE FROM pet_counts WHERE category_id = $1 AND total = 0", r.categoryID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if all != (shop.Inventory{}) {
+		if err := exec(addInventory, all.Available, all.Pending, all.Sold, all.Unspecified); err != nil {
+			return err
+		}
+	}
+	for begin, period := range periods {
+		if period != (countChange{}) {
+			if err := exec(addPeriod, begin, period.arrivals, period.sales); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	addInventory = "UPDATE inventory SET available = available + $1, pending = pending + $2, sold = sold + $3, unspecified = unspecified + $4" +
+		" WHERE one = 1"
+	addCategoryCount = "INSERT INTO pet_counts (" + countColumns + ", total) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (category_id) DO UPDATE SET" +
+		" available = available + $2, pending = pending + $3, sold = sold + $4, unspecified = unspecified + $5, total = total + $6"
+	addPeriod = "INSERT INTO pet_periods (" + periodColumns + ") VALUES ($1, $2, $3) ON CONFLICT (begins_at) DO UPDATE SET" +
+		" arrivals = arrivals + $2, sales = sales + $3"
+)
