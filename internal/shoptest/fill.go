@@ -11,8 +11,7 @@ import (
 )
 
 // Fill creates a store with the given number of animals. animal returns the animal for each id, starting with 1. Like
-// the service, Fill also writes events and counts, but it writes many animals in one transaction. It needs no
-// testing.TB, so that the benchmark can use it.
+// the service, Fill also writes events and counts, but it writes many animals in one transaction.
 func Fill(ctx context.Context, database string, animals int, animal func(id int64) shop.NewPet) (err error) {
 	store, err := sqlstore.Open(ctx, database, sqlstore.Options{Exclusive: true})
 	if err != nil {
@@ -75,8 +74,8 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 	}
 }
 
-// IndexSearch adds all animals to the search index. Without this, the service would index them while a benchmark is
-// measuring it.
+// IndexSearch adds all animals to the search index. Without this, the service would index them while it is being
+// measured.
 func IndexSearch(ctx context.Context, store shop.Store) error {
 	for batch := (shop.IndexResult{More: true}); batch.More; {
 		var err error

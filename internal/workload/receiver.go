@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 
 	"animalstore/client"
@@ -82,8 +81,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, sent *http.Request) {
 func (r *Receiver) Check() {
 	t, ctx, c := r.l.t, r.l.t.Context(), r.api()
 	t.Helper()
-	events := slices.DeleteFunc(collect(t, c.Events(ctx, client.EventQuery{Limit: 100})),
-		func(e client.Event) bool { return !slices.Contains(r.types, e.Type) })
+	events := collect(t, c.Events(ctx, client.EventQuery{EventFilter: client.EventFilter{Types: r.types}, Limit: 100}))
 	programtest.Await(t, fmt.Sprintf("webhook %d to receive %d events", r.hook.ID, len(events)), func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
