@@ -95,8 +95,12 @@ var countCases = []testCase{
 			writers.Go(func() { changeAnimals(t, service) })
 		}
 		for _, check := range []func() error{
-			func() error { return store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error { return wantCounts(t, tx) }) },
-			func() error { return store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error { return tx.FoldCounts() }) },
+			func() error {
+				return store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error { return wantCounts(t, tx) })
+			},
+			func() error {
+				return store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error { return tx.FoldCounts() })
+			},
 		} {
 			readers.Go(func() {
 				for {
