@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
 		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/admission", "internal/mcp", "internal/tracing", "internal/acme", "client"},
-	"internal/server":       {},
+	"internal/server":       {"internal/admission"},
 	"internal/httpapi":      {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
 	"internal/mcp":          {"client"},
 	"internal/apidocs":      {"api", "docs"},

@@ -130,3 +130,13 @@ const (
 	maxFailures       = 20
 	failuresPerSecond = 1
 )
+
+// The limits of the log.
+var (
+	// StrangerLines limits the lines about requests without a valid API key, for each status.
+	StrangerLines = LogLimit{Lines: 10, Interval: time.Second}
+	// ConnectionErrors limits the messages of one kind about connections.
+	ConnectionErrors = LogLimit{Lines: 1, Interval: 10 * time.Second}
+	// BackgroundErrors limits the messages of one kind about background jobs.
+	BackgroundErrors = LogLimit{Lines: 1, Interval: time.Minute}
+)

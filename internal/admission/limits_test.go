@@ -25,7 +25,9 @@ func TestSecurityQuotesTheLimits(t *testing.T) {
 	}
 	fmt.Fprintf(&want, "\n| how often | per second | at once |\n|---|---|---|\n"+
 		"| requests of one key | `--rate-limit` | %d times `--rate-limit` |\n"+
-		"| sign-in links from one network address that do not work | %d | %d |\n", burstSeconds, failuresPerSecond, maxFailures)
+		"| sign-in links from one network address that do not work | %d | %d |\n"+
+		"| lines of the log about requests without a valid key, for each status | %d | %d |\n",
+		burstSeconds, failuresPerSecond, maxFailures, StrangerLines.Lines, StrangerLines.Lines)
 	if !strings.Contains(string(content), want.String()) {
 		t.Errorf("SECURITY.md must contain this table:\n%s", want.String())
 	}

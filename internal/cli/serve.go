@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
@@ -46,9 +47,6 @@ type serveCommand struct {
 
 // drainDelay gives load balancers time to notice that one of several nodes is no longer ready.
 const drainDelay = time.Second
-
-// backgroundErrorInterval is how often the log repeats a persistent error in background work.
-const backgroundErrorInterval = time.Minute
 
 // backgroundLevel returns the level at which the log reports an error in background work. An exceeded deadline is
 // only a warning, because it is normal under load, and the work is tried again.
@@ -88,16 +86,18 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		return err
 	}
 	defer unlockBackups()
-	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
+	throttle := &admission.LogThrottle{}
 	reporter := func(message string) func(error) {
-		return func(err error) { limiter.Log(backgroundLevel(err), message+err.Error(), message, "error", err) }
+		return func(err error) {
+			throttle.Log(log.Logger, admission.BackgroundErrors, backgroundLevel(err), message+err.Error(), message, "error", err)
+		}
 	}
 	if settings.acme != nil {
-		if err := prepareACME(settings.acme, log.Logger, limiter); err != nil {
+		if err := prepareACME(settings.acme, log.Logger, throttle); err != nil {
 			return err
 		}
 	}
-	traces := openTraces(ctx, log.Logger, limiter)
+	traces := openTraces(ctx, log.Logger, throttle)
 	defer closeTraces(traces, log.Logger)
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"animalstore/internal/acme"
+	"animalstore/internal/admission"
 	"animalstore/internal/server"
 	"animalstore/internal/sqlstore"
 	"animalstore/internal/version"
@@ -110,7 +111,7 @@ func checkDirectory(text string) error {
 }
 
 // prepareACME creates the folder for the certificate and makes the manager write to the log.
-func prepareACME(manager *acme.Manager, log *slog.Logger, limiter *server.LogLimiter) error {
+func prepareACME(manager *acme.Manager, log *slog.Logger, throttle *admission.LogThrottle) error {
 	if err := manager.Folder.Create(); err != nil {
 		return usagef("--acme-cache: %w", err)
 	}
@@ -119,7 +120,7 @@ func prepareACME(manager *acme.Manager, log *slog.Logger, limiter *server.LogLim
 		log.Info("certificate obtained", "names", names, "expires", expires)
 	}
 	manager.Report = func(err error, retry time.Duration) {
-		limiter.Log(slog.LevelWarn, "certificate", "cannot obtain a certificate", "names", names, "error", err, "retry_in", retry)
+		throttle.Log(log, admission.BackgroundErrors, slog.LevelWarn, "certificate", "cannot obtain a certificate", "names", names, "error", err, "retry_in", retry)
 	}
 	return nil
 }

@@ -4,21 +4,19 @@ import (
 	"log"
 	"log/slog"
 	"strings"
-	"time"
-)
 
-// errorInterval is how long further messages of the same kind are suppressed after one was logged.
-const errorInterval = 10 * time.Second
+	"animalstore/internal/admission"
+)
 
 // newErrorLog returns a logger for http.Server.ErrorLog. It suppresses repeated messages, because a client
 // that opens thousands of connections or sends garbage must not fill the disk.
 func newErrorLog(out *slog.Logger) *log.Logger {
-	return log.New(&errorLog{out, NewLogLimiter(out, errorInterval)}, "", 0)
+	return log.New(&errorLog{out: out}, "", 0)
 }
 
 type errorLog struct {
-	out     *slog.Logger
-	limiter *LogLimiter
+	out      *slog.Logger
+	throttle admission.LogThrottle
 }
 
 // Write logs one message, unless a message of the same kind was logged recently. Panics are always logged.
@@ -28,7 +26,7 @@ func (l *errorLog) Write(line []byte) (int, error) {
 	case strings.HasPrefix(message, "http: panic"):
 		l.out.Warn(message)
 	default:
-		l.limiter.Log(slog.LevelWarn, errorKind(message), message)
+		l.throttle.Log(l.out, admission.ConnectionErrors, slog.LevelWarn, errorKind(message), message)
 	}
 	return len(line), nil
 }

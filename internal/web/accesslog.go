@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -24,7 +25,7 @@ type AccessLog struct {
 	// Redact removes API keys from a text.
 	Redact func(string) string
 
-	strangers logSampler
+	strangers admission.LogThrottle
 }
 
 // Entry holds what the access log records about one request.
@@ -56,7 +57,9 @@ func (l *AccessLog) Write(e Entry) {
 		return
 	}
 	isStranger := e.Principal.Actor() == "" && (level < slog.LevelError || isRefusal(e.Err))
-	if isStranger && !l.strangers.allow(l.Log, e.Status, e.End) {
+	if isStranger && !l.strangers.Allow(admission.StrangerLines, strconv.Itoa(e.Status), func(leftOut int) {
+		l.Log.Info("requests without a valid key were left out", "status", e.Status, "requests", leftOut)
+	}) {
 		return
 	}
 	if level == slog.LevelInfo && e.Err == nil && l.Lines != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -30,9 +31,9 @@ func TestRequestsOfStrangersAreSampled(t *testing.T) {
 			e     Entry
 			lines int
 		}{
-			{"no key", Entry{Outcome: Outcome{Status: 401, Err: shop.Errorf(shop.MissingAPIKey, "x")}}, sampledLines},
-			{"too many requests in progress", Entry{Outcome: Outcome{Status: 503, Err: shop.Errorf(shop.Unavailable, "x")}}, sampledLines},
-			{"a public page", Entry{Outcome: Outcome{Status: 200}}, sampledLines},
+			{"no key", Entry{Outcome: Outcome{Status: 401, Err: shop.Errorf(shop.MissingAPIKey, "x")}}, admission.StrangerLines.Lines},
+			{"too many requests in progress", Entry{Outcome: Outcome{Status: 503, Err: shop.Errorf(shop.Unavailable, "x")}}, admission.StrangerLines.Lines},
+			{"a public page", Entry{Outcome: Outcome{Status: 200}}, admission.StrangerLines.Lines},
 			{"a fault", Entry{Outcome: Outcome{Status: 500, Err: errors.New("x")}}, requests},
 			{"a store that is away", Entry{Outcome: Outcome{Status: 503, Err: shop.UnavailableError(errors.New("x"))}}, requests},
 			{"a valid key", Entry{Outcome: Outcome{Status: 403, Err: shop.Errorf(shop.InsufficientScope, "x")}, Principal: principal}, requests},
@@ -47,7 +48,7 @@ func TestRequestsOfStrangersAreSampled(t *testing.T) {
 				if got, want := strings.Count(out.String(), "msg=request "), (second+1)*c.lines; got != want {
 					t.Errorf("%s: got %d lines after %d s, want %d", c.name, got, second, want)
 				}
-				time.Sleep(sampleInterval)
+				time.Sleep(admission.StrangerLines.Interval)
 				synctest.Wait()
 			}
 			want := 0
