@@ -202,9 +202,9 @@ type EventReader interface {
 	// EventHorizon returns the position of the last event that was removed because of its age, or 0 if
 	// none was removed.
 	EventHorizon() (int64, error)
-	// NextEventBlocks summarizes the oldest events that are not in a block yet. It returns a limited number of blocks,
-	// and none if there are too few events for a block.
-	NextEventBlocks() ([]EventBlock, error)
+	// NextEventBlock summarizes the oldest events that are not in a block yet. found is false if there are too few of
+	// them for a block.
+	NextEventBlock() (block EventBlock, found bool, err error)
 	// ResumePosition returns the position from which a reader must continue if a restore has undone the
 	// events up to the reader's position. It returns 0 if the reader's position is still valid.
 	ResumePosition(position int64) (int64, error)
@@ -216,9 +216,9 @@ type EventBookkeeping interface {
 	// report has been made. This ensures that the events of two successive changes are published in the
 	// order of the changes.
 	InsertEvents(...NewEvent) error
-	// AddEventBlocks stores blocks from NextEventBlocks. It leaves out blocks that no longer follow the last stored
-	// block, because another node has stored blocks or removed events in the meantime.
-	AddEventBlocks([]EventBlock) error
+	// AddEventBlock stores a block from NextEventBlock. It does nothing if the block no longer follows the last stored
+	// one, because another node has stored blocks or removed events in the meantime.
+	AddEventBlock(EventBlock) error
 	// RemoveEvents removes a limited number of the oldest events from before the given time and reports whether there
 	// may be more to remove. An event whose time is after now was stored while the clock was wrong. It is treated as if
 	// it were as old as the next event.

@@ -60,15 +60,16 @@ func SummarizeEvents(ctx context.Context, store shop.Store) error {
 		return err
 	}
 	for {
-		var blocks []shop.EventBlock
+		var block shop.EventBlock
+		found := false
 		err := store.Read(ctx, shop.Reading{}, func(tx shop.ReadTx) (err error) {
-			blocks, err = tx.NextEventBlocks()
+			block, found, err = tx.NextEventBlock()
 			return err
 		})
-		if err != nil || len(blocks) == 0 {
+		if err != nil || !found {
 			return err
 		}
-		if err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) }); err != nil {
+		if err := store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error { return tx.AddEventBlock(block) }); err != nil {
 			return err
 		}
 	}

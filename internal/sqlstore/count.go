@@ -99,7 +99,7 @@ func (t *tx) PeriodStats(since time.Time) ([]shop.PeriodStats, error) {
 		stats.Begin = fromMicros(begin)
 		return stats, err
 	}, "SELECT begins_at, "+sums("arrivals, sales")+" FROM "+t.dialect.counts.Periods+
-		" WHERE begins_at >= $1 GROUP BY begins_at HAVING sum(arrivals + sales) > 0 ORDER BY begins_at", micros(since))
+		" WHERE begins_at >= $1 GROUP BY begins_at HAVING sum(arrivals) <> 0 OR sum(sales) <> 0 ORDER BY begins_at", micros(since))
 }
 
 // removePeriods removes the oldest periods. It keeps a number of periods instead of comparing times, so that a clock

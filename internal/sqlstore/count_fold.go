@@ -37,10 +37,10 @@ var postgresFoldCounts = fmt.Sprintf(`
 		UPDATE inventory SET %[3]s FROM (SELECT %[4]s FROM folded HAVING count(*) > 0) AS new WHERE one = 1
 	), categories AS (
 		INSERT INTO pet_counts (%[5]s, total) SELECT category_id, %[4]s, sum(available + pending + sold + unspecified) FROM folded
-		GROUP BY category_id HAVING bool_or((available, pending, sold, unspecified) <> (0, 0, 0, 0))
+		WHERE (available, pending, sold, unspecified) <> (0, 0, 0, 0) GROUP BY category_id
 		ON CONFLICT (category_id) DO UPDATE SET %[6]s
 	), periods AS (
-		INSERT INTO pet_periods (%[7]s) SELECT begins_at, %[8]s FROM folded GROUP BY begins_at HAVING sum(arrivals + sales) > 0
+		INSERT INTO pet_periods (%[7]s) SELECT begins_at, %[8]s FROM folded WHERE arrivals <> 0 OR sales <> 0 GROUP BY begins_at
 		ON CONFLICT (begins_at) DO UPDATE SET %[9]s
 	), %[10]s
 	SELECT FROM folded`,

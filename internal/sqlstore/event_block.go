@@ -1,19 +1,20 @@
 package sqlstore
 
 import (
-	"slices"
-	"strings"
+	"strconv"
 
 	"animalstore/internal/shop"
 )
+
+// A page of events by actor or time would have to compare every event, because there is no index on the actor or the
+// time: it would slow down every write. A row of event_blocks says which actors and times a thousand successive events
+// have, so that a page skips all events that cannot match.
 
 const (
 	// blockEvents is the number of events in a block.
 	blockEvents = 1024
 	// blockActors is the maximum number of actors that a block lists.
 	blockActors = 32
-	// blocksAtOnce is the maximum number of blocks that one call of NextEventBlocks returns.
-	blocksAtOnce = 4
 	// blockWindow is the number of positions that one call of skipEvents looks ahead. They contain at most 32,768
 	// blocks.
 	blockWindow = 32_768 * blockEvents
@@ -95,77 +96,42 @@ func (t *tx) coveredEvents() (int64, error) {
 	return covered, err
 }
 
-// NextEventBlocks summarizes events that are not in a block yet. A block never misses an event, because every new event
-// gets a position after all events that can already be read.
-func (t *tx) NextEventBlocks() (blocks []shop.EventBlock, err error) {
+// nextBlock is the query for the block of the events after position $1. It returns no row if there are too few.
+var nextBlock = `
+	WITH next AS MATERIALIZED (
+		SELECT id, at, actor FROM events WHERE id > $1 ORDER BY id LIMIT ` + strconv.Itoa(blockEvents) + `
+	), actors AS (SELECT DISTINCT actor FROM next)
+	SELECT max(id), min(at), max(at),
+		(SELECT CASE WHEN count(*) <= ` + strconv.Itoa(blockActors) + ` THEN ' ' || string_agg(actor, ' ') || ' ' ELSE '' END FROM actors)
+	FROM next HAVING count(*) = ` + strconv.Itoa(blockEvents)
+
+// NextEventBlock never misses an event, because every new event gets a position after all events that can already be
+// read.
+func (t *tx) NextEventBlock() (block shop.EventBlock, found bool, err error) {
 	covered, err := t.coveredEvents()
 	if err != nil {
-		return nil, err
+		return block, false, err
 	}
 	last, err := t.LastEvent()
 	if err != nil || last-covered < blockEvents { // usually, there are too few new events for a block
-		return nil, err
-	}
-	for range blocksAtOnce {
-		block, full, err := t.nextBlock(covered)
-		if err != nil || !full {
-			return blocks, err
-		}
-		blocks, covered = append(blocks, block), block.Last
-	}
-	return blocks, nil
-}
-
-// nextBlock returns the block that begins after the given position. full is false if there are not enough events for
-// a block.
-func (t *tx) nextBlock(after int64) (block shop.EventBlock, full bool, err error) {
-	type event struct {
-		id, at int64
-		actor  string
-	}
-	events, err := allUpTo(t, blockEvents, func(scan Scanner) (e event, err error) {
-		err = scan(&e.id, &e.at, &e.actor)
-		return e, err
-	}, "SELECT id, at, actor FROM events WHERE id > $1 ORDER BY id LIMIT $2", after, blockEvents)
-	if err != nil || len(events) < blockEvents {
 		return block, false, err
 	}
-	earliest, latest, actors := events[0].at, events[0].at, []string(nil)
-	for _, e := range events {
-		earliest, latest = min(earliest, e.at), max(latest, e.at)
-		if !slices.Contains(actors, e.actor) && len(actors) <= blockActors {
-			actors = append(actors, e.actor)
-		}
-	}
-	if len(actors) > blockActors {
-		actors = nil
-	}
-	return shop.EventBlock{After: after, Last: events[blockEvents-1].id, Earliest: fromMicros(earliest), Latest: fromMicros(latest), Actors: actors}, true, nil
+	return one(t, func(scan Scanner) (shop.EventBlock, error) {
+		var earliest, latest int64
+		block := shop.EventBlock{After: covered}
+		err := scan(&block.Last, &earliest, &latest, &block.Actors)
+		block.Earliest, block.Latest = fromMicros(earliest), fromMicros(latest)
+		return block, err
+	}, nextBlock, covered)
 }
 
-// AddEventBlocks stores a block only directly after the last stored one, and only if its last event still exists. So
+// AddEventBlock stores a block only directly after the last stored one, and only if its last event still exists. So
 // blocks never overlap, and none is left over when its events are removed. An event cannot be added to a block later,
 // because positions only grow.
-func (t *tx) AddEventBlocks(blocks []shop.EventBlock) error {
-	covered, err := t.coveredEvents()
-	if err != nil {
-		return err
-	}
-	for _, block := range blocks {
-		_, exists, err := one(t, scanValue[int64], "SELECT id FROM events WHERE id = $1", block.Last)
-		if err != nil || !exists || block.After != covered {
-			return err
-		}
-		actors := ""
-		if block.Actors != nil {
-			actors = " " + strings.Join(block.Actors, " ") + " "
-		}
-		err = t.exec("INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors) VALUES ($1, $2, $3, $4, $5)",
-			block.Last, block.After, micros(block.Earliest), micros(block.Latest), actors)
-		if err != nil {
-			return err
-		}
-		covered = block.Last
-	}
-	return nil
+func (t *tx) AddEventBlock(block shop.EventBlock) error {
+	return t.exec(`
+		INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors)
+		SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT)
+		WHERE EXISTS (SELECT 1 FROM events WHERE id = $1) AND coalesce((SELECT max(last_id) FROM event_blocks), 0) = $2`,
+		block.Last, block.After, micros(block.Earliest), micros(block.Latest), block.Actors)
 }

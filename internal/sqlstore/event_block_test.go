@@ -18,18 +18,21 @@ func addEvents(t *testing.T, store *Store, n int) {
 	write(t, store, executing("UPDATE events SET at = 1"))
 }
 
-func nextBlocks(t *testing.T, store *Store) (blocks []shop.EventBlock) {
+func mustNextBlock(t *testing.T, store *Store) (block shop.EventBlock) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) (err error) {
-		blocks, err = tx.NextEventBlocks()
+		var found bool
+		if block, found, err = tx.NextEventBlock(); !found {
+			t.Fatal("there is no block")
+		}
 		return err
 	})
-	return blocks
+	return block
 }
 
-func addBlocks(t *testing.T, store *Store, blocks []shop.EventBlock) (stored int64) {
+func addBlock(t *testing.T, store *Store, block shop.EventBlock) (stored int64) {
 	t.Helper()
-	write(t, store, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) })
+	write(t, store, func(tx shop.WriteTx) error { return tx.AddEventBlock(block) })
 	read(t, store, func(tx shop.ReadTx) error {
 		stored = selected[int64](t, tx, "SELECT count(*) FROM event_blocks")
 		return nil
@@ -41,16 +44,16 @@ func addBlocks(t *testing.T, store *Store, blocks []shop.EventBlock) (stored int
 func TestBlocksAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	addEvents(t, store, 3*blockEvents)
-	first := nextBlocks(t, store)
+	addEvents(t, store, 2*blockEvents)
+	first := mustNextBlock(t, store)
 	write(t, store, executing("DELETE FROM events WHERE id <= 10"))
-	second := nextBlocks(t, store)
-	if len(first) != 3 || len(second) != 2 || first[0].Last == second[0].Last {
+	second := mustNextBlock(t, store)
+	if first.Last == second.Last {
 		t.Fatalf("the blocks are %v and %v", first, second)
 	}
-	for _, blocks := range [][]shop.EventBlock{second, first, second} {
-		if stored := addBlocks(t, store, blocks); stored != 2 {
-			t.Errorf("%d blocks are stored, want 2", stored)
+	for _, block := range []shop.EventBlock{second, first, second} {
+		if stored := addBlock(t, store, block); stored != 1 {
+			t.Errorf("%d blocks are stored, want 1", stored)
 		}
 	}
 }
@@ -59,15 +62,15 @@ func TestBlocksAreStoredOnce(t *testing.T) {
 func TestBlocksOfRemovedEventsAreNotStored(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	addEvents(t, store, 2*blockEvents)
-	blocks := nextBlocks(t, store)
+	addEvents(t, store, blockEvents)
+	block := mustNextBlock(t, store)
 	for more := true; more; {
 		write(t, store, func(tx shop.WriteTx) (err error) {
 			more, err = tx.RemoveEvents(time.Now(), time.Now())
 			return err
 		})
 	}
-	if stored := addBlocks(t, store, blocks); len(blocks) != 2 || stored != 0 {
-		t.Errorf("of %d blocks, %d are stored, want none of 2", len(blocks), stored)
+	if stored := addBlock(t, store, block); stored != 0 {
+		t.Errorf("%d blocks are stored, want none", stored)
 	}
 }

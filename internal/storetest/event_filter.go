@@ -58,11 +58,16 @@ func wantWalk(t *testing.T, store shop.Store, all []shop.StoredEvent, filter sho
 func summarize(t *testing.T, store shop.Store) {
 	t.Helper()
 	for {
-		blocks := get(t, store, shop.ReadTx.NextEventBlocks)
-		if len(blocks) == 0 {
+		var block shop.EventBlock
+		found := false
+		read(t, store, func(tx shop.ReadTx) (err error) {
+			block, found, err = tx.NextEventBlock()
+			return err
+		})
+		if !found {
 			return
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.AddEventBlocks(blocks) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.AddEventBlock(block) })
 	}
 }
 
