@@ -120,21 +120,26 @@ func (a *API) Stopping() { a.stop() }
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
 // ServeHTTP serves one request. It counts and logs the request even if the handler panics.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.exchange(w, r, a.serve) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := a.begin(w, r)
+	defer a.end(x)
+	x.err = a.serve(x)
+}
 
-func (a *API) exchange(w http.ResponseWriter, r *http.Request, serve func(*exchange) error) {
+// begin returns the exchange for a request. The caller must defer end.
+func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{limits: a.Limits, w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header()["X-Request-Id"] = []string{x.id}
 	maps.Copy(w.Header(), a.commonHeaders)
 	a.metrics.inFlight.Inc()
-	outcome := web.Guard(&x.w, r, func() error { return serve(x) }, x.sendError)
-	a.metrics.inFlight.Dec()
-	a.finish(x, outcome)
-	outcome.Abort()
+	return x
 }
 
-// finish updates the metrics and writes the access log entry for a request.
-func (a *API) finish(x *exchange, outcome web.Outcome) {
+// end sends the error response if the request has failed, updates the metrics and writes the access log entry. It must be
+// deferred itself, because it recovers a panic of the handler.
+func (a *API) end(x *exchange) {
+	outcome := web.EndOf(&x.w, x.r, x.err, recover(), x.sendError)
+	a.metrics.inFlight.Dec()
 	operation, path := unknownOperation, ""
 	if x.route != nil {
 		operation, path = x.route.operation, x.route.path
@@ -148,6 +153,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 		Routine:  outcome.Status < 400 && x.route != nil && !x.isCall(),
 		Stopping: a.isStopping(),
 	})
+	outcome.Abort()
 }
 
 // serve handles one request: routing, authentication, rate limiting, authorization and execution.

@@ -73,31 +73,29 @@ func (c *responseCache) get(
 	if cached != nil && isValid(cached) {
 		return cached.cachedResponse, nil
 	}
-	loadedHere := false
-	loaded, err := c.loads.Do(ctx, request, arrived, isValid, func() (*entry, error) {
-		loadedHere = true
-		e := &entry{key: key}
-		var err error
-		if e.cachedResponse, err = load(&e.validity); err == nil && e.validity != (shop.Validity{}) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.store(request, e)
-		}
-		return e, err
-	})
+	loading, own, err := c.loads.Join(ctx, request, arrived, isValid)
 	switch {
-	case err == nil:
-		return loaded.cachedResponse, nil
-	case ctx.Err() != nil:
-		return cachedResponse{}, shop.UnavailableError(ctx.Err())
-	case loadedHere:
-		return cachedResponse{}, err
+	case err != nil:
+		return cachedResponse{}, shop.UnavailableError(err)
+	case !own && loading.Err != nil:
+		return load(nil) // the load may have failed only for the client that started it
+	case !own:
+		return loading.Value.cachedResponse, nil
 	}
-	return load(nil) // the load may have failed only for the client that started it
+	defer c.loads.End(request, loading)
+	e := &entry{key: key}
+	e.cachedResponse, loading.Err = load(&e.validity)
+	loading.Value = e
+	if loading.Err == nil && e.validity != (shop.Validity{}) {
+		c.store(request, e)
+	}
+	return e.cachedResponse, loading.Err
 }
 
-// store adds an entry to the cache and makes room for it if necessary. The caller must hold the lock.
+// store adds an entry to the cache and makes room for it if necessary.
 func (c *responseCache) store(request string, e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.remove(request)
 	size := e.bytes(request)
 	if c.keySize[e.key]+size > maxKeyCacheBytes {

@@ -24,6 +24,7 @@ type exchange struct {
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
 	inFlight   admission.Slot          // held while the exchange counts as a request in progress
 	shared     bool                    // true if all clients are sent the same copy of the body
+	err        error                   // the error of the handler, or nil
 	streamed   bool                    // true for streams and exports, whose duration is not measured
 }
 

@@ -35,7 +35,7 @@ var (
 	errShutdown   = errors.New("the node shut down before the end of the export")
 )
 
-// export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
+// export sends all animals in chunks. If it fails after the response has started, API.end aborts the
 // response, so that the client does not mistake the partial response for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendRow func([]byte, shop.ExportRow) []byte) error {
 	slot, err := x.acquire(admission.Exports)

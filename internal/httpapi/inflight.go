@@ -9,7 +9,9 @@ import (
 
 // Refuse rejects a request because the server has too many requests in progress.
 func (a *API) Refuse(w http.ResponseWriter, r *http.Request) {
-	a.exchange(w, r, func(*exchange) error { return errTooManyRequests() })
+	x := a.begin(w, r)
+	defer a.end(x)
+	x.err = errTooManyRequests()
 }
 
 func errTooManyRequests() error {

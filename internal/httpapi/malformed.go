@@ -11,15 +11,15 @@ import (
 // Malformed responds to a request that net/http has refused without calling ServeHTTP. The path in r is not decoded.
 // refusal is the response that net/http would have sent.
 func (a *API) Malformed(w http.ResponseWriter, r *http.Request, refusal *http.Response) {
-	a.exchange(w, r, func(x *exchange) error {
-		e := a.findRoute(x)
-		if r.Method != http.MethodOptions {
-			if err := a.admit(x, e); err != nil {
-				return err
-			}
-		}
-		return errMalformed(r, refusal)
-	})
+	x := a.begin(w, r)
+	defer a.end(x)
+	e := a.findRoute(x)
+	if r.Method != http.MethodOptions {
+		x.err = a.admit(x, e)
+	}
+	if x.err == nil {
+		x.err = errMalformed(r, refusal)
+	}
 }
 
 // errMalformed says why net/http has refused a request.

@@ -47,7 +47,10 @@ const unknownCategory = "must be the id of an existing category"
 
 // ListCategories returns one page of categories, sorted by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
-	return read(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
+	return read(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Page[Category], error) {
+		categories, err := tx.Categories(page.oneMore())
+		return pageOf(page.Limit, categories, err)
+	})
 }
 
 // Category returns the category with the given id. It fails with not_found if there is none.

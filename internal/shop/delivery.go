@@ -68,9 +68,8 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 		if _, err := existingWebhook(tx, list.WebhookID); err != nil {
 			return Page[Delivery]{}, err
 		}
-		return pageOf(list.PageRequest, func(page PageRequest) ([]Delivery, error) {
-			return tx.Deliveries(DeliveryList{list.WebhookID, list.Status, page})
-		})
+		deliveries, err := tx.Deliveries(DeliveryList{list.WebhookID, list.Status, list.oneMore()})
+		return pageOf(list.Limit, deliveries, err)
 	})
 }
 

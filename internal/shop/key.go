@@ -58,7 +58,10 @@ func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) 
 
 // ListKeys returns one page of keys, newest first.
 func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], error) {
-	keys, err := read(ctx, s, Reading{}, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
+	keys, err := read(ctx, s, Reading{}, func(tx ReadTx) (Page[Key], error) {
+		keys, err := tx.Keys(page.oneMore())
+		return pageOf(page.Limit, keys, err)
+	})
 	for i := range keys.Items {
 		s.setLastUsed(&keys.Items[i])
 	}

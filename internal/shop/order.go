@@ -96,9 +96,18 @@ type OrderList struct {
 // ListOrders returns one page of orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, by Caller, list OrderList) (Page[Order], error) {
 	heavy := list.isHeavy() // unlike a search, a short list needs only one query
-	return readCurrent(ctx, s, Reading{By: by, Heavy: heavy, SingleQuery: !heavy}, func(tx ReadTx) (Page[Order], error) {
-		return listOrders(tx, list)
-	})
+	return readCurrent(ctx, s, Reading{By: by, Heavy: heavy, SingleQuery: !heavy}, list.read)
+}
+
+// read is like PetList.read, but for orders.
+func (l OrderList) read(tx ReadTx) (Page[Order], error) {
+	if l.Query != "" {
+		return tx.SearchOrders(l)
+	}
+	limit := l.Limit
+	l.PageRequest = l.oneMore()
+	orders, err := tx.Orders(l)
+	return pageOf(limit, orders, err)
 }
 
 // Order returns the order with the given id. It fails with not_found if there is none.

@@ -25,11 +25,13 @@ func (p Page[T]) Next(id func(T) int64) int64 {
 	return id(p.Items[len(p.Items)-1])
 }
 
-// pageOf reads one page. It requests one more item than the limit to find out whether another page follows.
-func pageOf[T any](page PageRequest, list func(PageRequest) ([]T, error)) (Page[T], error) {
-	items, err := list(PageRequest{page.Limit + 1, page.After})
-	if err != nil || len(items) <= page.Limit {
+// oneMore requests one more item than the page has. The additional item shows that another page follows.
+func (p PageRequest) oneMore() PageRequest { return PageRequest{p.Limit + 1, p.After} }
+
+// pageOf returns a page of at most limit items. items and err are the result of a list with one item more than that.
+func pageOf[T any](limit int, items []T, err error) (Page[T], error) {
+	if err != nil || len(items) <= limit {
 		return Page[T]{Items: items}, err
 	}
-	return Page[T]{Items: items[:page.Limit], More: true}, nil
+	return Page[T]{Items: items[:limit], More: true}, nil
 }

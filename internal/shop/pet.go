@@ -98,9 +98,19 @@ func (s *Service) ListPets(ctx context.Context, by Caller, list PetList, valid *
 	var state CatalogState
 	heavy := list.isHeavy() // unlike a search, a short list needs only one query
 	r := Reading{By: by, Heavy: heavy, SingleQuery: !heavy, State: &state, Version: valid != nil}
-	page, err := readCurrent(ctx, s, r, func(tx ReadTx) (Page[Pet], error) { return listPets(tx, list) })
+	page, err := readCurrent(ctx, s, r, list.read)
 	valid.set(state)
 	return page, err
+}
+
+// read returns the page. With a search text, the work for one page is bounded, so the page may have fewer items than the
+// limit, or none, even if more pages follow.
+func (l PetList) read(tx ReadTx) (Page[Pet], error) {
+	if l.Query != "" {
+		return tx.SearchPets(l)
+	}
+	pets, err := tx.Pets(PetList{l.PetFilter, l.oneMore(), l.OldestFirst})
+	return pageOf(l.Limit, pets, err)
 }
 
 // Pet returns the animal with the given id. It fails with not_found if there is none. If valid is not nil, Pet sets it

@@ -79,28 +79,6 @@ func ContainsWords(text string, words []string) bool {
 	return true
 }
 
-// listPets returns one page of animals. With a search text, the work for one page is bounded, so the page may have
-// fewer items than the limit, or none, even if more pages follow.
-func listPets(tx ReadTx, list PetList) (Page[Pet], error) {
-	if list.Query != "" {
-		return tx.SearchPets(list)
-	}
-	return pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) {
-		return tx.Pets(PetList{list.PetFilter, page, list.OldestFirst})
-	})
-}
-
-// listOrders is like listPets, but for orders.
-func listOrders(tx ReadTx, list OrderList) (Page[Order], error) {
-	if list.Query != "" {
-		return tx.SearchOrders(list)
-	}
-	return pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) {
-		list.PageRequest = page
-		return tx.Orders(list)
-	})
-}
-
 // maxCategoriesCompared is the maximum number of categories whose names FindCategories compares. categoryBatch is the
 // number of categories that it reads at once.
 const maxCategoriesCompared, categoryBatch = 20_000, 500

@@ -24,7 +24,7 @@ func (v PetView) Transitions() []Status {
 // ListPetViews returns one page of the catalogue for the staff pages, newest animals first.
 func (s *Service) ListPetViews(ctx context.Context, by Caller, list PetList) (Page[PetView], error) {
 	return readCurrent(ctx, s, Reading{By: by, Heavy: list.isHeavy()}, func(tx ReadTx) (Page[PetView], error) {
-		page, err := listPets(tx, list)
+		page, err := list.read(tx)
 		if err != nil {
 			return Page[PetView]{}, err
 		}
@@ -105,7 +105,7 @@ type OrderPage struct {
 // ListOrderViews returns one page of orders for the staff pages, newest first.
 func (s *Service) ListOrderViews(ctx context.Context, by Caller, list OrderList) (OrderPage, error) {
 	return readCurrent(ctx, s, Reading{By: by, Heavy: list.isHeavy()}, func(tx ReadTx) (OrderPage, error) {
-		page, err := listOrders(tx, list)
+		page, err := list.read(tx)
 		if err != nil {
 			return OrderPage{}, err
 		}

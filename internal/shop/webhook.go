@@ -48,7 +48,10 @@ type IssuedWebhook struct {
 
 // ListWebhooks returns one page of webhooks, newest first.
 func (s *Service) ListWebhooks(ctx context.Context, page PageRequest) (Page[Webhook], error) {
-	return read(ctx, s, Reading{}, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Page[Webhook], error) {
+		hooks, err := tx.Webhooks(page.oneMore())
+		return pageOf(page.Limit, hooks, err)
+	})
 }
 
 // Webhook returns the webhook with the given id. It fails with not_found if there is none.

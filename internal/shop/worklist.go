@@ -21,22 +21,20 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 			return work, err
 		}
 		tomorrow := s.beginOf(s.DateOf(work.Now).Add(1))
-		oldest := func(list OrderList) func(PageRequest) ([]Order, error) {
-			list.OldestFirst = true
-			return func(page PageRequest) ([]Order, error) {
-				list.PageRequest = page
-				return tx.Orders(list)
-			}
+		oldest := func(list OrderList) func() ([]Order, error) {
+			list.OldestFirst, list.Limit = true, limit+1
+			return func() ([]Order, error) { return tx.Orders(list) }
 		}
 		for _, list := range []struct {
 			into *Page[OrderView]
-			read func(PageRequest) ([]Order, error)
+			read func() ([]Order, error)
 		}{
-			{&work.EndingToday, func(page PageRequest) ([]Order, error) { return tx.Holds(work.Now, tomorrow, page.Limit) }},
+			{&work.EndingToday, func() ([]Order, error) { return tx.Holds(work.Now, tomorrow, limit+1) }},
 			{&work.ToApprove, oldest(OrderList{Status: Placed, HoldFrom: tomorrow})},
 			{&work.ToHandOver, oldest(OrderList{Status: Approved})},
 		} {
-			orders, err := pageOf(PageRequest{Limit: limit}, list.read)
+			items, err := list.read()
+			orders, err := pageOf(limit, items, err)
 			if err != nil {
 				return work, err
 			}

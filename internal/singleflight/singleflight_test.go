@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// caller calls Do in goroutines and counts the results.
+// caller calls Join in goroutines and counts the results.
 type caller struct {
 	*testing.T
 	group    Group[string, int]
@@ -21,19 +21,22 @@ type caller struct {
 
 func (c *caller) call(ctx context.Context, accept func(int) bool) {
 	c.calls.Go(func() {
-		value, err := c.group.Do(ctx, "key", c.group.Begun(), accept, func() (int, error) {
+		computation, own, err := c.group.Join(ctx, "key", c.group.Begun(), accept)
+		if own {
 			c.mu.Lock()
 			c.computed++
-			value := c.computed
+			computation.Value = c.computed
 			c.mu.Unlock()
-			return value, <-c.gate
-		})
-		if err != nil {
-			value = 0
+			computation.Err = <-c.gate
+			c.group.End("key", computation)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.results[value]++
+		if err != nil || computation.Err != nil {
+			c.results[0]++
+		} else {
+			c.results[computation.Value]++
+		}
 	})
 	synctest.Wait()
 }
@@ -106,10 +109,10 @@ func TestPanicDoesNotBlockOthers(t *testing.T) {
 		enter := make(chan struct{})
 		c.calls.Go(func() {
 			defer func() { recover() }()
-			c.group.Do(c.Context(), "key", 0, nil, func() (int, error) {
-				<-enter
-				panic("on purpose")
-			})
+			computation, _, _ := c.group.Join(c.Context(), "key", 0, nil)
+			defer c.group.End("key", computation)
+			<-enter
+			panic("on purpose")
 		})
 		synctest.Wait()
 		c.call(c.Context(), nil)

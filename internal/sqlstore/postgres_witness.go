@@ -99,11 +99,15 @@ func (s *witnessSession) close() {
 // afterwards. If the version is not certain, it is zero. All calls that are waiting for a running check to end share
 // the next check.
 func (w *witness) check(ctx context.Context) (shop.CatalogVersion, time.Time) {
-	// The zero state, for a context that has ended, has no version.
-	state, _ := w.checks.Do(ctx, struct{}{}, w.checks.Begun(), nil, func() (shop.CatalogState, error) {
-		return w.ask(context.WithoutCancel(ctx)), nil
-	})
-	return state.Version, state.Time
+	check, own, err := w.checks.Join(ctx, struct{}{}, w.checks.Begun(), nil)
+	if err != nil {
+		return shop.CatalogVersion{}, time.Time{}
+	}
+	if own {
+		defer w.checks.End(struct{}{}, check)
+		check.Value, check.Err = w.ask(context.WithoutCancel(ctx)), nil
+	}
+	return check.Value.Version, check.Value.Time
 }
 
 // ask asks the server for the version and the time. If the session fails or can prove nothing, ask drops it and

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"animalstore/internal/admission"
 	"animalstore/internal/shop"
@@ -17,6 +18,8 @@ type exchange struct {
 	r         *http.Request
 	route     route
 	id        string
+	start     time.Time
+	err       error  // the error of the handler, or nil
 	token     string // the value of the session cookie
 	principal shop.Principal
 	liveFrom  int64            // the position in the event feed before the page was rendered

@@ -118,20 +118,26 @@ func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 // serve handles a request with the given route, logs it and records its duration.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 	recorder := web.NewRecorder(w, r)
-	x := &exchange{Pages: p, w: &recorder, r: r, route: to, id: web.NewRequestID()}
+	x := &exchange{Pages: p, w: &recorder, r: r, route: to, id: web.NewRequestID(), start: time.Now()}
 	w.Header().Set("X-Request-Id", x.id)
-	start := time.Now()
-	outcome := web.Guard(x.w, r, x.handle, x.showError)
-	end := time.Now()
-	took := end.Sub(start)
+	defer x.end()
+	x.err = x.handle()
+}
+
+// end shows the error page if the request has failed, logs the request and records its duration. It must be deferred
+// itself, because it recovers a panic of the handler.
+func (x *exchange) end() {
+	outcome := web.EndOf(x.w, x.r, x.err, recover(), x.showError)
+	end, page := time.Now(), x.route.page
+	took := end.Sub(x.start)
 	if !x.streamed {
-		p.durations.WithLabelValues(to.page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
+		x.durations.WithLabelValues(page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
 	}
-	p.log.Write(web.Entry{
-		Outcome: outcome, ID: x.id, Operation: "staff." + to.page, Request: r, Response: x.w,
+	x.log.Write(web.Entry{
+		Outcome: outcome, ID: x.id, Operation: "staff." + page, Request: x.r, Response: x.w,
 		Principal: x.principal, End: end, Took: took,
-		Routine:  to.page == "static" || to.page == "live",
-		Stopping: p.running.Err() != nil,
+		Routine:  page == "static" || page == "live",
+		Stopping: x.running.Err() != nil,
 	})
 	outcome.Abort()
 }

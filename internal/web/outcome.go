@@ -18,30 +18,29 @@ type Outcome struct {
 	Aborted bool   // the response had started but could not be completed
 }
 
-// Guard calls handle. If handle fails or panics before the response has started, Guard calls sendError.
-// Once the response has started, it is too late for an error response. In that case the Outcome is marked
-// as Aborted, and the caller must call Outcome.Abort.
-func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*shop.Error)) (o Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			o.Err = fmt.Errorf("panic: %v", p)
-			o.Stack = string(debug.Stack())
-			o.Aborted = p == http.ErrAbortHandler
-		}
-		if o.Err != nil && w.Started() {
-			o.Aborted = true
-		}
-		if o.Err != nil && !o.Aborted {
-			sendError(shop.AsError(o.Err))
-		}
-		o.Status = w.status
-		// If a response was cut off without a panic, a write failed because the client had disconnected.
-		cutOff := o.Aborted && o.Stack == ""
-		if r.Context().Err() != nil && (cutOff || errors.Is(o.Err, context.Canceled)) {
-			o.Status = StatusClientGone
-		}
-	}()
-	o.Err = handle()
+// EndOf returns how a request ended. err is the error of its handler. recovered is the value that a deferred call of
+// recover returned. If the handler failed or panicked before the response had started, EndOf calls sendError. Once the
+// response has started, it is too late for an error response. In that case the Outcome is marked as Aborted, and the
+// caller must call Outcome.Abort.
+func EndOf(w *Recorder, r *http.Request, err error, recovered any, sendError func(*shop.Error)) Outcome {
+	o := Outcome{Err: err}
+	if recovered != nil {
+		o.Err = fmt.Errorf("panic: %v", recovered)
+		o.Stack = string(debug.Stack())
+		o.Aborted = recovered == http.ErrAbortHandler
+	}
+	if o.Err != nil && w.Started() {
+		o.Aborted = true
+	}
+	if o.Err != nil && !o.Aborted {
+		sendError(shop.AsError(o.Err))
+	}
+	o.Status = w.status
+	// If a response was cut off without a panic, a write failed because the client had disconnected.
+	cutOff := o.Aborted && o.Stack == ""
+	if r.Context().Err() != nil && (cutOff || errors.Is(o.Err, context.Canceled)) {
+		o.Status = StatusClientGone
+	}
 	return o
 }
 

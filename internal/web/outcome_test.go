@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestGuardReportsHowARequestEnded(t *testing.T) {
+func TestEndOfARequest(t *testing.T) {
 	t.Parallel()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -34,7 +34,12 @@ func TestGuardReportsHowARequestEnded(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequestWithContext(c.ctx, "GET", "/", nil)
 			w := NewRecorder(httptest.NewRecorder(), r)
-			o := Guard(&w, r, func() error { return c.handle(&w) }, func(e *shop.Error) { w.WriteHeader(Status[e.Code]) })
+			var err error
+			var o Outcome
+			func() {
+				defer func() { o = EndOf(&w, r, err, recover(), func(e *shop.Error) { w.WriteHeader(Status[e.Code]) }) }()
+				err = c.handle(&w)
+			}()
 			if o.Status != c.status || o.Aborted != c.aborted || (o.Stack != "") != c.stack {
 				t.Errorf("got status %d, aborted %v, stack %q", o.Status, o.Aborted, o.Stack)
 			}
