@@ -56,8 +56,8 @@ func newLane(limits ReadLimits) *lane {
 }
 
 // acquire waits for a place, for as long as a read may take or for the budget, whichever is longer. If it returns nil,
-// the caller must release the slot. It fails with unavailable if the context ends, if no place becomes free in time, or if too many reads are waiting. It fails with rate_limited if too
-// many reads of this key are waiting.
+// the caller must release the slot. It fails with unavailable if the context ends, if no place becomes free in time, or
+// if too many reads are waiting. It fails with rate_limited if too many reads of this key are waiting.
 func (l *lane) acquire(ctx context.Context, key string, budget time.Duration) (admission.Slot, error) {
 	limited, cancel := context.WithTimeout(ctx, max(l.patience, budget))
 	defer cancel()
