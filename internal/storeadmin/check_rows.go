@@ -32,7 +32,7 @@ func checkResources[T any](
 			prefix = s.begins
 		}
 	}
-	query := "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix) + " FROM " + table.Name + " ORDER BY id"
+	query := c.engine.with + "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix) + " FROM " + table.Name + " ORDER BY id"
 	few := limitedFindings{checker: c}
 	return c.Each(ctx, query, func(scan sqlstore.Scanner) error {
 		var event sql.NullString

@@ -71,7 +71,7 @@ func rowRules(e *engine) []rowRule {
 	for _, s := range subjects {
 		of := fmt.Sprintf(e.idOf, s.begins, len(s.begins)+1)
 		rules = append(rules, rowRule{
-			"SELECT e.subject, e.type FROM " + e.feed + " e LEFT JOIN " + s.table + " r ON r.id = " + of +
+			e.with + "SELECT e.subject, e.type FROM " + e.feed + " e LEFT JOIN " + s.table + " r ON r.id = " + of +
 				" WHERE e.type IN (" + s.first + ") AND r.id IS NULL AND NOT EXISTS (SELECT 1 FROM " + e.feed +
 				" d WHERE d.subject = e.subject AND d.type = '" + s.last + "' AND " + e.later + ") ORDER BY e.id",
 			"%s: it does not exist, but there is an event %s, and none of its removal"})

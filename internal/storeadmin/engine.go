@@ -28,6 +28,7 @@ type engine struct {
 	filled        []string // statements to execute after the last row has been inserted
 
 	// The following fields are used for a check.
+	with   string // begins a query that contains feed
 	feed   string // a table expression that yields all events, including unpublished ones
 	newest string // an ORDER BY list that puts the newest event first
 	later  string // a condition that is true if event d is newer than event e
