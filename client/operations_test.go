@@ -156,9 +156,7 @@ func (y *story) webhooks() {
 		{At: time.Now(), Duration: time.Second, Error: "connection refused"},
 	} {
 		test = y.call("TestWebhook", int64(1)).(client.Delivery)
-		for _, claim := range shoptest.Must(y.s.shop.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 10, PerWebhook: 10}))(y.T) {
-			shoptest.Must(y.s.shop.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: attempt}))(y.T)
-		}
+		shoptest.Deliver(y.T, y.s.shop.Service, func(shop.Message) shop.Attempt { return attempt })
 	}
 	again := y.call("Redeliver", int64(1), test.ID).(client.Delivery)
 	wantEqual(y.T, "message", again.MessageID, test.MessageID)

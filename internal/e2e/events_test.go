@@ -137,9 +137,9 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 			programtest.ExpectStatus(t, a, http.StatusCreated)
 		}
 		p.Kill() // Kill also waits until the process has exited
-		// Release the messages that the killed process was sending, so that the next process does not wait 30 seconds
-		// before it sends them.
-		execSQL(f, "animalstore.db", "UPDATE webhook_deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL")
+		// End the lease of the killed process, so that the next process does not wait 30 seconds before it sends the
+		// messages again.
+		execSQL(f, "animalstore.db", "UPDATE webhooks SET leased_until = NULL")
 	}
 	r.then(nil)
 	p := f.Serve("--webhook-allow-private")

@@ -9,21 +9,18 @@ import (
 	"animalstore/internal/shoptest"
 )
 
-// deliver claims all due deliveries to webhook 1 and records the given attempt for each of them.
+// deliver sends all messages that are due and records the given attempt for each of them.
 func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
-	ctx := t.Context()
-	shoptest.Must(s.Service.LastEvent(ctx))(t) // assigns positions to the events
-	_, _, err := s.Service.NewFanOut().Step(ctx)
-	shoptest.OK(t, err)
-	for _, claim := range shoptest.Must(s.Service.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 100, Failing: 100, PerWebhook: 100}))(t) {
-		schema := map[bool]string{false: "Event", true: "TestEvent"}[claim.EventType == "webhook.test"]
-		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
-			t.Errorf("a delivery does not match the OpenAPI document: %s: %v", claim.Body, err)
+	shoptest.Must(s.Service.LastEvent(t.Context()))(t) // assigns positions to the events
+	shoptest.Deliver(t, s.Service, func(message shop.Message) shop.Attempt {
+		schema := map[bool]string{false: "Event", true: "TestEvent"}[message.EventType == "webhook.test"]
+		if err := s.checks.CheckSchema(schema, message.Body); err != nil {
+			t.Errorf("a message does not match the OpenAPI document: %s: %v", message.Body, err)
 		}
 		attempt.At = s.Clock.Now().UTC().Truncate(time.Microsecond)
-		shoptest.Must(s.Service.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: attempt}))(t)
-	}
+		return attempt
+	})
 }
 
 // A delivery lists all of its attempts. A webhook shows the time since which its deliveries have been failing.

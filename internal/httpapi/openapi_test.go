@@ -158,7 +158,7 @@ func TestDocumentedLimits(t *testing.T) {
 		}
 	}
 	told := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
-	if want := fmt.Sprintf("no response within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*told, want) {
+	if want := fmt.Sprintf("no response within %d seconds", int(shop.LeaseDuration.Seconds())/2); !strings.Contains(*told, want) {
 		t.Errorf("the document does not say %q", want)
 	}
 	url := "https://" + strings.Repeat("a", int(longest)-len("https://"))

@@ -62,6 +62,10 @@ func TestClockCanBeSetBack(t *testing.T) {
 				t.Errorf("the earlier events have changed:\n%s", diff)
 			}
 
+			sent := 0
+			shoptest.Deliver(t, s.Service, func(shop.Message) shop.Attempt { sent++; return shop.Attempt{At: s.Clock.Now(), Status: 200} })
+			equal(t, "messages that were sent", sent, 3) // the orders and the animal
+
 			for _, move := range moves {
 				s.Clock.Forward(-move)
 			}

@@ -31,124 +31,156 @@ func (a Attempt) problem() string {
 	return strings.TrimSpace(fmt.Sprintf("the response was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// Outcome is the result of an attempt as determined by FinishAttempts.
+// Outcome is the result of an attempt as determined by WebhookQueue.Finish.
 type Outcome string
 
 const (
 	OutcomeSucceeded Outcome = "succeeded"
 	OutcomeRetry     Outcome = "retry"  // the attempt failed, but there will be another one
 	OutcomeFailed    Outcome = "failed" // the attempt failed and was the last one
-	OutcomeLost      Outcome = "lost"   // the result was dropped because the claim was no longer valid
+	OutcomeLost      Outcome = "lost"   // the result was dropped because another node holds the webhook
 )
 
-// AttemptResult is the result of an attempt to send a claimed delivery.
+// AttemptResult is the result of an attempt to send a message.
 type AttemptResult struct {
-	Claim      Claim
 	Attempt    Attempt
 	RetryAfter time.Duration // the wait requested by the receiver's Retry-After header, or 0
 }
 
-// FinishAttempts stores the results of attempts and schedules the next attempt of each delivery that has to be
-// retried. It returns the outcomes in the order of the results.
-func (s *Service) FinishAttempts(ctx context.Context, results ...AttemptResult) ([]Outcome, error) {
-	var outcomes []Outcome
-	err := s.writeOnly(ctx, Writing{}, func(tx *eventTx) error {
-		outcomes = make([]Outcome, len(results))
+// FinishedBatch is a batch and the results of the attempts to send its messages, in the same order. If there are no
+// results, no message was attempted.
+type FinishedBatch struct {
+	Batch
+	Results []AttemptResult
+}
+
+// finishBatches stores the results of attempts together with the new positions of the webhooks, and gives up the
+// leases. It returns the outcomes in the order of the results, and the changed webhooks.
+func (s *Service) finishBatches(ctx context.Context, batches []FinishedBatch) ([]Outcome, map[int64]Webhook, error) {
+	var f *finish
+	err := s.writeOnly(ctx, Writing{}, func(tx *eventTx) (err error) {
 		if err := tx.EndWhenIdle(); err != nil {
 			return err
 		}
-		f, err := newFinish(tx, results)
-		if err != nil {
+		if f, err = newFinish(tx, batches); err != nil {
 			return err
 		}
-		for i, result := range results {
-			outcomes[i] = f.apply(result)
+		for _, batch := range batches {
+			f.apply(batch)
 		}
 		return f.save(s)
 	})
-	return outcomes, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.outcomes, f.hooks, nil
 }
 
-// finish applies the results of several attempts in one transaction.
+// finish applies the results of several batches in one transaction.
 type finish struct {
-	tx         *eventTx
-	now        time.Time
-	deliveries map[int64]Delivery
-	before     map[int64]Webhook // the webhooks as they were read
-	hooks      map[int64]Webhook // the webhooks with the results applied
-	changed    []int64           // the ids of the deliveries with a new attempt
+	tx       *eventTx
+	now      time.Time
+	before   map[int64]Webhook // the webhooks as they were read
+	hooks    map[int64]Webhook // the webhooks with the results applied
+	added    []Delivery        // messages from the feed that were attempted for the first time
+	changed  []Delivery        // stored deliveries with a new attempt
+	outcomes []Outcome
 }
 
-func newFinish(tx *eventTx, results []AttemptResult) (*finish, error) {
-	var ids, webhookIDs []int64
-	for _, result := range results {
-		ids, webhookIDs = append(ids, result.Claim.ID), append(webhookIDs, result.Claim.WebhookID)
+func newFinish(tx *eventTx, batches []FinishedBatch) (*finish, error) {
+	var ids []int64
+	for _, batch := range batches {
+		ids = append(ids, batch.WebhookID)
 	}
-	stored, err := tx.DeliveriesByID(ids)
+	hooks, err := tx.WebhooksByID(ids)
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := tx.WebhooksByID(webhookIDs)
-	if err != nil {
-		return nil, err
-	}
-	f := &finish{tx: tx, deliveries: map[int64]Delivery{}, before: webhooksByID(hooks), hooks: webhooksByID(hooks)}
-	for _, delivery := range stored {
-		f.deliveries[delivery.ID] = delivery
+	f := &finish{tx: tx, before: map[int64]Webhook{}, hooks: map[int64]Webhook{}}
+	for _, hook := range hooks {
+		f.before[hook.ID] = hook
 	}
 	f.now, err = tx.Now()
 	return f, err
 }
 
-// apply adds an attempt to its delivery and updates the health of the webhook.
-func (f *finish) apply(result AttemptResult) Outcome {
-	delivery, found := f.deliveries[result.Claim.ID]
-	if !found || !delivery.ClaimedUntil.Equal(result.Claim.ClaimedUntil) {
-		return OutcomeLost
+// apply adds the attempts to the deliveries and updates the webhook. If another node has leased the webhook since, the
+// results are lost, and that node sends the messages again.
+func (f *finish) apply(batch FinishedBatch) {
+	hook, found := f.before[batch.WebhookID]
+	if found && !hook.LeasedUntil.Equal(batch.leasedUntil) {
+		for range batch.Results {
+			f.outcomes = append(f.outcomes, OutcomeLost)
+		}
+		return
 	}
-	attempt := result.Attempt
-	attempt.Millis = attempt.Duration.Milliseconds()
-	hook, found := f.hooks[result.Claim.WebhookID]
-	if !found { // the webhook was deleted during the attempt
-		hook.Enabled = false
+	hook.LeasedUntil = time.Time{}
+	if len(batch.Results) == len(batch.Messages) {
+		hook.Position = max(hook.Position, batch.position)
+		if hook.probeIsDue(f.now) && batch.probed {
+			hook.ProbeAt = f.now.Add(probeInterval)
+		} else if hook.probeIsDue(f.now) {
+			hook.ProbeAt = time.Time{}
+		}
 	}
-	moved := result.Claim.URL != hook.URL // the attempt used the old URL, so its result says nothing about the new URL
-	delivery.Attempts = append(delivery.Attempts, attempt)
-	delivery.ClaimedUntil = time.Time{}
-	outcome := delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, f.now, result.RetryAfter)
-	f.deliveries[delivery.ID] = delivery
-	f.changed = append(f.changed, delivery.ID)
-	if found && !moved && delivery.EventType != testEvent {
-		hook.applyAttempt(attempt, delivery)
+	for i, result := range batch.Results {
+		f.outcomes = append(f.outcomes, f.applyResult(&hook, batch.Messages[i], result))
+	}
+	if found {
 		f.hooks[hook.ID] = hook
+	}
+}
+
+// applyResult adds an attempt to its delivery and updates the health of the webhook. An attempt that was a probe is
+// stored only if it succeeded.
+func (f *finish) applyResult(hook *Webhook, message Message, result AttemptResult) Outcome {
+	attempt, delivery := result.Attempt, message.Delivery
+	attempt.Millis = attempt.Duration.Milliseconds()
+	moved := message.URL != hook.URL // the attempt used the old URL, so its result says nothing about the new URL
+	outcome := OutcomeRetry
+	if !message.probe || attempt.succeeded() {
+		delivery.Attempts = append(slices.Clip(delivery.Attempts), attempt)
+		delivery.Body = addTraceparent(message.Body, message.Traceparent)
+		outcome = delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, f.now, result.RetryAfter)
+		switch {
+		case delivery.ID != 0:
+			f.changed = append(f.changed, delivery)
+		case hook.ID != 0: // otherwise the webhook was deleted
+			if outcome == OutcomeSucceeded {
+				delivery.Body = nil // the event has it
+			}
+			f.added = append(f.added, delivery)
+		}
+	}
+	if !moved && delivery.EventType != testEvent {
+		hook.applyAttempt(attempt, delivery, f.now)
 	}
 	return outcome
 }
 
-// save stores the changed deliveries and webhooks. It stores the deliveries first, because disabling a webhook parks
-// its deliveries. It changes the rows in the order of their ids, so that two nodes cannot deadlock.
+// save stores the deliveries and the webhooks. It stores the deliveries first, because disabling a webhook parks its
+// deliveries. It changes the webhooks in the order of their ids, so that two nodes cannot deadlock.
 func (f *finish) save(s *Service) error {
-	slices.Sort(f.changed)
-	deliveries := make([]Delivery, len(f.changed))
-	for i, id := range f.changed {
-		deliveries[i] = f.deliveries[id]
+	if err := f.tx.InsertDeliveries(f.added...); err != nil {
+		return err
 	}
-	if err := f.tx.UpdateDeliveries(deliveries...); err != nil {
+	if err := f.tx.UpdateDeliveries(f.changed...); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.hooks)) {
 		before, hook := f.before[id], f.hooks[id]
-		var err error
-		switch {
-		case before.Enabled && !hook.Enabled:
-			before.FailingSince = hook.FailingSince
-			_, _, err = s.changeWebhook(f.tx, before, hook)
-		case !before.FailingSince.Equal(hook.FailingSince):
-			err = f.tx.SetWebhookFailing(id, hook.FailingSince)
+		if !before.Enabled || hook.Enabled {
+			if err := f.tx.SetWebhookProgress(hook); err != nil {
+				return err
+			}
+			continue
 		}
+		before.FailingSince, before.WebhookProgress = hook.FailingSince, hook.WebhookProgress
+		changed, err := s.changeWebhook(f.tx, before, hook)
 		if err != nil {
 			return err
 		}
+		f.hooks[id] = changed
 	}
 	return nil
 }

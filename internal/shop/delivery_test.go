@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +14,20 @@ var schedule = []time.Duration{
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// A delivery whose attempts all fail is retried according to the schedule. Each wait is up to a tenth shorter or longer
+// A message whose attempts all fail is retried according to the schedule. Each wait is up to a tenth shorter or longer
 // than scheduled. After the last retry, the delivery's status is failed. A webhook that accepted nothing during that
 // time is disabled.
 func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		const messages = 12 // enough messages to see the jitter
-		h.addAndFanOut(messages)
+		const messages = 4 // enough messages to see the jitter, and too few for the webhook to be down
+		h.addPets(messages)
+		equal(h.t, "deliveries before the first attempt", len(h.deliveries()), 0)
 		first := time.Now().UTC().Format(time.RFC3339)
 		for i, wait := range schedule {
+			outcomes := h.send(messages, []int{0, 500, 302, 404, 199}[i%5])
 			waits := map[time.Duration]bool{}
-			for _, claim := range h.claim(messages) {
-				delivery := h.finish(claim, []int{0, 500, 302, 404, 199}[i%5], 0, shop.OutcomeRetry)
+			for n, delivery := range h.deliveries() {
+				equal(h.t, "the outcome", outcomes[n], shop.OutcomeRetry)
 				got := time.Until(delivery.NextAttemptAt)
 				if got < wait*9/10 || got > wait*11/10 || delivery.Status != shop.DeliveryPending || len(delivery.Attempts) != i+1 {
 					h.t.Fatalf("after attempt %d the delivery waits %s: %+v", i+1, got, delivery)
@@ -35,21 +38,25 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 				h.t.Errorf("after attempt %d the waits have too little jitter: %v", i+1, waits)
 			}
 			time.Sleep(wait*9/10 - time.Millisecond)
-			h.claim(0)
+			h.lease(0)
 			time.Sleep(wait / 4)
 		}
-		for _, claim := range h.claim(messages) {
-			if claim.MessageID != "evt_"+claim.EventID || len(claim.Attempts) != len(schedule) {
-				h.t.Errorf("unexpected claim %+v", claim)
+		batch := h.lease(messages)
+		for _, message := range batch.Messages {
+			if message.MessageID != "evt_"+message.EventID || len(message.Attempts) != len(schedule) {
+				h.t.Errorf("unexpected message %+v", message)
 			}
-			delivery := h.finish(claim, 503, 0, shop.OutcomeFailed)
-			if delivery.Status != shop.DeliveryFailed || !delivery.NextAttemptAt.IsZero() || len(delivery.Attempts) != len(schedule)+1 {
-				h.t.Errorf("after the last attempt: %+v", delivery)
+		}
+		for n, outcome := range h.finish(batch, 503) {
+			delivery := h.deliveries()[n]
+			if outcome != shop.OutcomeFailed || delivery.Status != shop.DeliveryFailed || !delivery.NextAttemptAt.IsZero() ||
+				len(delivery.Attempts) != len(schedule)+1 {
+				h.t.Errorf("after the last attempt: %s, %+v", outcome, delivery)
 			}
 		}
 		h.wantDisabled("attempt since " + first + " has failed; in the last one, the response was 503 Service Unavailable.")
 		time.Sleep(100 * day)
-		h.claim(0)
+		h.lease(0)
 	})
 }
 
@@ -57,46 +64,45 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 // the wait shorter.
 func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		for _, c := range []struct{ retryAfter, shortest, longest time.Duration }{
+		for i, c := range []struct{ retryAfter, shortest, longest time.Duration }{
 			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Hour, time.Hour, time.Hour},
 			{100 * day, day, day},
 		} {
-			h.addAndFanOut(1)
-			claim := h.claim(1)[0]
-			got := time.Until(h.finish(claim, 429, c.retryAfter, shop.OutcomeRetry).NextAttemptAt)
+			h.addPets(1)
+			done := shop.FinishedBatch{Batch: h.lease(1), Results: []shop.AttemptResult{attempt(429)}}
+			done.Results[0].RetryAfter = c.retryAfter
+			must(h.NewWebhookQueue().Finish(h.t.Context(), done))(h.t)
+			got := time.Until(h.deliveries()[i].NextAttemptAt)
 			if got < c.shortest || got > c.longest {
 				h.t.Errorf("with Retry-After %s the delivery waits %s", c.retryAfter, got)
 			}
 			time.Sleep(got)
-			h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+			h.send(1, 200)
 		}
 	})
 }
 
-// A response with the status 410 disables the webhook immediately. All of its deliveries, including the one
-// that got the 410, wait until the webhook is enabled again.
+// A response with the status 410 disables the webhook immediately. Every message that was not accepted, including the
+// one that got the 410, waits until the webhook is enabled again. Each result of the batch counts.
 func TestGoneDisablesTheWebhook(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(3)
-		claims := h.claim(3)
-		if d := h.finish(claims[0], 410, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
-			h.t.Errorf("unexpected delivery %+v", d)
-		}
+		h.addPets(6)
+		batch := h.lease(6)
+		got := fmt.Sprint(h.finish(batch, 500, 410, 500, 410, 204, 500))
+		equal(h.t, "the outcomes", got, "[retry retry retry retry succeeded retry]")
 		h.wantDisabled("410 Gone")
-		disabled := h.current()
-		time.Sleep(time.Second)
-		// This attempt was in flight when the webhook was disabled, so its result does not change the webhook again.
-		h.finish(claims[1], 410, 0, shop.OutcomeRetry)
-		equal(h.t, "the time of the change", h.current().UpdatedAt, disabled.UpdatedAt)
-		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // this attempt was also in flight
-		h.addAndFanOut(2)                                  // these messages are not delivered until the webhook is enabled
+		for i, d := range h.deliveries() {
+			if (d.Status == shop.DeliveryPending) != (i != 4) || !d.NextAttemptAt.IsZero() {
+				h.t.Errorf("unexpected delivery %+v", d)
+			}
+		}
+		h.addPets(2) // these messages are not delivered until the webhook is enabled
 		time.Sleep(10 * day)
-		h.claim(0)
+		h.lease(0)
 		h.enable(true)
-		h.fanOut()
-		h.sendAll(4)
+		h.sendAll(7)
 		h.wantHealth(true, false)
 	})
 }
@@ -104,19 +110,18 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 // If the URL of a webhook has changed, responses from the old URL do not count against the webhook.
 func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(3)
-		claims := h.claim(3)
-		h.finish(claims[0], 500, 0, shop.OutcomeRetry)
+		h.addPets(1)
+		h.send(1, 500)
+		h.wantHealth(true, true)
+		h.addPets(2)
+		batch := h.lease(2)
 		h.update(shop.WebhookChange{URL: new("https://example.com/new")})
 		h.wantHealth(true, false)
-		if d := h.finish(claims[1], 410, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
-			h.t.Errorf("unexpected delivery %+v", d)
-		}
-		h.finish(claims[2], 500, 0, shop.OutcomeRetry)
+		h.finish(batch, 410, 500)
 		h.wantHealth(true, false)
 		time.Sleep(time.Minute)
-		for _, claim := range h.claim(3) {
-			equal(h.t, "the URL", claim.URL, "https://example.com/new")
+		for _, message := range h.lease(3).Messages {
+			equal(h.t, "the URL", message.URL, "https://example.com/new")
 		}
 	})
 }
@@ -124,33 +129,30 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 // A webhook that never accepts one particular message, but accepts others, is not disabled.
 func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(2)
-		both := h.claim(2)
-		h.finish(both[0], 500, 0, shop.OutcomeRetry)
+		h.addPets(2)
+		h.send(2, 500)
 		failing := h.current().FailingSince
-		h.finish(both[1], 500, 0, shop.OutcomeRetry)
-		if now := h.current().FailingSince; failing.IsZero() || !now.Equal(failing) {
-			h.t.Errorf("failing since %v, then since %v", failing, now)
-		}
 		for i, wait := range schedule {
 			time.Sleep(wait * 11 / 10)
 			switch {
 			case i < 3:
-				for _, claim := range h.claim(2) {
-					h.finish(claim, 500, 0, shop.OutcomeRetry)
+				h.send(2, 500)
+				if now := h.current().FailingSince; failing.IsZero() || !now.Equal(failing) {
+					h.t.Errorf("failing since %v, then since %v", failing, now)
 				}
-			case i == 3: // the second message is accepted on the fourth retry
-				both = h.claim(2)
-				h.finish(both[0], 500, 0, shop.OutcomeRetry)
-				h.finish(both[1], 200, 0, shop.OutcomeSucceeded)
+			case i == 3: // one of the two messages is accepted on the fourth retry
+				h.send(2, 500, 200)
 				h.wantHealth(true, false)
-			case i < len(schedule)-1:
-				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeRetry)
 			default:
-				h.finish(h.claim(1)[0], 500, 0, shop.OutcomeFailed)
+				h.send(1, 500)
 			}
 		}
 		h.wantHealth(true, true)
+		statuses := map[shop.DeliveryStatus]int{}
+		for _, d := range h.deliveries() {
+			statuses[d.Status]++
+		}
+		equal(h.t, "the statuses", fmt.Sprint(statuses), "map[failed:1 succeeded:1]")
 	})
 }
 
@@ -158,80 +160,95 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 // from before the webhook was disabled and events from the time when it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(2)
-		claim := h.claim(2)[0] // the attempt for the other claim never finishes
-		h.addPets(1)           // this event has not become a delivery yet when the webhook is disabled
-		h.enable(false)
-		h.finish(claim, 500, 0, shop.OutcomeRetry)
-		h.addAndFanOut(150) // more events than fit in one batch
-		time.Sleep(time.Hour)
-		h.claim(0)
-		h.enable(true)
-		h.fanOut()
-		h.sendAll(153)
-	})
-}
-
-// A webhook that was disabled for longer than the event retention continues with the oldest event that is left.
-func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
-	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(1)
-		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		h.enable(false)
-		h.addPets(3)
-		time.Sleep(2 * time.Hour)
-		removing := must(h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour}))(h.t)
-		check(h.t, removing.RemoveEvents(h.t.Context()))
 		h.addPets(2)
+		batch := h.lease(2)
+		h.addPets(1)
+		h.enable(false)
+		h.finish(batch, 500, 200)
+		h.addPets(150) // more events than fit in one batch
+		time.Sleep(time.Hour)
+		h.lease(0)
 		h.enable(true)
-		h.fanOut()
-		h.claim(2)
+		h.sendAll(152)
 	})
 }
 
-// A claim is exclusive until it ends. If another node then claims the delivery, a later result from the first
-// node is dropped.
-func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
+// Events that a webhook has not reached are kept for four days longer than others. A webhook that was disabled for longer
+// continues with the oldest event that is left.
+func TestEventsThatAWebhookNeedsAreKept(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(2)
-		slow := h.claim(2)
-		h.claim(0)
-		time.Sleep(shop.ClaimDuration - time.Microsecond)
-		h.claim(0)
-		time.Sleep(time.Microsecond)
-		second := must(h.ClaimDeliveries(h.t.Context(), shop.ClaimLimits{Total: 1, PerWebhook: 1}))(h.t)
-		if len(second) != 1 || second[0].ID != slow[0].ID {
-			h.t.Fatalf("claimed %+v, want only %d", second, slow[0].ID)
+		h.addPets(1)
+		h.send(1, 200)
+		h.enable(false)
+		removing := must(h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour}))(h.t)
+		for _, wait := range []time.Duration{2 * time.Hour, 4*day - 2*time.Hour} {
+			h.addPets(3)
+			time.Sleep(wait)
+			check(h.t, removing.RemoveEvents(h.t.Context()))
 		}
-		if d := h.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
-			h.t.Errorf("the result of a lost claim was stored: %+v", d)
-		}
-		h.finish(second[0], 500, 0, shop.OutcomeRetry)
-		h.finish(second[0], 500, 0, shop.OutcomeLost) // only the first result of a claim counts
-		// This result is stored, although the claim has ended, because no other node has claimed the delivery since.
-		h.finish(slow[1], 200, 0, shop.OutcomeSucceeded)
+		time.Sleep(2 * time.Hour)
+		h.enable(true)
+		h.lease(6)
+		h.enable(false)
+		check(h.t, removing.RemoveEvents(h.t.Context()))
+		time.Sleep(shop.LeaseDuration)
+		h.enable(true)
+		h.lease(3)
 	})
 }
 
-// A message can be redelivered whatever its status is, even to a disabled webhook.
+// A lease is exclusive until it ends. If another node then sends the messages, later results from the first node are
+// dropped.
+func TestLeaseIsExclusiveUntilItEnds(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addPets(2)
+		slow := h.lease(2)
+		h.lease(0)
+		time.Sleep(shop.LeaseDuration - time.Microsecond)
+		h.lease(0)
+		time.Sleep(time.Microsecond)
+		second := h.lease(2)
+		equal(h.t, "the message", second.Messages[0].MessageID, slow.Messages[0].MessageID)
+		equal(h.t, "the outcomes", fmt.Sprint(h.finish(slow, 200)), "[lost lost]")
+		equal(h.t, "deliveries with a lost result", len(h.deliveries()), 0)
+		// These results are stored, although the lease has ended, because no other node has leased the webhook since.
+		time.Sleep(shop.LeaseDuration)
+		equal(h.t, "the outcomes", fmt.Sprint(h.finish(second, 500, 200)), "[retry succeeded]")
+		equal(h.t, "the outcomes", fmt.Sprint(h.finish(second, 500, 200)), "[lost lost]")
+		h.addPets(1)
+		unsent := shop.FinishedBatch{Batch: h.lease(1)} // if nothing was attempted, the messages are sent again
+		must(h.NewWebhookQueue().Finish(h.t.Context(), unsent))(h.t)
+		h.lease(1)
+	})
+}
+
+// A message can be redelivered whatever its status is, even to a disabled webhook. If it was accepted at once, its body
+// comes from the event.
 func TestRedeliver(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(1)
-		claim := h.claim(1)[0]
-		h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		h.addPets(2)
+		first := h.lease(2)
+		h.finish(first, 200, 500)
 		h.enable(false)
-		again := must(h.Redeliver(h.t.Context(), shop.Caller{}, h.hook.ID, claim.ID))(h.t)
-		repeat := h.claim(1)[0]
-		if again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending ||
-			len(again.Attempts) != 0 || string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
-			h.t.Errorf("%+v is redelivered as %+v, which is sent as %+v", claim, again, repeat)
+		for i, delivery := range h.deliveries() {
+			again := must(h.Redeliver(h.t.Context(), shop.Caller{}, h.hook.ID, delivery.ID))(h.t)
+			batch := h.lease(1)
+			message, before := batch.Messages[0], first.Messages[i]
+			if again.ID <= delivery.ID || again.MessageID != before.MessageID || again.Status != shop.DeliveryPending ||
+				len(again.Attempts) != 0 || string(message.Body) != string(before.Body) || message.URL != h.hook.URL {
+				h.t.Errorf("%+v is redelivered as %+v, which is sent as %+v", before, again, message)
+			}
+			h.finish(batch, 500)
 		}
-		h.finish(repeat, 500, 0, shop.OutcomeRetry)
 		time.Sleep(time.Hour)
-		h.claim(0) // the retry waits until the webhook is enabled
+		h.lease(0) // the retries wait until the webhook is enabled
 		h.enable(true)
-		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		for _, unknown := range [][2]int64{{h.hook.ID, 999}, {999, claim.ID}} {
+		h.send(3, 200)
+		removing := must(h.Node(h.t.Context(), shop.Options{EventRetention: time.Hour}))(h.t)
+		time.Sleep(5 * day)
+		check(h.t, removing.RemoveEvents(h.t.Context()))
+		must(h.Redeliver(h.t.Context(), shop.Caller{}, h.hook.ID, 2))(h.t) // a message that was not accepted at once is kept
+		for _, unknown := range [][2]int64{{h.hook.ID, 999}, {999, 1}, {h.hook.ID, 1}} {
 			_, err := h.Redeliver(h.t.Context(), shop.Caller{}, unknown[0], unknown[1])
 			wantCode(h.t, err, shop.NotFound)
 		}
@@ -247,14 +264,14 @@ func TestTestMessageIsSentOnce(t *testing.T) {
 				0: shop.OutcomeFailed, 500: shop.OutcomeFailed, 410: shop.OutcomeFailed, 200: shop.OutcomeSucceeded,
 			} {
 				made := must(h.TestWebhook(h.t.Context(), shop.Caller{}, h.hook.ID))(h.t)
-				claim := h.claim(1)[0]
+				batch := h.lease(1)
 				if made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") ||
-					strings.Contains(string(claim.Body), h.hook.Secret) {
-					h.t.Errorf("the message %+v is %s", made, claim.Body)
+					strings.Contains(string(batch.Messages[0].Body), h.hook.Secret) {
+					h.t.Errorf("the message %+v is %s", made, batch.Messages[0].Body)
 				}
-				h.finish(claim, status, time.Hour, want)
+				equal(h.t, "the outcome", h.finish(batch, status)[0], want)
 				time.Sleep(48 * time.Hour)
-				h.claim(0)
+				h.lease(0)
 			}
 			h.wantHealth(enabled, false)
 		}
@@ -264,8 +281,8 @@ func TestTestMessageIsSentOnce(t *testing.T) {
 // Deliveries are removed after 30 days.
 func TestOldDeliveriesAreRemoved(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(1)
-		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		h.addPets(1)
+		h.send(1, 200)
 		for i, wait := range []time.Duration{29 * day, 2 * day} {
 			time.Sleep(wait)
 			check(h.t, h.RemoveDeliveries(h.t.Context()))

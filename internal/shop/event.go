@@ -152,7 +152,12 @@ func resumePosition(tx ReadTx, position int64) (int64, error) {
 	return resume, Errorf(EventsExpired, "Events up to this one were undone when the store was restored from a backup; read the current state, then continue after %d.", resume)
 }
 
-// RemoveEvents removes the events that are older than Options.EventRetention.
+// neededRetention is how much longer than Options.EventRetention events are kept that a webhook has not reached yet. A
+// webhook that is down is disabled after a little more than three days.
+const neededRetention = 4 * 24 * time.Hour
+
+// RemoveEvents removes the events that are older than Options.EventRetention. Events that a webhook has not reached yet
+// are kept for longer, but at most for neededRetention.
 func (s *Service) RemoveEvents(ctx context.Context) error {
 	if s.eventRetention == 0 {
 		return nil
@@ -162,7 +167,7 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveEvents(now.Add(-s.eventRetention), now)
+		return tx.RemoveEvents(now.Add(-s.eventRetention), now.Add(-s.eventRetention-neededRetention), now)
 	})
 }
 
@@ -220,7 +225,8 @@ type EventBookkeeping interface {
 	// one, because another node has stored blocks or removed events in the meantime.
 	AddEventBlock(EventBlock) error
 	// RemoveEvents removes a limited number of the oldest events from before the given time and reports whether there
-	// may be more to remove. An event whose time is after now was stored while the clock was wrong. It is treated as if
-	// it were as old as the next event.
-	RemoveEvents(before, now time.Time) (more bool, err error)
+	// may be more to remove. An event that some webhook has not reached yet is removed only if it is from before the
+	// time needed. An event whose time is after now was stored while the clock was wrong. It is treated as if it were
+	// as old as the next event.
+	RemoveEvents(before, needed, now time.Time) (more bool, err error)
 }

@@ -33,7 +33,7 @@ type Options struct {
 	// and once when that is done. It may be nil.
 	OnIndexing func(IndexProgress)
 	// Traceparent returns the traceparent of the request that a context belongs to, or "" if the request is not
-	// traced. The traceparent is stored with events and returned with claims. If the function is nil, tracing is off.
+	// traced. The traceparent is stored with events and returned with messages. If the function is nil, tracing is off.
 	Traceparent func(context.Context) string
 }
 
@@ -58,7 +58,6 @@ type Service struct {
 	inFlight        *inFlight
 	heavy           *lane // limits the heavy reads
 	indexing        indexing
-	dueLooks        dueLooks
 	onIndexing      func(IndexProgress)
 	traceparent     func(context.Context) string // nil if tracing is off
 }

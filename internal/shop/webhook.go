@@ -17,7 +17,8 @@ type Webhook struct {
 	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since this time has failed
 	CreatedAt      time.Time   `json:"createdAt"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
-	Position       int64       `json:"-"` // events up to this position have become deliveries
+
+	WebhookProgress `json:"-"`
 }
 
 // NewWebhook describes a webhook to be created.
@@ -88,7 +89,8 @@ func (s *Service) CreateWebhook(ctx context.Context, by Caller, n NewWebhook) (I
 			return IssuedWebhook{}, err
 		}
 		hook, err := tx.InsertWebhook(Webhook{
-			URL: n.URL, Types: canonicalTypes(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
+			URL: n.URL, Types: canonicalTypes(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now,
+			WebhookProgress: WebhookProgress{Position: last},
 		})
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -137,67 +139,86 @@ func (c WebhookChange) apply(hook Webhook) Webhook {
 }
 
 // UpdateWebhook changes a webhook. A webhook that is enabled again continues with the first event that it has
-// not received. UpdateWebhook fails with not_found, precondition_failed or validation_failed.
+// not received. New types apply to every event that was not attempted yet. UpdateWebhook fails with not_found,
+// precondition_failed or validation_failed.
 func (s *Service) UpdateWebhook(ctx context.Context, by Caller, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
-	// Publish earlier events first, so that they are selected by the old types.
+	// Publish earlier events first, so that firstWaiting finds them.
 	if err := s.store.Publish(ctx); err != nil {
 		return Webhook{}, err
 	}
-	for {
-		behind := false
-		hook, err := write(ctx, s, Writing{By: by}, func(tx *eventTx) (hook Webhook, err error) {
-			behind = false
-			before, err := existingWebhook(tx, id)
-			if err == nil {
-				err = match.check(before)
-			}
-			if err != nil {
-				return Webhook{}, err
-			}
-			hook = change.apply(before)
-			if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
-				return before, nil
-			}
-			hook, behind, err = s.changeWebhook(tx, before, hook)
-			return hook, err
-		})
-		if err != nil || !behind {
-			return hook, err
+	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (hook Webhook, err error) {
+		before, err := existingWebhook(tx, id)
+		if err == nil {
+			err = match.check(before)
 		}
-	}
+		if err != nil {
+			return Webhook{}, err
+		}
+		hook = change.apply(before)
+		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
+			return before, nil
+		}
+		return s.changeWebhook(tx, before, hook)
+	})
 }
 
-// changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or enqueues
-// the webhook's deliveries. If the webhook is far behind, changeWebhook enqueues only some of its deliveries and does
-// not store the webhook. It then returns true for behind and must be called again in another transaction.
-func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (changed Webhook, behind bool, err error) {
+// changeWebhook stores a changed webhook. If the webhook was disabled or enabled, it also parks or resumes the webhook's
+// deliveries.
+func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
-		return Webhook{}, false, err
+		return Webhook{}, err
+	}
+	if before.Enabled && (!hook.Enabled || !slices.Equal(before.Types, hook.Types)) {
+		if hook.Position, err = s.firstWaiting(tx, before); err != nil {
+			return Webhook{}, err
+		}
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:
-		if err = s.savePosition(tx, before); err == nil {
-			err = tx.ParkDeliveries(hook.ID)
-		}
-	case before.Enabled && !slices.Equal(before.Types, hook.Types):
-		behind, err = s.enqueueBacklog(tx, before, now)
+		err = tx.ParkDeliveries(hook.ID)
 	case !before.Enabled && hook.Enabled:
-		hook.FailingSince = time.Time{}
+		hook.forgetFailures()
 		err = tx.ResumeDeliveries(hook.ID, now)
 	}
-	if err != nil || behind {
-		return Webhook{}, behind, err
+	if err != nil {
+		return Webhook{}, err
 	}
 	if hook.URL != before.URL {
-		hook.FailingSince = time.Time{} // no attempt to reach the new URL has failed yet
+		hook.forgetFailures() // no attempt to reach the new URL has failed yet
 	}
 	// UpdatedAt changes with every update, because it is the only visible effect of rotating the secret.
 	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
-	return hook, false, tx.UpdateWebhook(before, hook)
+	if err := tx.UpdateWebhook(before, hook); err != nil {
+		return Webhook{}, err
+	}
+	return hook, tx.SetWebhookProgress(hook)
+}
+
+// firstWaiting returns the position just before the first event that the webhook wants and that was not attempted yet.
+// It is called before the webhook is disabled or gets other types. Without it, a webhook with new types would receive
+// old events that it did not want before, because its stored position may lag behind.
+func (s *Service) firstWaiting(tx ReadTx, hook Webhook) (int64, error) {
+	last, err := tx.LastEvent()
+	if err != nil {
+		return 0, err
+	}
+	for after, more := hook.Position, true; more; {
+		next, err := s.events(tx, hook.events(), PageRequest{Limit: 1, After: &after})
+		if err != nil {
+			return 0, err
+		}
+		if len(next.Items) > 0 {
+			return next.Items[0].position - 1, nil
+		}
+		if more = next.More; more {
+			after = next.Next(Event.Position)
+		}
+	}
+	return max(hook.Position, last), nil
 }
 
 // DeleteWebhook removes a webhook. It fails with not_found or precondition_failed.
@@ -250,7 +271,7 @@ func (s *Service) RotateWebhook(ctx context.Context, by Caller, id int64, overla
 		if err := tx.InsertWebhookSecret(id, secret, now); err != nil {
 			return IssuedWebhook{}, err
 		}
-		hook, _, err := s.changeWebhook(tx, before, before)
+		hook, err := s.changeWebhook(tx, before, before)
 		return IssuedWebhook{hook, secret}, err
 	})
 }
@@ -290,8 +311,8 @@ type WebhookReader interface {
 	Webhooks(page PageRequest) ([]Webhook, error)
 	// WebhooksByID returns the webhooks with the given ids that exist, in no particular order.
 	WebhooksByID(ids []int64) ([]Webhook, error)
-	// Subscriptions returns the subscriptions of the enabled webhooks, sorted by ascending webhook id.
-	Subscriptions() ([]Subscription, error)
+	// WebhookStates returns all webhooks and whether they have stored deliveries that are due, sorted by ascending id.
+	WebhookStates(now time.Time) ([]WebhookState, error)
 	// WebhookSecrets returns, for each webhook, the secrets used to sign messages at the given time, newest
 	// first.
 	WebhookSecrets(ids []int64, now time.Time) (map[int64][]string, error)
@@ -302,7 +323,7 @@ type WebhookMutations interface {
 	// InsertWebhook stores a webhook under a new id and returns the stored webhook. It ignores the ID
 	// field of its argument. The new id is larger than every id assigned before.
 	InsertWebhook(Webhook) (Webhook, error)
-	// UpdateWebhook stores all fields of a webhook except its position.
+	// UpdateWebhook stores all fields of a webhook except its progress.
 	UpdateWebhook(before, after Webhook) error
 	// DeleteWebhook removes a webhook and its secrets. The webhook's deliveries are parked, and kept until
 	// RemoveDeliveries removes them.
@@ -312,12 +333,11 @@ type WebhookMutations interface {
 // WebhookBookkeeping contains the methods of Bookkeeping that change the internal state of webhooks. A new
 // secret needs no event of its own, because the event for the change to the webhook already reports it.
 type WebhookBookkeeping interface {
-	// AdvanceWebhooks stores the position up to which events have become deliveries to the webhooks. It does not
-	// change a stored position that is later.
-	AdvanceWebhooks(ids []int64, position int64) error
-	// SetWebhookFailing stores the time since which every attempt has failed, or the zero time if the
-	// last attempt succeeded.
-	SetWebhookFailing(id int64, since time.Time) error
+	// LeaseWebhooks leases those of the given webhooks that no node holds at the time now, and returns their ids. A lease
+	// that ends after until was stored while the clock was wrong, and does not count.
+	LeaseWebhooks(ids []int64, now, until time.Time) ([]int64, error)
+	// SetWebhookProgress stores the progress of a webhook and the time since which every attempt has failed.
+	SetWebhookProgress(Webhook) error
 	// InsertWebhookSecret adds a secret that is used to sign the webhook's messages from now on.
 	InsertWebhookSecret(id int64, secret string, now time.Time) error
 	// ExpireWebhookSecrets sets the expiry of every secret of a webhook to until, except for secrets that

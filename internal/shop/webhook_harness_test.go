@@ -15,32 +15,23 @@ type webhookHarness struct {
 	*shoptest.Shop
 	t    *testing.T
 	hook shop.IssuedWebhook
-	node *shop.FanOut // the FanOut of a node that runs during the whole test
 }
 
 // withWebhook runs a test with a webhook that subscribes to pet.created.
 func withWebhook(t *testing.T, test func(*webhookHarness)) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		h := &webhookHarness{Shop: s, t: t}
-		h.subscribe()
+		h.subscribe(shop.PetCreated)
 		test(h)
 	})
 }
 
-func (h *webhookHarness) subscribe() {
+func (h *webhookHarness) subscribe(types ...shop.EventType) {
 	h.t.Helper()
-	hook := shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}
-	h.hook = must(h.CreateWebhook(h.t.Context(), shop.Caller{}, hook))(h.t)
+	h.hook = must(h.CreateWebhook(h.t.Context(), shop.Caller{}, shop.NewWebhook{URL: "https://example.com/hook", Types: types}))(h.t)
 }
 
-// addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
-func (h *webhookHarness) addAndFanOut(animals int) {
-	h.t.Helper()
-	h.addPets(animals)
-	h.fanOut()
-}
-
-// addPets adds animals without turning the resulting events into deliveries.
+// addPets adds animals. Each of them causes an event.
 func (h *webhookHarness) addPets(animals int) {
 	h.t.Helper()
 	for range animals {
@@ -48,72 +39,50 @@ func (h *webhookHarness) addPets(animals int) {
 	}
 }
 
-// fanOut turns all new events that the webhook subscribes to into deliveries.
-func (h *webhookHarness) fanOut() {
-	h.t.Helper()
-	if h.node == nil {
-		h.node = h.NewFanOut()
-	}
-	fanOutAll(h.t, h.node)
-}
-
-// fanOutAll turns all new events into deliveries and returns the number of deliveries.
-func fanOutAll(t *testing.T, f *shop.FanOut) (created int) {
-	t.Helper()
-	for more := true; more; {
-		n, again, err := f.Step(t.Context())
-		check(t, err)
-		created, more = created+n, again
-	}
-	return created
-}
-
-// unlimited lets ClaimDeliveries claim as many deliveries as any of the tests needs.
-var unlimited = shop.ClaimLimits{Total: 1000, Failing: 1000, PerWebhook: 100}
-
 func (h *webhookHarness) current() shop.Webhook {
 	h.t.Helper()
 	return must(h.Webhook(h.t.Context(), h.hook.ID))(h.t)
 }
 
-// claim claims all deliveries that are due and checks how many there are.
-func (h *webhookHarness) claim(want int) []shop.Claim {
+// unlimited is enough room for the messages of any test.
+var unlimited = shop.Room{Total: 1000, Failing: 1000}
+
+// lease leases the webhook as a node that has just started, and checks how many messages are sent next.
+func (h *webhookHarness) lease(want int) (batch shop.Batch) {
 	h.t.Helper()
-	claims, err := h.ClaimDeliveries(h.t.Context(), unlimited)
-	if err != nil || len(claims) != want {
-		h.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
+	batches := must(h.NewWebhookQueue().Lease(h.t.Context(), unlimited))(h.t)
+	if len(batches) > 0 {
+		batch = batches[0]
 	}
-	return claims
+	if len(batches) > 1 || len(batch.Messages) != want {
+		h.t.Fatalf("%d webhooks were leased, with %d messages, want %d", len(batches), len(batch.Messages), want)
+	}
+	return batch
 }
 
-// finish ends an attempt with the given response status and returns the stored delivery. If the status is 0,
-// the attempt got no response.
-func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Duration, want shop.Outcome) shop.Delivery {
-	h.t.Helper()
+// attempt returns the result of an attempt. If the status is 0, the attempt got no response.
+func attempt(status int) shop.AttemptResult {
 	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
 	if status == 0 {
 		attempt.Error = "the connection was refused"
 	}
-	result := shop.AttemptResult{Claim: claim, Attempt: attempt, RetryAfter: retryAfter}
-	equal(h.t, "the outcome", must(h.FinishAttempts(h.t.Context(), result))(h.t)[0], want)
-	for _, delivery := range h.deliveries() {
-		if delivery.ID == claim.ID {
-			return delivery
-		}
-	}
-	h.t.Fatalf("there is no delivery %d", claim.ID)
-	return shop.Delivery{}
+	return shop.AttemptResult{Attempt: attempt}
 }
 
-func (h *webhookHarness) deliveries() []shop.Delivery {
+// finish ends a batch. The messages get the given response statuses, and the last status is for all further messages.
+func (h *webhookHarness) finish(batch shop.Batch, statuses ...int) []shop.Outcome {
 	h.t.Helper()
-	list := shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}}
-	return must(h.ListDeliveries(h.t.Context(), list))(h.t).Items
+	done := shop.FinishedBatch{Batch: batch}
+	for i := range batch.Messages {
+		done.Results = append(done.Results, attempt(statuses[min(i, len(statuses)-1)]))
+	}
+	return must(h.NewWebhookQueue().Finish(h.t.Context(), done))(h.t)
 }
 
-// accepted returns the result of an attempt whose message the receiver accepted.
-func accepted(claim shop.Claim) shop.AttemptResult {
-	return shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 200}}
+// send sends the next messages, of which there must be want.
+func (h *webhookHarness) send(want int, statuses ...int) []shop.Outcome {
+	h.t.Helper()
+	return h.finish(h.lease(want), statuses...)
 }
 
 // sendAll sends all messages that are due. It checks that no message is sent twice and that the number of messages is
@@ -121,15 +90,22 @@ func accepted(claim shop.Claim) shop.AttemptResult {
 func (h *webhookHarness) sendAll(want int) {
 	h.t.Helper()
 	sent := map[string]bool{}
-	for more := true; more; {
-		more = false
-		for _, claim := range must(h.ClaimDeliveries(h.t.Context(), unlimited))(h.t) {
-			equal(h.t, claim.MessageID+" was sent before", sent[claim.MessageID], false)
-			sent[claim.MessageID], more = true, true
-			must(h.FinishAttempts(h.t.Context(), accepted(claim)))(h.t)
-		}
-	}
+	shoptest.Deliver(h.t, h.Service, func(message shop.Message) shop.Attempt {
+		equal(h.t, message.MessageID+" was sent before", sent[message.MessageID], false)
+		sent[message.MessageID] = true
+		return shop.Attempt{At: time.Now(), Status: 200}
+	})
 	equal(h.t, "messages that were sent", len(sent), want)
+}
+
+// deliveries returns the log of deliveries, oldest first.
+func (h *webhookHarness) deliveries() (oldestFirst []shop.Delivery) {
+	h.t.Helper()
+	list := shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 1000}}
+	for _, d := range must(h.ListDeliveries(h.t.Context(), list))(h.t).Items {
+		oldestFirst = append([]shop.Delivery{d}, oldestFirst...)
+	}
+	return oldestFirst
 }
 
 func (h *webhookHarness) update(change shop.WebhookChange) shop.Webhook {

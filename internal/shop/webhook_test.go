@@ -33,65 +33,54 @@ func TestWebhookURLs(t *testing.T) {
 	}
 }
 
-// If a webhook's types change, earlier events are selected by the old types and later events by the new
-// types. This holds even on a node that still has the old version of the webhook in memory.
-func TestChangedTypesApplyToLaterEvents(t *testing.T) {
+// A change of types applies to every event that was not attempted yet. The webhook does not get older events that it did
+// not want before.
+func TestChangedTypesApplyToEventsThatWait(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(1)
-		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		rename := func(name string) {
 			must(h.PutCategory(h.t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: name}, shop.PutCondition{}))(h.t)
 		}
-		rename("dogs") // the old types do not include this event
 		h.addPets(1)
+		h.send(1, 200)
+		rename("dogs")
+		stale := h.NewWebhookQueue()
+		check(h.t, stale.Refresh(h.t.Context()))
+		h.addPets(2) // these events wait, and are dropped
 		h.setTypes(shop.CategoryUpdated)
-		equal(h.t, "the message from before the change", h.claim(1)[0].EventType, shop.PetCreated)
 		rename("cats")
 		h.addPets(1)
-		h.fanOut()
-		if claim := h.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
-			h.t.Errorf("after the change, this was sent: %s", claim.Body)
+		// A node that has not noticed the change sends the same messages as any other.
+		batch := must(stale.Lease(h.t.Context(), unlimited))(h.t)[0]
+		if m := batch.Messages; len(m) != 1 || m[0].EventType != shop.CategoryUpdated || !strings.Contains(string(m[0].Body), "cats") {
+			h.t.Errorf("after the change, this is sent: %+v", m)
 		}
-	})
-}
-
-// When a webhook's types change, the events from before the change become deliveries in several transactions of
-// limited size, because other writes may have to wait for each transaction.
-func TestBacklogIsEnqueuedInSeveralTransactions(t *testing.T) {
-	withWebhook(t, func(h *webhookHarness) {
-		const events, atOnce = 250, 100
-		h.addPets(events)
-		writes := 0
-		h.Store.FailWith(func(write bool) error {
-			if write {
-				writes++
-			}
-			return nil
-		})
+		h.finish(batch, 200)
+		h.setTypes(shop.PetCreated)
+		h.lease(0)
 		h.setTypes(shop.CategoryUpdated)
-		h.Store.FailWith(nil)
-		equal(h.t, "transactions", writes, (events+atOnce-1)/atOnce)
-		h.fanOut()
-		h.sendAll(events)
+		h.addPets(1)
+		rename("birds") // this event waits, and so does each one after it
+		h.addPets(1)
+		h.setTypes(shop.CategoryUpdated, shop.PetCreated)
+		h.sendAll(2)
 	})
 }
 
 // A webhook without types receives the events about animals, categories and orders. It receives events about keys and
-// webhooks only if it names their types. The same holds for events that it missed while it was disabled, and for
-// events from before its types changed.
+// webhooks only if it names their types. The same holds for events that it missed while it was disabled.
 func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		sent := func(want ...shop.EventType) {
 			h.t.Helper()
-			h.fanOut()
 			var got []shop.EventType
-			for _, claim := range h.claim(len(want)) {
-				got = append(got, claim.EventType)
-				h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+			batch := h.lease(len(want))
+			for _, message := range batch.Messages {
+				got = append(got, message.EventType)
 			}
 			if !slices.Equal(got, want) {
 				h.t.Errorf("%s were sent, want %s", got, want)
 			}
+			h.finish(batch, 200)
 		}
 		change := func() {
 			h.t.Helper()
@@ -105,41 +94,9 @@ func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
 		change()
 		h.enable(true)
 		sent(shop.CategoryCreated, shop.PetCreated)
-		change()
 		h.setTypes(shop.KeyCreated, shop.WebhookUpdated) // the event about this change is the first that the new types select
-		sent(shop.CategoryCreated, shop.PetCreated, shop.WebhookUpdated)
 		change()
-		sent(shop.KeyCreated)
-	})
-}
-
-// A node neither skips nor repeats an event, even if it has not noticed yet that a webhook was changed or that
-// another node has already created the deliveries.
-func TestStaleNodeSkipsNoEvents(t *testing.T) {
-	withWebhook(t, func(h *webhookHarness) {
-		stale := h.NewFanOut()
-		step := func(want int) {
-			h.t.Helper()
-			equal(h.t, "the deliveries that the node created", fanOutAll(h.t, stale), want)
-		}
-		step(0)
-		h.addAndFanOut(1)
-		step(0) // another node has already created the delivery
-		h.enable(false)
-		h.addPets(1)
-		step(0)
-		h.enable(true)
-		step(1)
-		h.enable(false)
-		h.addPets(1)
-		h.enable(true) // enabled again before the node has noticed that the webhook was disabled
-		step(1)
-		h.setTypes(shop.CategoryUpdated)
-		must(h.PutCategory(h.t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
-		h.addPets(1)
-		step(1)
-		h.fanOut()
-		h.sendAll(4)
+		sent(shop.WebhookUpdated, shop.KeyCreated)
 	})
 }
 
@@ -148,12 +105,78 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 func TestTypesChangedWhileDisabled(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.setTypes(shop.OrderExpired)
-		h.addAndFanOut(5)
+		h.addPets(5)
 		h.enable(false)
-		h.addAndFanOut(1)
+		h.addPets(1)
+		h.lease(0)
 		h.update(shop.WebhookChange{Enabled: new(true), Types: &[]shop.EventType{shop.PetCreated}})
-		h.fanOut()
-		h.claim(1)
+		h.lease(1)
+	})
+}
+
+// Events that no webhook wants require no transaction. The position of the webhook is stored from time to time. Without
+// this, a new node would have to read all events since the last one that the webhook wanted.
+func TestUnwantedEventsCostNothing(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		defer runJobs(h.t, h.Service)()
+		h.setTypes(shop.OrderExpired)
+		queue, transactions := h.NewWebhookQueue(), 0
+		next := func(pets int) {
+			h.t.Helper()
+			h.EventSignal() // a reader that obtains the signal makes the feed read new events
+			h.addPets(pets)
+			time.Sleep(100 * time.Millisecond) // the feed reads the events
+			h.Store.FailWith(func(bool) error { transactions++; return nil })
+			batches, err := queue.Lease(h.t.Context(), unlimited)
+			h.Store.FailWith(nil)
+			check(h.t, err)
+			equal(h.t, "webhooks with messages", len(batches), 0)
+		}
+		next(1)
+		before := h.current().Position
+		transactions = 0
+		next(500)
+		equal(h.t, "transactions", transactions, 0)
+		equal(h.t, "the position after 500 events", h.current().Position, before)
+		next(600)
+		if after := h.current().Position; after < before+1000 {
+			h.t.Errorf("the position after 1100 events is %d, it was %d", after, before)
+		}
+	})
+}
+
+// If more messages are due than may be in flight, every webhook gets an equal share, and failing webhooks cannot use up
+// the share of the others. Those that got nothing come first the next time.
+func TestWebhooksShareTheRoom(t *testing.T) {
+	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
+		const webhooks = 10
+		h := &webhookHarness{Shop: s, t: t}
+		for i := range webhooks {
+			h.subscribe(shop.PetCreated)
+			if i%2 == 1 { // the webhooks with even ids are failing
+				failing := h.hook.Webhook
+				failing.FailingSince = time.Now()
+				check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error { return tx.SetWebhookProgress(failing) }))
+			}
+		}
+		h.addPets(20)
+		queue := h.NewWebhookQueue()
+		leased := func(room shop.Room) string {
+			t.Helper()
+			counts := make([]int, webhooks)
+			for _, batch := range must(queue.Lease(t.Context(), room))(t) {
+				counts[batch.WebhookID-1] = len(batch.Messages)
+				equal(t, "failing", batch.Failing, batch.WebhookID%2 == 0)
+				done := shop.FinishedBatch{Batch: batch} // nothing was sent, so the same messages are next
+				must(queue.Finish(t.Context(), done))(t)
+			}
+			return fmt.Sprint(counts)
+		}
+		equal(t, "little room", leased(shop.Room{Total: 5, Failing: 1}), "[1 1 1 0 1 0 1 0 0 0]")
+		equal(t, "the same again", leased(shop.Room{Total: 5, Failing: 1}), "[1 0 1 1 1 0 0 0 1 0]")
+		equal(t, "more room", leased(shop.Room{Total: 30, Failing: 6}), "[3 1 3 1 3 1 3 1 3 1]")
+		equal(t, "much room", leased(shop.Room{Total: 100, Failing: 100}), "[8 8 8 8 8 8 8 8 8 8]")
+		equal(t, "no room", leased(shop.Room{}), "[0 0 0 0 0 0 0 0 0 0]")
 	})
 }
 
@@ -162,10 +185,10 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		wantSecrets := func(want ...string) {
 			h.t.Helper()
-			h.addAndFanOut(1)
-			claim := h.claim(1)[0]
-			equal(h.t, "the secrets that sign the message", fmt.Sprint(claim.Secrets), fmt.Sprint(want))
-			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+			h.addPets(1)
+			batch := h.lease(1)
+			equal(h.t, "the secrets that sign the message", fmt.Sprint(batch.Messages[0].Secrets), fmt.Sprint(want))
+			h.finish(batch, 200)
 		}
 		wantSecrets(h.hook.Secret)
 		time.Sleep(time.Second)
@@ -190,10 +213,10 @@ func TestSecretsOfAWebhookAreLimited(t *testing.T) {
 		}
 		wantSecrets := func(want int) {
 			h.t.Helper()
-			h.addAndFanOut(1)
-			claim := h.claim(1)[0]
-			equal(h.t, "the number of secrets", len(claim.Secrets), want)
-			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+			h.addPets(1)
+			batch := h.lease(1)
+			equal(h.t, "the number of secrets", len(batch.Messages[0].Secrets), want)
+			h.finish(batch, 200)
 		}
 		check(h.t, rotate(time.Minute))
 		for range 8 {
@@ -214,24 +237,22 @@ func TestSecretsOfAWebhookAreLimited(t *testing.T) {
 // If a webhook is deleted while an attempt is in flight, the attempt ends normally and nothing more is sent.
 func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		h.addAndFanOut(1)
-		claim := h.claim(1)[0]
-		h.addAndFanOut(1)
+		h.addPets(1)
+		batch := h.lease(1)
+		h.addPets(1)
 		check(h.t, h.DeleteWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, nil))
-		result := shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{Status: 500}}
-		equal(h.t, "the outcome", must(h.FinishAttempts(h.t.Context(), result))(h.t)[0], shop.OutcomeRetry)
-		h.addAndFanOut(1)
+		h.finish(batch, 500)
 		time.Sleep(24 * time.Hour)
-		h.claim(0)
+		h.lease(0)
 	})
 }
 
-// Several nodes that create and claim the same deliveries at the same time send each event exactly once.
-func TestNodesShareDeliveries(t *testing.T) {
+// Several nodes that send at the same time send each event exactly once.
+func TestNodesShareWebhooks(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, first *shoptest.Shop, nodes []*shop.Service) {
 		const events = 100
 		h := &webhookHarness{Shop: first, t: t}
-		h.subscribe()
+		h.subscribe(shop.PetCreated)
 		var sent sync.Map // the ids of the messages that were sent
 		var messages atomic.Int64
 		atOnce(len(nodes)+1, func(i int) {
@@ -240,22 +261,20 @@ func TestNodesShareDeliveries(t *testing.T) {
 				h.addPets(events)
 				return
 			}
-			for node, fanOut := nodes[i], nodes[i].NewFanOut(); messages.Load() < events && !t.Failed(); {
-				must(node.LastEvent(t.Context()))(t) // this call publishes the events
-				_, _, err := fanOut.Step(t.Context())
-				check(t, err)
-				for _, claim := range must(node.ClaimDeliveries(t.Context(), shop.ClaimLimits{Total: 8, PerWebhook: 8}))(t) {
-					if _, again := sent.Swap(claim.MessageID, true); again {
-						t.Errorf("%s was sent twice", claim.MessageID)
+			for messages.Load() < events && !t.Failed() {
+				must(nodes[i].LastEvent(t.Context()))(t) // this call publishes the events
+				shoptest.Deliver(t, nodes[i], func(message shop.Message) shop.Attempt {
+					if _, again := sent.Swap(message.MessageID, true); again {
+						t.Errorf("%s was sent twice", message.MessageID)
 					}
 					messages.Add(1)
-					outcomes := must(node.FinishAttempts(t.Context(), accepted(claim)))(t)
-					equal(t, "the outcome", outcomes[0], shop.OutcomeSucceeded)
-				}
+					return shop.Attempt{At: time.Now(), Status: 200}
+				})
 			}
 		})
-		h.claim(0)
+		h.lease(0)
 		equal(t, "messages that were sent", messages.Load(), events)
+		equal(t, "messages in the log", len(h.deliveries()), events)
 	})
 }
 
@@ -269,7 +288,6 @@ func TestFeedReturnsBatches(t *testing.T) {
 		time.Sleep(time.Second)
 		last := must(h.LastEvent(h.t.Context()))(h.t)
 		wantEvents(h.t, h.Service, last-animals, 100, last-animals+100)
-		h.fanOut()
 		h.sendAll(animals)
 	})
 }
@@ -279,11 +297,10 @@ func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 	t.Parallel()
 	h := &webhookHarness{Shop: shoptest.Open(t, shoptest.Options{Postgres: true}), t: t}
 	h.addPets(1)
-	h.subscribe()
+	h.subscribe(shop.OrderPlaced)
 	h.addPets(2)
-	h.setTypes(shop.OrderPlaced)
+	h.setTypes(shop.PetCreated)
 	h.addPets(4)
 	must(h.LastEvent(t.Context()))(t) // this call publishes the events
-	h.fanOut()
-	h.claim(2)
+	h.lease(4)
 }

@@ -3,27 +3,34 @@ package sqlstore
 import (
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
-const deliveryColumns = "id, webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, claimed_until"
+const deliveryColumns = "id, webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at"
 
 func scanDelivery(scan Scanner) (shop.Delivery, error) {
 	var d shop.Delivery
 	var event sql.Null[string]
 	var attempts string
 	var created int64
-	var next, claimed sql.Null[int64]
-	err := scan(&d.ID, &d.WebhookID, &d.MessageID, &event, &d.EventType, &d.Status, &attempts, &created, &next, &claimed)
+	var next sql.Null[int64]
+	err := scan(&d.ID, &d.WebhookID, &d.MessageID, &event, &d.EventType, &d.Status, &attempts, &created, &next)
 	if err != nil {
 		return d, err
 	}
 	d.EventID = event.V
-	d.CreatedAt, d.NextAttemptAt, d.ClaimedUntil = fromMicros(created), fromMicros(next.V), fromMicros(claimed.V)
+	d.CreatedAt, d.NextAttemptAt = fromMicros(created), fromMicros(next.V)
 	return d, json.Unmarshal([]byte(attempts), &d.Attempts)
+}
+
+// scanMessage scans a delivery together with its body.
+func scanMessage(scan Scanner) (shop.Delivery, error) {
+	var body string
+	d, err := scanDelivery(func(columns ...any) error { return scan(append(columns, &body)...) })
+	d.Body = []byte(body)
+	return d, err
 }
 
 // attemptsText returns the JSON text that is stored for a delivery's attempts. The attempts need no table of
@@ -52,36 +59,63 @@ func deliveriesQuery(d *dialect, list shop.DeliveryList) (query string, args []a
 	return c.page("SELECT "+deliveryColumns+" FROM webhook_deliveries", list.PageRequest, "id < %s", "id DESC")
 }
 
-func (t *tx) DeliveriesByID(ids []int64) ([]shop.Delivery, error) {
-	return allIn(t, ids, scanDelivery, "SELECT "+deliveryColumns+" FROM webhook_deliveries WHERE id IN (%s)")
+func (t *tx) Delivery(webhookID, id int64) (shop.Delivery, bool, error) {
+	return one(t, scanMessage, "SELECT "+deliveryColumns+", body FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2", id, webhookID)
+}
+
+func (t *tx) DueDeliveries(webhookID int64, now time.Time, limit int) ([]shop.Delivery, error) {
+	return all(t, scanMessage, dueDeliveries, webhookID, micros(now), limit)
+}
+
+const dueDeliveries = "SELECT " + deliveryColumns + ", body FROM webhook_deliveries " +
+	"WHERE webhook_id = $1 AND next_at IS NOT NULL AND next_at <= $2 ORDER BY next_at, id LIMIT $3"
+
+func (t *tx) OldestFailedDelivery(webhookID int64) (shop.Delivery, bool, error) {
+	query, args := oldestFailedDelivery(t.dialect, webhookID)
+	return one(t, scanMessage, query, args...)
+}
+
+func oldestFailedDelivery(d *dialect, webhookID int64) (query string, args []any) {
+	c := conditions{byRow: d.byRow}
+	c.equalFirst("webhook_id", webhookID)
+	c.equal("status", shop.DeliveryPending)
+	c.add("attempts <> %s", "[]")
+	return c.page("SELECT "+deliveryColumns+", body FROM webhook_deliveries", shop.PageRequest{Limit: 1}, "id > %s", "id")
+}
+
+const insertDeliveries = "INSERT INTO webhook_deliveries " +
+	"(webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body) VALUES "
+
+// appendDelivery appends the values of a delivery in the order of the columns in insertDeliveries.
+func appendDelivery(args []any, d shop.Delivery) ([]any, error) {
+	attempts, err := attemptsText(d.Attempts)
+	return append(args, d.WebhookID, d.MessageID, nullable(d.EventID), string(d.EventType), string(d.Status), attempts, micros(d.CreatedAt),
+		nullable(micros(d.NextAttemptAt)), string(d.Body)), err
 }
 
 func (t *tx) InsertDelivery(d shop.Delivery) (shop.Delivery, error) {
-	attempts, err := attemptsText(d.Attempts)
+	args, err := appendDelivery(nil, d)
 	if err != nil {
 		return shop.Delivery{}, err
 	}
-	d.ID, _, err = one(t, scanValue[int64], `
-		INSERT INTO webhook_deliveries (webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body, claimed_until)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-		d.WebhookID, d.MessageID, nullable(d.EventID), d.EventType, d.Status, attempts, micros(d.CreatedAt),
-		nullable(micros(d.NextAttemptAt)), string(d.Body), nullable(micros(d.ClaimedUntil)))
+	d.ID, _, err = one(t, scanValue[int64], numbered(insertDeliveries+placeholders(len(args))+" RETURNING id"), args...)
 	return d, err
 }
 
-func (t *tx) RepeatDelivery(webhookID, id int64, at time.Time) (shop.Delivery, bool, error) {
-	again, found, err := one(t, scanDelivery, `
-		INSERT INTO webhook_deliveries (webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body)
-		SELECT webhook_id, message_id, event_id, event_type, 'pending', '[]', CAST($1 AS BIGINT), CAST($1 AS BIGINT), body
-		FROM webhook_deliveries WHERE id = $2 AND webhook_id = $3 RETURNING `+deliveryColumns, micros(at), id, webhookID)
-	if err != nil || !found {
-		return again, found, err
-	}
-	return again, true, t.exec("UPDATE message_bodies SET last_delivery = $1 WHERE message_id = $2 AND last_delivery < $1", again.ID, again.MessageID)
+func (t *tx) InsertDeliveries(deliveries ...shop.Delivery) error {
+	return inChunks(deliveries, placeholders(9), func(part []shop.Delivery, places string) (err error) {
+		var args []any
+		for _, d := range part {
+			if args, err = appendDelivery(args, d); err != nil {
+				return err
+			}
+		}
+		return t.exec(insertDeliveries+places, args...)
+	})
 }
 
 // deliveryRow casts each value, because PostgreSQL cannot infer the types in an UPDATE of several rows.
-const deliveryRow = "(CAST($ AS BIGINT), CAST($ AS TEXT), CAST($ AS TEXT), CAST($ AS BIGINT), CAST($ AS BIGINT))"
+const deliveryRow = "(CAST($ AS BIGINT), CAST($ AS TEXT), CAST($ AS TEXT), CAST($ AS BIGINT))"
 
 func (t *tx) UpdateDeliveries(deliveries ...shop.Delivery) error {
 	return inPaddedChunks(deliveries, deliveryRow, func(part []shop.Delivery, places string) error {
@@ -91,10 +125,10 @@ func (t *tx) UpdateDeliveries(deliveries ...shop.Delivery) error {
 			if err != nil {
 				return err
 			}
-			args = append(args, d.ID, string(d.Status), attempts, nullable(micros(d.NextAttemptAt)), nullable(micros(d.ClaimedUntil)))
+			args = append(args, d.ID, string(d.Status), attempts, nullable(micros(d.NextAttemptAt)))
 		}
 		return t.exec(numbered(`
-			UPDATE webhook_deliveries SET status = new.column2, attempts = new.column3, next_at = new.column4, claimed_until = new.column5
+			UPDATE webhook_deliveries SET status = new.column2, attempts = new.column3, next_at = new.column4
 			FROM (VALUES `+places+`) AS new WHERE id = new.column1`), args...)
 	})
 }
@@ -108,12 +142,8 @@ func (t *tx) ResumeDeliveries(webhookID int64, at time.Time) error {
 		micros(at), webhookID)
 }
 
-// RemoveDeliveries removes old deliveries in the order of their ids. The body of a message is removed together with
-// the last delivery of that message.
+// RemoveDeliveries removes old deliveries in the order of their ids.
 func (t *tx) RemoveDeliveries(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("webhook_deliveries", "created_at", before, now)
-	if err != nil || len(removed) == 0 {
-		return false, err
-	}
-	return len(removed) == removeAtOnce, t.exec("DELETE FROM message_bodies WHERE last_delivery <= $1", slices.Max(removed))
+	return len(removed) == removeAtOnce, err
 }

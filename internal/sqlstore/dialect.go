@@ -16,15 +16,6 @@ type dialect struct {
 	// subquery. PostgreSQL needs a form without IN, because it executes a correlated IN once for each combination of
 	// rows.
 	inSubquery string
-	// lockDeliveries is the end of the query for due deliveries. It locks the rows of x, the alias of
-	// webhook_deliveries.
-	lockDeliveries string
-	// useDueIndex is a statement that makes the following queries use the deliveries_due index. It is empty for SQLite,
-	// which uses the index anyway and keeps no entries of finished deliveries in it.
-	useDueIndex string
-	// takeFanOutTurn is the query that locks the only row in fanout_turn. It returns no row if another transaction
-	// has locked it. takeFanOutTurn is empty if no lock is needed.
-	takeFanOutTurn string
 	// endWhenIdle is a statement that makes the server end the transaction if this process freezes, so that other
 	// nodes can get its locks. It is empty if no other process needs the locks.
 	endWhenIdle string
@@ -112,9 +103,6 @@ func postgresDialect(clock func() time.Time) *dialect {
 		search:            postgresSearch{},
 		skipLocked:        " FOR NO KEY UPDATE SKIP LOCKED",
 		inSubquery:        "%s = ANY (ARRAY(%s))",
-		lockDeliveries:    " FOR UPDATE OF x SKIP LOCKED",
-		useDueIndex:       useDueIndex,
-		takeFanOutTurn:    "SELECT one FROM fanout_turn FOR UPDATE SKIP LOCKED",
 		endWhenIdle:       "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
 		lockPet:           "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		lockCategoryID:    "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,8 +165,12 @@ func (t *tx) EventHorizon() (int64, error) {
 // RemoveEvents removes old events in the order of their positions. An old event that follows a newer one stays until
 // the newer one is removed. Every query starts after the events that earlier calls removed. If it started at the
 // beginning, it would read the removed rows again for as long as any snapshot on a PostgreSQL server can see them.
-func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
+func (t *tx) RemoveEvents(before, needed, now time.Time) (more bool, err error) {
 	horizon, err := t.EventHorizon()
+	if err != nil {
+		return false, err
+	}
+	reached, _, err := one(t, scanValue[int64], "SELECT coalesce(min(position), $1) FROM webhooks", int64(math.MaxInt64))
 	if err != nil {
 		return false, err
 	}
@@ -177,7 +183,11 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if n = countOlder(oldest, before); n == 0 {
+		n = countOlder(oldest, before)
+		if i := slices.IndexFunc(oldest[:n], func(r agedRow) bool { return r.id > reached }); i >= 0 {
+			n = i + countOlder(oldest[i:n], needed)
+		}
+		if n == 0 {
 			return false, nil
 		}
 	}

@@ -66,7 +66,7 @@ func TestBlocksOfRemovedEventsAreNotStored(t *testing.T) {
 	block := mustNextBlock(t, store)
 	for more := true; more; {
 		write(t, store, func(tx shop.WriteTx) (err error) {
-			more, err = tx.RemoveEvents(time.Now(), time.Now())
+			more, err = tx.RemoveEvents(time.Now(), time.Now(), time.Now())
 			return err
 		})
 	}

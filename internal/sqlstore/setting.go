@@ -25,3 +25,10 @@ func (t *tx) set(name, value string) error {
 
 // SetSetting is the statement that sets the setting $1 to the value $2, whether or not the setting exists.
 const SetSetting = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+func (t *tx) EndWhenIdle() error {
+	if t.dialect.endWhenIdle == "" {
+		return nil
+	}
+	return t.exec(t.dialect.endWhenIdle)
+}

@@ -2,25 +2,45 @@ package sqlstore
 
 import (
 	"database/sql"
+	"strconv"
 	"strings"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
-const webhookColumns = "id, url, types, enabled, disabled_reason, failing_since, created_at, updated_at, position"
+const webhookColumns = "id, url, types, enabled, disabled_reason, failing_since, created_at, updated_at, " +
+	"position, leased_until, accepted_at, failures, probe_at"
 
 func scanWebhook(scan Scanner) (shop.Webhook, error) {
 	var hook shop.Webhook
-	var types string
+	var types, failures string
 	var enabled, created, updated int64
 	var reason sql.Null[string]
-	var failing sql.Null[int64]
-	err := scan(&hook.ID, &hook.URL, &types, &enabled, &reason, &failing, &created, &updated, &hook.Position)
+	var failing, leased, accepted, probe sql.Null[int64]
+	err := scan(&hook.ID, &hook.URL, &types, &enabled, &reason, &failing, &created, &updated,
+		&hook.Position, &leased, &accepted, &failures, &probe)
+	if err != nil {
+		return hook, err
+	}
 	hook.Types = eventTypesIn(types)
 	hook.Enabled, hook.DisabledReason, hook.FailingSince = enabled == 1, reason.V, fromMicros(failing.V)
 	hook.CreatedAt, hook.UpdatedAt = fromMicros(created), fromMicros(updated)
+	hook.LeasedUntil, hook.AcceptedAt, hook.ProbeAt = fromMicros(leased.V), fromMicros(accepted.V), fromMicros(probe.V)
+	hook.Failures, err = timesIn(failures)
 	return hook, err
+}
+
+// timesIn returns the times in a text from the failures column. They are numbers of microseconds separated by spaces.
+func timesIn(text string) (times []time.Time, err error) {
+	for number := range strings.FieldsSeq(text) {
+		at, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, fromMicros(at))
+	}
+	return times, nil
 }
 
 // eventTypesIn returns the event types in a text from the types column. They are separated by spaces.
@@ -39,14 +59,20 @@ func (t *tx) WebhooksByID(ids []int64) ([]shop.Webhook, error) {
 	return allIn(t, ids, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id IN (%s)")
 }
 
-func (t *tx) Subscriptions() ([]shop.Subscription, error) {
-	return all(t, func(scan Scanner) (sub shop.Subscription, err error) {
-		var types string
-		err = scan(&sub.WebhookID, &types, &sub.Position)
-		sub.Types = eventTypesIn(types)
-		return sub, err
-	}, "SELECT id, types, position FROM webhooks WHERE enabled = 1 ORDER BY id")
+func (t *tx) WebhookStates(now time.Time) ([]shop.WebhookState, error) {
+	return all(t, func(scan Scanner) (state shop.WebhookState, err error) {
+		var next sql.Null[int64]
+		state.Webhook, err = scanWebhook(func(columns ...any) error { return scan(append(columns, &next)...) })
+		state.Due = next.Valid && next.V <= micros(now)
+		return state, err
+	}, webhookStates)
 }
+
+// webhookStates reads the time of the first scheduled delivery to each webhook from the deliveries_due index, which
+// contains only scheduled deliveries.
+const webhookStates = "SELECT " + webhookColumns + `,
+		(SELECT d.next_at FROM webhook_deliveries d WHERE d.webhook_id = webhooks.id AND d.next_at IS NOT NULL ORDER BY d.next_at LIMIT 1)
+	FROM webhooks ORDER BY id`
 
 func (t *tx) Webhooks(w shop.PageRequest) ([]shop.Webhook, error) {
 	var c conditions
@@ -71,12 +97,22 @@ func (t *tx) UpdateWebhook(_, after shop.Webhook) error {
 		micros(after.UpdatedAt), after.ID)
 }
 
-func (t *tx) AdvanceWebhooks(ids []int64, position int64) error {
-	return execIn(t, ids, "UPDATE webhooks SET position = $ WHERE position < $ AND id IN (%s)", position, position)
+func (t *tx) LeaseWebhooks(ids []int64, now, until time.Time) ([]int64, error) {
+	return allIn(t, ids, scanValue[int64], `
+		UPDATE webhooks SET leased_until = $ WHERE (leased_until IS NULL OR leased_until <= $ OR leased_until > $) AND id IN (%s)
+		RETURNING id`, micros(until), micros(now), micros(until))
 }
 
-func (t *tx) SetWebhookFailing(id int64, since time.Time) error {
-	return t.exec("UPDATE webhooks SET failing_since = $1 WHERE id = $2", nullable(micros(since)), id)
+func (t *tx) SetWebhookProgress(hook shop.Webhook) error {
+	var failures []string
+	for _, at := range hook.Failures {
+		failures = append(failures, strconv.FormatInt(micros(at), 10))
+	}
+	return t.exec(`
+		UPDATE webhooks SET failing_since = $1, position = $2, leased_until = $3, accepted_at = $4, failures = $5, probe_at = $6
+		WHERE id = $7`,
+		nullable(micros(hook.FailingSince)), hook.Position, nullable(micros(hook.LeasedUntil)), nullable(micros(hook.AcceptedAt)),
+		strings.Join(failures, " "), nullable(micros(hook.ProbeAt)), hook.ID)
 }
 
 func (t *tx) DeleteWebhook(hook shop.Webhook) error {

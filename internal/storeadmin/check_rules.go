@@ -57,10 +57,8 @@ func rowRules(e *engine) []rowRule {
 			"webhooks %s: its position %s is after the last event"},
 		{"SELECT id FROM webhooks WHERE enabled NOT IN (0, 1) OR enabled = 1 AND disabled_reason IS NOT NULL ORDER BY id",
 			"webhooks %s: it is neither enabled nor disabled"},
-		{"SELECT id, status FROM webhook_deliveries WHERE status <> 'pending' AND (next_at IS NOT NULL OR claimed_until IS NOT NULL) ORDER BY id",
+		{"SELECT id, status FROM webhook_deliveries WHERE status <> 'pending' AND next_at IS NOT NULL ORDER BY id",
 			"deliveries %s: it has %s, but would be retried"},
-		{"SELECT d.id FROM webhook_deliveries d JOIN message_bodies b ON b.message_id = d.message_id WHERE d.body = '' AND d.id > b.last_delivery ORDER BY d.id",
-			"deliveries %s: its message would be removed before it"},
 		{"SELECT b.last_id FROM event_blocks b WHERE EXISTS (SELECT 1 FROM events e WHERE e.id > b.after_id AND e.id <= b.last_id AND" +
 			" (e.at < b.earliest OR e.at > b.latest OR b.actors <> '' AND b.actors NOT LIKE '% ' || e.actor || ' %')) ORDER BY b.last_id",
 			"event_blocks %s: it would hide an event that it does not describe"},

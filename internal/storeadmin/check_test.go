@@ -22,7 +22,7 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	file := soundShop(t, "file")
 	expectSound(t, file)
 	with(t, file, func(tx shop.WriteTx) error {
-		_, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
+		_, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now().Add(time.Hour), time.Now())
 		return err
 	})
 	expectSound(t, file)

@@ -50,14 +50,13 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"at", integer}, {"type", text}, {"subject", text}, {"actor", text}, {"data", text}}},
 	{name: "webhooks", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"url", text}, {"types", text}, {"enabled", integer}, {"disabled_reason", text},
-		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
+		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer},
+		{"leased_until", integer}, {"accepted_at", integer}, {"failures", text}, {"probe_at", integer}}},
 	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
 		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
 	{name: "webhook_deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
-		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
-		{"claimed_until", integer}}},
-	{name: "message_bodies", key: 1, columns: []copiedColumn{{"message_id", text}, {"body", text}, {"last_delivery", integer}}},
+		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text}}},
 }
 
 func (t *copiedTable) columnNames() []string {

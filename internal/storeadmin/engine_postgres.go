@@ -47,7 +47,7 @@ var postgres = engine{
 		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
-		"ANALYZE categories, pets, orders, kept_answers, events, webhook_deliveries, message_bodies",
+		"ANALYZE categories, pets, orders, kept_answers, events, webhook_deliveries",
 	}, sqlstore.CountPets...),
 
 	// The inbox has no index on the subject and may have many dead rows after an import, so it is read only once.

@@ -52,11 +52,7 @@ func fillShop(t *testing.T, database string) {
 	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return response }}
 	must(s.CreatePet(ctx, shop.Caller{Request: repeat}, shop.NewPet{Name: "told", CategoryID: 1}))(t)
 	noError(t, s.Store.Publish(ctx))
-	_, _, err := s.NewFanOut().Step(ctx)
-	noError(t, err)
-	for _, claim := range must(s.ClaimDeliveries(ctx, shop.ClaimLimits{Total: 8, PerWebhook: 8}))(t) {
-		must(s.FinishAttempts(ctx, shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{At: time.Now(), Status: 204}}))(t)
-	}
+	shoptest.Deliver(t, s.Service, func(shop.Message) shop.Attempt { return shop.Attempt{At: time.Now(), Status: 204} })
 	must(s.TestWebhook(ctx, shop.Caller{}, hook.ID))(t)
 	noError(t, s.IndexSearch(ctx))
 	noError(t, shoptest.FoldCounts(ctx, s.Store))
@@ -124,14 +120,17 @@ func fillStore(t *testing.T, database string) {
 		}
 		for _, types := range [][]shop.EventType{nil, {shop.PetCreated, shop.OrderPlaced}} {
 			hook := must(tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil,
-				CreatedAt: copyNow, UpdatedAt: copyNow, Position: 1, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow}))(t)
+				CreatedAt: copyNow, UpdatedAt: copyNow, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow}))(t)
+			hook.WebhookProgress = shop.WebhookProgress{Position: 1, LeasedUntil: copyNow, AcceptedAt: copyNow, Failures: []time.Time{copyNow, copyNow}, ProbeAt: copyNow}
+			do(tx.SetWebhookProgress(hook))
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_old", copyNow))
 			do(tx.ExpireWebhookSecrets(hook.ID, copyNow, copyNow.Add(time.Hour)))
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_new", copyNow.Add(time.Second)))
 			must(tx.InsertDelivery(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
-				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute),
+				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow,
 				Body: []byte("{}"), Attempts: []shop.Attempt{{At: copyNow, Status: 500, Response: "ä\x00"}}}))(t)
-			do(tx.InsertDeliveries(shop.Message{ID: "evt_2", EventID: "2", EventType: shop.PetCreated, Body: []byte(`{"ä":1}`)}, []int64{hook.ID}, copyNow))
+			do(tx.InsertDeliveries(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_2", EventID: "2", EventType: shop.PetCreated,
+				Status: shop.DeliverySucceeded, CreatedAt: copyNow}))
 		}
 		return nil
 	})

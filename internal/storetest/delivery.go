@@ -21,34 +21,29 @@ func addDelivery(t *testing.T, store shop.Store, d shop.Delivery) (added shop.De
 	return added
 }
 
-// wantDelivery checks all fields of a stored delivery except the body of its message.
+// wantDelivery checks all fields of a stored delivery.
 func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
-		got, err := tx.DeliveriesByID([]int64{want.ID})
-		if diff := cmp.Diff([]shop.Delivery{want}, got, cmpopts.EquateEmpty(), withoutMessage); diff != "" {
+		got, found, err := tx.Delivery(want.WebhookID, want.ID)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !found {
 			t.Errorf("delivery %d (-want +got)\n%s", want.ID, diff)
 		}
 		return err
 	})
 }
 
-var withoutMessage = cmpopts.IgnoreFields(shop.Delivery{}, "Body")
-
-// messagesOf returns the bodies of all due messages to each webhook, as one text for each webhook.
-func messagesOf(t *testing.T, store shop.Store, at time.Time, webhookIDs ...int64) map[int64]string {
+// dueDeliveries returns the ids of the deliveries to a webhook that are due at the given time.
+func dueDeliveries(t *testing.T, store shop.Store, at time.Time, limit int, webhookID int64) (ids []int64) {
 	t.Helper()
-	bodies := map[int64]string{}
-	write(t, store, func(tx shop.WriteTx) error {
-		clear(bodies)
-		deliveries, err := tx.DueDeliveries(sinceAnyTime(webhookIDs), at, 10)
-		for _, d := range deliveries {
-			bodies[d.WebhookID] += string(d.Body)
-		}
-		return err
-	})
-	return bodies
+	for _, d := range get(t, store, func(tx shop.ReadTx) ([]shop.Delivery, error) { return tx.DueDeliveries(webhookID, at, limit) }) {
+		ids = append(ids, d.ID)
+		wantDelivery(t, store, d)
+	}
+	return ids
 }
+
+var withoutMessage = cmpopts.IgnoreFields(shop.Delivery{}, "Body")
 
 var deliveryCases = []testCase{
 	{name: "a delivery is stored and updated", run: func(t *testing.T, store shop.Store) {
@@ -57,11 +52,11 @@ var deliveryCases = []testCase{
 			{WebhookID: 7, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 				CreatedAt: now, NextAttemptAt: now, Body: []byte(`{"name":"Žofka"}`)},
 			{WebhookID: 7, MessageID: "test_1", EventType: "webhook.test", Status: shop.DeliveryFailed, CreatedAt: now, Body: []byte("{}"),
-				ClaimedUntil: now.Add(time.Minute), Attempts: []shop.Attempt{{At: now, Millis: 12, Error: "refused"}}},
+				Attempts: []shop.Attempt{{At: now, Millis: 12, Error: "refused"}}},
 		} {
 			d.ID = addDelivery(t, store, d).ID
 			wantDelivery(t, store, d)
-			d.Status, d.NextAttemptAt, d.ClaimedUntil = shop.DeliverySucceeded, now.Add(time.Hour), now.Add(2*time.Hour)
+			d.Status, d.NextAttemptAt = shop.DeliverySucceeded, now.Add(time.Hour)
 			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Response: "ok \x00 <ä>\u2028"})
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDeliveries(d) })
 			wantDelivery(t, store, d)
@@ -105,7 +100,7 @@ var deliveryCases = []testCase{
 			}
 			untouched := addDelivery(t, store, deliveries[0])
 			for i := range deliveries {
-				deliveries[i].NextAttemptAt, deliveries[i].ClaimedUntil = now.Add(time.Duration(i)*time.Second), now.Add(time.Hour)
+				deliveries[i].NextAttemptAt = now.Add(time.Duration(i) * time.Second)
 				deliveries[i].Attempts = []shop.Attempt{{At: now, Status: 200 + i}}
 			}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDeliveries(deliveries...) })
@@ -115,209 +110,90 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{name: "a message to several webhooks is stored once", run: func(t *testing.T, store shop.Store) {
+	{name: "several deliveries are stored at once, in their order", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		var ids []int64
-		for range 3 {
-			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID)
+		var want []shop.Delivery
+		for i := range 620 { // the store uses statements of every size
+			want = append(want, shop.Delivery{WebhookID: 1, MessageID: fmt.Sprint("evt_", i), EventID: fmt.Sprint(i), EventType: shop.PetCreated,
+				Status: shop.DeliverySucceeded, CreatedAt: now, Attempts: []shop.Attempt{{At: now, Status: 200}}})
 		}
-		enqueue := func(message, body string, webhookIDs ...int64) {
-			t.Helper()
-			write(t, store, func(tx shop.WriteTx) error {
-				return tx.InsertDeliveries(shop.Message{ID: message, EventID: "1", EventType: shop.PetCreated, Body: []byte(body)}, webhookIDs, now)
-			})
-		}
-		enqueue("evt_1", `{"name":"Žofka"}`, ids[0], ids[1], ids[2]+1000) // the last webhook does not exist
-		enqueue("evt_1", `{"changed":true}`, ids[2])                      // evt_1 keeps the body that was stored first
-		enqueue("evt_2", `{}`, ids[0])
-		want := map[int64]string{ids[0]: `{"name":"Žofka"}{}`, ids[1]: `{"name":"Žofka"}`, ids[2]: `{"name":"Žofka"}`}
-		if diff := cmp.Diff(want, messagesOf(t, store, now, append(ids, ids[2]+1000)...)); diff != "" {
-			t.Errorf("the messages: %s", diff)
-		}
-		read(t, store, func(tx shop.ReadTx) error {
-			deliveries, err := tx.Deliveries(shop.DeliveryList{WebhookID: ids[1], PageRequest: shop.PageRequest{Limit: 10}})
-			if len(deliveries) != 1 {
-				t.Fatalf("%+v", deliveries)
-			}
-			stored := shop.Delivery{ID: deliveries[0].ID, WebhookID: ids[1], MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
-				Status: shop.DeliveryPending, CreatedAt: now, NextAttemptAt: now}
-			if diff := cmp.Diff(stored, deliveries[0], cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("the delivery: %s", diff)
-			}
-			return err
-		})
-	}},
-
-	{name: "a message is kept until its last delivery is removed", run: func(t *testing.T, store shop.Store) {
-		now := utcNow()
-		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
-		own := addDelivery(t, store, shop.Delivery{WebhookID: hook, MessageID: "test_1", EventType: "webhook.test", Status: shop.DeliveryPending,
-			CreatedAt: now, NextAttemptAt: now, Body: []byte("own")})
-		var repeated []shop.Delivery
-		write(t, store, func(tx shop.WriteTx) error {
-			repeated = nil
-			message := shop.Message{ID: "evt_1", EventID: "1", EventType: shop.PetCreated, Body: []byte("shared")}
-			if err := tx.InsertDeliveries(message, []int64{hook}, now); err != nil {
-				return err
-			}
-			for _, id := range []int64{own.ID, own.ID + 1} {
-				again, found, err := tx.RepeatDelivery(hook, id, now.Add(time.Hour))
-				if err != nil || !found || again.Status != shop.DeliveryPending || !again.CreatedAt.Equal(now.Add(time.Hour)) {
-					return fmt.Errorf("%d was repeated as %+v: %v, %w", id, again, found, err)
-				}
-				repeated = append(repeated, again)
-			}
-			for _, missing := range [][2]int64{{hook, own.ID + 1000}, {hook + 1, own.ID}} {
-				if again, found, err := tx.RepeatDelivery(missing[0], missing[1], now); err != nil || found {
-					return fmt.Errorf("%v was repeated as %+v: %w", missing, again, err)
-				}
-			}
-			_, err := tx.RemoveDeliveries(now.Add(time.Minute), now.Add(2*time.Hour))
-			return err
-		})
-		if got := messagesOf(t, store, now.Add(time.Hour), hook); got[hook] != "ownshared" {
-			t.Errorf("the messages are %v", got)
-		}
-		write(t, store, func(tx shop.WriteTx) error {
-			_, err := tx.RemoveDeliveries(now.Add(3*time.Hour), now.Add(3*time.Hour))
-			return err
-		})
-		for _, d := range repeated {
-			read(t, store, func(tx shop.ReadTx) error {
-				left, err := tx.DeliveriesByID([]int64{d.ID})
-				if len(left) > 0 {
-					t.Errorf("%+v is left", left)
-				}
-				return err
-			})
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertDeliveries(want...) })
+		slices.Reverse(want)
+		list := shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 1000}}
+		got := get(t, store, func(tx shop.ReadTx) ([]shop.Delivery, error) { return tx.Deliveries(list) })
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(shop.Delivery{}, "ID")); diff != "" {
+			t.Errorf("the deliveries (-want +got)\n%s", diff)
 		}
 	}},
 
-	{name: "a delivery is due when its time has come and no claim is active", run: func(t *testing.T, store shop.Store) {
+	{name: "a delivery belongs to one webhook", run: func(t *testing.T, store shop.Store) {
+		d := addDelivery(t, store, shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: utcNow()})
+		for _, id := range [][2]int64{{2, d.ID}, {1, d.ID + 1}} {
+			wantFound(t, store, nil, func(tx shop.ReadTx) (shop.Delivery, bool, error) { return tx.Delivery(id[0], id[1]) })
+		}
+	}},
+
+	{name: "a delivery is due when its time has come", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
-		addDue := func(next, claimed time.Duration) int64 {
+		add := func(next time.Duration) int64 {
 			d := shop.Delivery{WebhookID: hook, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
 			if next != 0 {
 				d.NextAttemptAt = now.Add(next)
 			}
-			if claimed != 0 {
-				d.ClaimedUntil = now.Add(claimed)
-			}
 			return addDelivery(t, store, d).ID
 		}
-		second := addDue(2*time.Second, 0)
-		first := addDue(time.Second, 0)
-		addDue(0, 0)
-		claimed := addDue(time.Second, time.Minute)
+		second, first := add(2*time.Second), add(time.Second)
+		add(0)
+		third := add(2 * time.Second)
 		for _, c := range []struct {
 			at   time.Duration
 			want []int64
 		}{
-			{time.Second - time.Microsecond, nil}, {time.Second, []int64{first}}, {2 * time.Second, []int64{first, second}},
-			{time.Minute - time.Microsecond, []int64{first, second}}, {time.Minute, []int64{first, claimed, second}},
+			{time.Second - time.Microsecond, nil}, {time.Second, []int64{first}}, {time.Hour, []int64{first, second, third}},
 		} {
-			if diff := cmp.Diff(c.want, dueDeliveries(t, store, now.Add(c.at), 10, hook)); diff != "" {
+			if diff := cmp.Diff(c.want, dueDeliveries(t, store, now.Add(c.at), 3, hook)); diff != "" {
 				t.Errorf("after %v: %s", c.at, diff)
 			}
-			if due := dueWebhooks(t, store, now.Add(c.at)); len(due) != min(1, len(c.want)) {
-				t.Errorf("after %v, these webhooks are due: %v", c.at, due)
+			states := get(t, store, func(tx shop.ReadTx) ([]shop.WebhookState, error) { return tx.WebhookStates(now.Add(c.at)) })
+			if len(states) != 1 || states[0].ID != hook || states[0].Due != (c.want != nil) {
+				t.Errorf("after %v: %+v", c.at, states)
 			}
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.ClaimDeliveries([]int64{first, second}, now.Add(2*time.Hour)) })
-		if diff := cmp.Diff([]int64{claimed}, dueDeliveries(t, store, now.Add(time.Hour), 2, hook)); diff != "" {
-			t.Errorf("after a claim: %s", diff)
+		if diff := cmp.Diff([]int64{first, second}, dueDeliveries(t, store, now.Add(time.Hour), 2, hook)); diff != "" {
+			t.Errorf("at most two: %s", diff)
 		}
-		if got := dueDeliveries(t, store, now.Add(2*time.Hour), 2, hook); len(got) != 2 {
-			t.Errorf("%d deliveries are due, want 2", len(got))
+		if other := dueDeliveries(t, store, now.Add(time.Hour), 2, hook+1); other != nil {
+			t.Errorf("another webhook: %v", other)
 		}
 	}},
 
-	{name: "each webhook has a share of the due deliveries", run: func(t *testing.T, store shop.Store) {
+	{name: "the oldest failed delivery is the first pending one that was attempted", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
-		var ids []int64
-		wanted := map[int64]int{}
-		for i := range 60 {
-			hook := shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}
-			if i%2 == 1 {
-				hook.FailingSince = now
-			}
-			id := addWebhook(t, store, hook).ID
-			ids = append(ids, id)
-			for n := range i % 5 {
-				addDelivery(t, store, shop.Delivery{WebhookID: id, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
-					CreatedAt: now, NextAttemptAt: now.Add(time.Duration(n-i) * time.Second), Body: []byte("{}")})
-				wanted[id] = min(3, n+1)
-			}
+		attempts := []shop.Attempt{{At: now, Status: 500}}
+		want := func(d *shop.Delivery) {
+			t.Helper()
+			wantFound(t, store, d, func(tx shop.ReadTx) (shop.Delivery, bool, error) { return tx.OldestFailedDelivery(1) })
 		}
-		// Version 1.0 kept the deliveries of removed webhooks. DueWebhooks must not return a removed webhook.
-		addDelivery(t, store, shop.Delivery{WebhookID: ids[59] + 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending,
-			CreatedAt: now, NextAttemptAt: now.Add(-time.Hour), Body: []byte("{}")})
-		due := dueWebhooks(t, store, now)
-		if len(due) != 48 || due[0].ID != ids[59] || !due[0].Failing || due[1].ID != ids[58] || due[1].Failing {
-			t.Errorf("%d webhooks are due: %v", len(due), due)
+		add := func(webhook int64, status shop.DeliveryStatus, attempts []shop.Attempt) *shop.Delivery {
+			d := addDelivery(t, store, shop.Delivery{WebhookID: webhook, MessageID: "m", EventType: shop.PetCreated, Status: status, CreatedAt: now,
+				Attempts: attempts, Body: []byte("{}")})
+			return &d
 		}
-		write(t, store, func(tx shop.WriteTx) error {
-			deliveries, err := tx.DueDeliveries(sinceAnyTime(ids), now, 3)
-			got := map[int64]int{}
-			for i, d := range deliveries {
-				got[d.WebhookID]++
-				if i > 0 && d.NextAttemptAt.Before(deliveries[i-1].NextAttemptAt) {
-					t.Errorf("%+v comes after %+v", d, deliveries[i-1])
-				}
-			}
-			if diff := cmp.Diff(wanted, got); diff != "" {
-				t.Errorf("the number of due deliveries by webhook: %s", diff)
-			}
-			return err
-		})
-	}},
-
-	{name: "a look for due deliveries can begin at a later time", run: func(t *testing.T, store shop.Store) {
-		now := utcNow()
-		add := func(times ...time.Duration) int64 {
-			hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID
-			for i, at := range times {
-				d := shop.Delivery{WebhookID: hook, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now,
-					NextAttemptAt: now.Add(at), Body: []byte("{}")}
-				if i == 0 {
-					d.ClaimedUntil = now.Add(time.Hour)
-				}
-				addDelivery(t, store, d)
-			}
-			return hook
-		}
-		recent, early, future := add(-4*time.Second, -3*time.Second, -time.Second), add(-time.Hour, -time.Minute), add(-time.Second, time.Minute)
-		add()
-		want := []shop.DueWebhook{
-			{ID: early, First: now.Add(-time.Hour), Since: now.Add(-time.Minute)},
-			{ID: recent, First: now.Add(-4 * time.Second), Since: now.Add(-3 * time.Second)},
-		}
-		later := &shop.DueFrom{Time: now.Add(-10 * time.Second), Webhooks: map[int64]time.Time{early: now.Add(-time.Hour)}}
-		for _, from := range []*shop.DueFrom{nil, later} {
-			scheduled := get(t, store, func(tx shop.ReadTx) ([]shop.DueWebhook, error) { return tx.DueWebhooks(now, from) })
-			due := slices.DeleteFunc(slices.Clone(scheduled), func(hook shop.DueWebhook) bool { return hook.Since.IsZero() })
-			if diff := cmp.Diff(want, due); diff != "" || len(scheduled) != 3 {
-				t.Errorf("from %+v, %d webhooks have deliveries: %s", from, len(scheduled), diff)
-			}
-			if !slices.Contains(scheduled, shop.DueWebhook{ID: future, First: now.Add(-time.Second)}) {
-				t.Errorf("from %+v, these webhooks have deliveries: %+v", from, scheduled)
-			}
-		}
-		write(t, store, func(tx shop.WriteTx) error {
-			due, err := tx.DueDeliveries([]shop.DueWebhook{{ID: recent, Since: now.Add(-2 * time.Second)}}, now, 10)
-			if len(due) != 1 || !due[0].NextAttemptAt.Equal(now.Add(-time.Second)) {
-				t.Errorf("these deliveries are due: %+v", due)
-			}
-			return err
-		})
+		add(2, shop.DeliveryPending, attempts)
+		add(1, shop.DeliverySucceeded, attempts)
+		add(1, shop.DeliveryPending, nil)
+		want(nil)
+		oldest := add(1, shop.DeliveryPending, attempts)
+		add(1, shop.DeliveryPending, attempts)
+		want(oldest)
 	}},
 
 	{name: "parked deliveries are not due until they are resumed", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		add := func(webhook int64, status shop.DeliveryStatus, next time.Time) shop.Delivery {
 			return addDelivery(t, store, shop.Delivery{WebhookID: webhook, MessageID: "m", EventType: shop.PetCreated, Status: status,
-				CreatedAt: now, NextAttemptAt: next, ClaimedUntil: now, Body: []byte("{}")})
+				CreatedAt: now, NextAttemptAt: next, Body: []byte("{}")})
 		}
 		pending, other := add(1, shop.DeliveryPending, now), add(2, shop.DeliveryPending, now)
 		succeeded := add(1, shop.DeliverySucceeded, time.Time{})

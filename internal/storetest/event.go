@@ -138,7 +138,7 @@ var eventCases = []testCase{
 		remove := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				more, err := tx.RemoveEvents(before, time.Now())
+				more, err := tx.RemoveEvents(before, before, time.Now())
 				if more {
 					t.Error("RemoveEvents reports more")
 				}
@@ -158,6 +158,26 @@ var eventCases = []testCase{
 		}
 	}},
 
+	{name: "events that a webhook has not reached are removed later", run: func(t *testing.T, store shop.Store) {
+		for range 5 {
+			recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"))
+		}
+		all, soon := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10}), time.Now().Add(time.Hour)
+		for _, position := range []int64{all[3].ID, all[1].ID} {
+			addWebhook(t, store, shop.Webhook{URL: "http://x", WebhookProgress: shop.WebhookProgress{Position: position}})
+		}
+		for _, c := range []struct {
+			needed  time.Time
+			horizon int64
+		}{{all[0].Time, all[1].ID}, {soon, all[4].ID}} {
+			write(t, store, func(tx shop.WriteTx) error {
+				_, err := tx.RemoveEvents(soon, c.needed, soon)
+				return err
+			})
+			wantPositions(t, store, all[4].ID, c.horizon)
+		}
+	}},
+
 	{name: "many events are removed in batches", run: func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			return tx.InsertEvents(slices.Repeat([]shop.NewEvent{newEvent(shop.KeyCreated, "keys/1")}, 10_001)...)
@@ -166,7 +186,7 @@ var eventCases = []testCase{
 		batches := 0
 		for more := true; more; batches++ {
 			write(t, store, func(tx shop.WriteTx) (err error) {
-				more, err = tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
+				more, err = tx.RemoveEvents(time.Now().Add(time.Hour), time.Time{}, time.Now())
 				return err
 			})
 		}

@@ -177,7 +177,7 @@ var eventFilterCases = []testCase{
 		// Summaries of removed events are removed, and those of the others stay.
 		for range 2 {
 			write(t, store, func(tx shop.WriteTx) error {
-				_, err := tx.RemoveEvents(all[1500].Time, all[1500].Time.AddDate(0, 0, 1))
+				_, err := tx.RemoveEvents(all[1500].Time, time.Time{}, all[1500].Time.AddDate(0, 0, 1))
 				return err
 			})
 		}

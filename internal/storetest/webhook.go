@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,24 +43,49 @@ var webhookCases = []testCase{
 		for _, hook := range []shop.Webhook{
 			{URL: "https://example.com/hook?a=b", Enabled: true, CreatedAt: now, UpdatedAt: now},
 			{URL: "http://x", Types: []shop.EventType{shop.PetCreated, shop.OrderExpired}, DisabledReason: "It is gone.",
-				FailingSince: now, CreatedAt: now, UpdatedAt: now.Add(time.Second), Position: 1 << 60},
+				FailingSince: now, CreatedAt: now, UpdatedAt: now.Add(time.Second), WebhookProgress: shop.WebhookProgress{Position: 1 << 60}},
 		} {
 			added := addWebhook(t, store, hook)
 			hook.ID = added.ID
 			wantWebhook(t, store, hook)
 			changed := shop.Webhook{ID: hook.ID, URL: "https://ä.example/", Types: []shop.EventType{shop.KeyRevoked}, Enabled: !hook.Enabled,
-				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), Position: hook.Position}
+				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), WebhookProgress: hook.WebhookProgress}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateWebhook(hook, changed) })
 			wantWebhook(t, store, changed)
-			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhooks([]int64{hook.ID}, hook.Position+99) })
-			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhooks([]int64{hook.ID}, 98) })
-			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, now) })
-			changed.Position, changed.FailingSince = hook.Position+99, now
-			wantWebhook(t, store, changed)
-			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Time{}) })
-			changed.FailingSince = time.Time{}
-			wantWebhook(t, store, changed)
+			progress := shop.WebhookProgress{Position: hook.Position + 99, LeasedUntil: now.Add(time.Minute), AcceptedAt: now.Add(-time.Minute),
+				Failures: []time.Time{now.Add(-time.Second), now}, ProbeAt: now.Add(time.Hour)}
+			for _, progress := range []shop.WebhookProgress{progress, {Position: progress.Position}} {
+				changed.WebhookProgress, changed.FailingSince = progress, progress.AcceptedAt
+				write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookProgress(changed) })
+				wantWebhook(t, store, changed)
+			}
 		}
+	}},
+
+	{name: "a lease is exclusive until it ends or is given up", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		var ids []int64
+		for range 3 {
+			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now}).ID)
+		}
+		lease := func(at time.Duration, want []int64, ids ...int64) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				leased, err := tx.LeaseWebhooks(ids, now.Add(at), now.Add(at+time.Minute))
+				slices.Sort(leased)
+				if diff := cmp.Diff(want, leased, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("after %v, these are leased: %s", at, diff)
+				}
+				return err
+			})
+		}
+		lease(0, ids[:2], ids[0], ids[1], ids[2]+1)
+		lease(time.Second, ids[2:], ids...)
+		lease(time.Minute-time.Microsecond, nil, ids...)
+		lease(time.Minute, ids[:2], ids...)
+		write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookProgress(shop.Webhook{ID: ids[0]}) })
+		lease(time.Minute, ids[:1], ids...)
+		lease(-time.Second, ids, ids...) // the clock was set back
 	}},
 
 	{name: "webhooks are listed newest first", run: func(t *testing.T, store shop.Store) {
@@ -72,27 +98,6 @@ var webhookCases = []testCase{
 			hooks, err := tx.Webhooks(shop.PageRequest{Limit: 2, After: &ids[3]})
 			if len(hooks) != 2 || hooks[0].ID != ids[2] || hooks[1].ID != ids[1] {
 				t.Errorf("%+v", hooks)
-			}
-			return err
-		})
-	}},
-
-	{name: "enabled webhooks have subscriptions", run: func(t *testing.T, store shop.Store) {
-		now := utcNow()
-		var want []shop.Subscription
-		for i := range 5 {
-			hook := shop.Webhook{URL: "http://x", Enabled: i%2 == 0, CreatedAt: now, UpdatedAt: now, Position: int64(i)}
-			if i == 2 {
-				hook.Types = []shop.EventType{shop.PetCreated, shop.OrderExpired}
-			}
-			if hook = addWebhook(t, store, hook); hook.Enabled {
-				want = append(want, shop.Subscription{WebhookID: hook.ID, Types: hook.Types, Position: hook.Position})
-			}
-		}
-		read(t, store, func(tx shop.ReadTx) error {
-			got, err := tx.Subscriptions()
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(shop.Subscription{})); diff != "" {
-				t.Errorf("the subscriptions: %s", diff)
 			}
 			return err
 		})

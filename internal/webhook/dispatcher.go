@@ -1,6 +1,5 @@
-// Package webhook sends messages to webhooks. It claims deliveries that are due, signs and sends the
-// messages, and records the results. Package shop decides which deliveries are due and when a failed delivery
-// is retried.
+// Package webhook sends messages to webhooks. It leases webhooks that have something to send, signs and sends the next
+// messages, and records the results. Package shop decides what is sent and when a failed message is retried.
 package webhook
 
 import (
@@ -15,11 +14,23 @@ import (
 )
 
 const (
-	// pollInterval is how often the dispatcher looks for due deliveries if nothing wakes it earlier.
+	// pollInterval is how often the dispatcher looks for changes of webhooks and for stored deliveries that are due.
 	pollInterval = 500 * time.Millisecond
 	// batchDelay is how long the dispatcher waits for more events after the first one, so that a burst of events
 	// costs only one write.
 	batchDelay = 20 * time.Millisecond
+	// startWithin is the maximum age of a lease when its messages are sent. The results must be recorded well before the
+	// lease ends.
+	startWithin = shop.LeaseDuration / 4
+	// maxInFlight is the maximum number of messages that one node sends at the same time. It limits the memory and the
+	// connections that they need.
+	maxInFlight = 256
+	// maxFailing is how many of them may be sent to failing webhooks. A message to a receiver that does not respond stays
+	// in flight until the timeout. Without this limit, such messages could leave no room for others.
+	maxFailing = maxInFlight / 2
+	// maxRecorded is roughly the maximum number of results that are stored in one transaction, because other writes may
+	// have to wait for it.
+	maxRecorded = 64
 )
 
 // Config holds the settings for a Dispatcher.
@@ -30,25 +41,30 @@ type Config struct {
 	// AllowPrivate permits webhooks at addresses that are not public.
 	AllowPrivate bool
 	// Report is called for each error in the service itself, but not for errors caused by receivers. It may
-	// be called concurrently and repeatedly for the same cause.
+	// be called repeatedly for the same cause.
 	Report func(error)
 	// Tracer starts a span for each attempt. If it is nil, there are none.
 	Tracer trace.Tracer
 }
 
-// Dispatcher sends the deliveries of all webhooks. Its work depends on the number of deliveries that are due, not on
-// the number of webhooks. Limits for the attempts in flight ensure that a slow receiver does not delay other
-// webhooks. Any number of nodes may run a dispatcher on the same store, because each node sends only the deliveries
-// that it has claimed.
+// Dispatcher sends the messages to all webhooks. Any number of nodes may run a dispatcher on the same store, because
+// each node sends only to the webhooks that it has leased.
 type Dispatcher struct {
-	service *shop.Service
-	sender  *sender
-	metrics *metrics
-	report  func(error)
-	tracer  trace.Tracer // nil if tracing is off
-	slots   *slots
-	results chan result
-	due     chan struct{} // receives a value when there may be due deliveries that can be started now
+	service  *shop.Service
+	sender   *sender
+	metrics  *metrics
+	report   func(error)
+	tracer   trace.Tracer // nil if tracing is off
+	queue    *shop.WebhookQueue
+	room     shop.Room
+	sent     chan sentBatch
+	unstored []sentBatch // batches whose results are not stored yet
+}
+
+// sentBatch is a batch with the results of its attempts. They can be recorded until the lease ends.
+type sentBatch struct {
+	shop.FinishedBatch
+	leaseEnds time.Time
 }
 
 // New returns a dispatcher. Call Run exactly once to start it.
@@ -60,80 +76,140 @@ func New(c Config) *Dispatcher {
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
 	return &Dispatcher{
-		c.Service, sender, newMetrics(), c.Report, c.Tracer, newSlots(), make(chan result, maxInFlight), make(chan struct{}, 1),
+		service: c.Service, sender: sender, metrics: newMetrics(), report: c.Report, tracer: c.Tracer, queue: c.Service.NewWebhookQueue(),
+		room: shop.Room{Total: maxInFlight, Failing: maxFailing}, sent: make(chan sentBatch, maxInFlight),
 	}
 }
 
 // Collectors returns the Prometheus metrics about deliveries.
 func (d *Dispatcher) Collectors() []prometheus.Collector { return d.metrics.collectors() }
 
-// Run delivers messages until the context ends. It then stops claiming deliveries and returns once all
-// attempts in flight have ended and their results are recorded.
+// Run delivers messages until the context ends. It then leases no more webhooks and returns once all attempts in flight
+// have ended and their results are recorded.
 func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
-	var running sync.WaitGroup
-	defer running.Wait()
-	running.Go(func() { d.fanOut(ctx) })
-	running.Go(func() { d.recordResults(context.WithoutCancel(ctx)) })
-	d.deliver(ctx)
-	close(d.results)
-}
-
-// fanOut turns events into deliveries until the context ends.
-func (d *Dispatcher) fanOut(ctx context.Context) {
-	fanOut := d.service.NewFanOut()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	for ctx.Err() == nil {
+	store := context.WithoutCancel(ctx)
+	stop := ctx.Done()
+	for stop != nil || d.room.Total < maxInFlight || len(d.unstored) > 0 {
 		var news <-chan struct{}
-		if fanOut.HasWebhooks() { // without webhooks, the feed need not read the events
-			news = d.service.EventSignal() // obtained before Step, so that no event is missed
-		}
-		created, more, err := fanOut.Step(context.WithoutCancel(ctx))
-		if created > 0 {
-			d.wake()
-		}
-		if err != nil {
-			d.report(err)
-		} else if more {
-			continue
+		if stop != nil {
+			if d.queue.HasWebhooks() { // without webhooks, the feed need not read the events
+				news = d.service.EventSignal() // obtained before the feed is read, so that no event is missed
+			}
+			d.sendNext(store)
 		}
 		select {
 		case <-news:
 			pause(ctx, batchDelay)
 		case <-ticker.C:
-		case <-ctx.Done():
+			if err := d.queue.Refresh(store); err != nil {
+				d.report(err)
+			}
+		case batch := <-d.sent:
+			d.receive(batch)
+		case <-stop:
+			stop = nil
+		}
+		d.record(store)
+	}
+}
+
+// sendNext leases as many webhooks as there is room for and starts to send their next messages.
+func (d *Dispatcher) sendNext(ctx context.Context) {
+	leasedAt := time.Now() // before the database grants the leases, so that no lease seems younger than it is
+	batches, err := d.queue.Lease(ctx, d.room)
+	if err != nil {
+		d.report(err)
+	}
+	for _, batch := range batches {
+		d.takeRoom(batch, len(batch.Messages))
+		go d.send(ctx, batch, leasedAt)
+	}
+}
+
+func (d *Dispatcher) takeRoom(batch shop.Batch, messages int) {
+	d.room.Total -= messages
+	if batch.Failing {
+		d.room.Failing -= messages
+	}
+}
+
+// send sends the messages of a batch at the same time. It sends none if the lease could end before the attempts do,
+// because another node would then send the same messages.
+func (d *Dispatcher) send(ctx context.Context, batch shop.Batch, leasedAt time.Time) {
+	done := sentBatch{shop.FinishedBatch{Batch: batch}, leasedAt.Add(shop.LeaseDuration)}
+	if time.Since(leasedAt) <= startWithin {
+		done.Results = make([]shop.AttemptResult, len(batch.Messages))
+		var attempts sync.WaitGroup
+		for i, message := range batch.Messages {
+			attempts.Go(func() { done.Results[i] = d.attempt(ctx, message) })
+		}
+		attempts.Wait()
+	}
+	d.sent <- done
+}
+
+func (d *Dispatcher) attempt(ctx context.Context, message shop.Message) shop.AttemptResult {
+	d.metrics.inFlight.Inc()
+	defer d.metrics.inFlight.Dec()
+	ctx, span := d.startSpan(ctx, message)
+	attempt, after := d.sender.send(ctx, message)
+	endSpan(span, attempt)
+	d.metrics.duration.Observe(attempt.Duration.Seconds())
+	return shop.AttemptResult{Attempt: attempt, RetryAfter: after}
+}
+
+// receive takes a batch that has been sent, and all others that are ready, so that their results are stored together.
+func (d *Dispatcher) receive(batch sentBatch) {
+	for more := true; more; {
+		d.takeRoom(batch.Batch, -len(batch.Messages))
+		d.unstored = append(d.unstored, batch)
+		select {
+		case batch = <-d.sent:
+		default:
+			more = false
 		}
 	}
 }
 
-// deliver starts attempts until the context ends, and then waits until all attempts have ended.
-func (d *Dispatcher) deliver(ctx context.Context) {
-	var attempts sync.WaitGroup
-	defer attempts.Wait()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		started, err := d.startDue(context.WithoutCancel(ctx), &attempts)
+// record stores the results of batches that have been sent. If that fails, it keeps them for the next call until their
+// leases end. A result that is not stored by then is lost, and the message is sent again.
+func (d *Dispatcher) record(ctx context.Context) {
+	for len(d.unstored) > 0 {
+		var part []shop.FinishedBatch
+		for results := 0; len(part) < len(d.unstored) && results < maxRecorded; {
+			part = append(part, d.unstored[len(part)].FinishedBatch)
+			results += len(part[len(part)-1].Results)
+		}
+		outcomes, err := d.queue.Finish(ctx, part...)
 		if err != nil {
 			d.report(err)
-		} else if started > 0 {
-			continue // more deliveries may be due
+			d.dropEnded()
+			return
 		}
-		select {
-		case <-d.due:
-		case <-ticker.C:
-		case <-ctx.Done():
+		for _, outcome := range outcomes {
+			d.metrics.count(outcome)
 		}
+		d.unstored = d.unstored[len(part):]
 	}
 }
 
-// wake makes deliver look for due deliveries.
-func (d *Dispatcher) wake() {
-	select {
-	case d.due <- struct{}{}:
-	default: // deliver is about to look anyway
+// dropEnded drops the results of batches whose lease has ended.
+func (d *Dispatcher) dropEnded() {
+	var kept []sentBatch
+	for _, batch := range d.unstored {
+		if time.Now().Before(batch.leaseEnds) {
+			kept = append(kept, batch)
+			continue
+		}
+		for range batch.Results {
+			d.metrics.count(shop.OutcomeLost)
+		}
+		d.queue.Abandon(batch.FinishedBatch)
 	}
+	d.unstored = kept
 }
 
 // pause waits for the given time or until the context ends.

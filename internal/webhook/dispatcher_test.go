@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,10 +135,9 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	o.createPets(events)
 	o.awaitSucceeded(hooks[3], events)
 	o.awaitSucceeded(hooks[4], events)
-	untried := func(d shop.Delivery) bool { return len(d.Attempts) == 0 }
+	// The webhooks that failed are down after ten attempts.
 	programtest.Await(t, "the failures to be recorded", func() bool {
-		deliveries := o.deliveries(hooks[1], "")
-		return len(deliveries) == events && !slices.ContainsFunc(deliveries, untried)
+		return len(o.deliveries(hooks[1], "")) >= 10 && len(o.deliveries(hooks[2], "")) >= 10
 	})
 	for _, d := range o.deliveries(hooks[1], "") {
 		if first := d.Attempts[0]; d.Status != shop.DeliveryPending || first.Error != "connection refused" || first.Status != 0 {
@@ -150,7 +148,7 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	stop()
 	counted := counters(t, d)
 	running, known := counted["attempts_in_flight"]
-	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || running != 0 || !known {
+	if counted["succeeded"] < 2*events || counted["retry"] < 20 || counted["lost"] != 0 || running != 0 || !known {
 		t.Errorf("unexpected metrics: %v", counted)
 	}
 }
@@ -165,9 +163,9 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 		<-release
 	})
 	hook := o.subscribe(slow.URL)
+	o.createPets(3 * shop.MaxBatch) // before the node starts, so that its first batch is full
 	_, stop := o.dispatch(true)
-	o.createPets(3 * maxPerWebhook)
-	for range maxPerWebhook {
+	for range shop.MaxBatch {
 		<-arrived
 	}
 	stopped := make(chan struct{})
@@ -179,19 +177,13 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	}
 	close(release)
 	<-stopped
-	slow.wantMessages(t, maxPerWebhook)
-	for _, delivery := range o.deliveries(hook, "") {
-		succeeded := delivery.Status == shop.DeliverySucceeded
-		if !delivery.ClaimedUntil.IsZero() || succeeded != (len(delivery.Attempts) == 1) {
-			t.Errorf("%+v", delivery)
-		}
-	}
-	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxPerWebhook {
-		t.Errorf("%d deliveries succeeded, want %d", n, maxPerWebhook)
+	slow.wantMessages(t, shop.MaxBatch)
+	if n, all := len(o.deliveries(hook, shop.DeliverySucceeded)), len(o.deliveries(hook, "")); n != shop.MaxBatch || all != n {
+		t.Errorf("%d of %d deliveries succeeded, want %d", n, all, shop.MaxBatch)
 	}
 	o.dispatch(true) // another node, or the same one after a restart, continues
-	o.awaitSucceeded(hook, 3*maxPerWebhook)
-	slow.wantMessages(t, 3*maxPerWebhook)
+	o.awaitSucceeded(hook, 3*shop.MaxBatch)
+	slow.wantMessages(t, 3*shop.MaxBatch)
 }
 
 // A webhook can be created, tested, disabled, enabled and deleted while the dispatcher is running.
@@ -243,29 +235,36 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	server.wantNoConnection(t)
 }
 
-// An attempt that could outlast its claim is not started. The result of an attempt is lost if it cannot be
-// recorded before the claim ends.
-func TestAttemptsPastTheirClaim(t *testing.T) {
+// Messages are not sent if the lease could end before the attempts do. The results of attempts are lost if they cannot
+// be recorded before the lease ends.
+func TestAttemptsPastTheirLease(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
 	server := newReceiver(t, nil)
+	o.subscribe(server.URL)
+	o.createPets(2)
 	var reported []error
 	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { reported = append(reported, err) }})
 	defer d.sender.close()
-	claim := message(server.URL)
-	d.slots.take(claim)
-	d.attempt(t.Context(), claim, time.Now().Add(-startWithin-time.Second))
+	batch := must(d.queue.Lease(t.Context(), d.room))(t)[0]
+	d.takeRoom(batch, len(batch.Messages))
+	d.send(t.Context(), batch, time.Now().Add(-startWithin-time.Second))
 	server.wantNoConnection(t)
-	if free := d.slots.free(); free.Total != maxInFlight || len(free.InFlight) > 0 {
-		t.Errorf("the slot was not released: %+v", free)
+	d.receive(<-d.sent)
+	d.record(t.Context())
+	if len(d.unstored) > 0 || d.room.Total != maxInFlight || len(reported) > 0 {
+		t.Errorf("the batch was not finished: %+v, %q", d, reported)
 	}
+	batch = must(d.queue.Lease(t.Context(), d.room))(t)[0] // the same messages are next
+	d.takeRoom(batch, len(batch.Messages))
+	d.send(t.Context(), batch, time.Now())
+	server.wantMessages(t, 2)
 	o.Store.Close()
-	lost := shop.AttemptResult{Claim: claim, Attempt: shop.Attempt{Status: 200}}
-	d.record(t.Context(), []result{{lost, time.Now().Add(-time.Second)}, {lost, time.Now().Add(-time.Second)}})
-	if n := counters(t, d)["lost"]; n != 2 || len(reported) != 1 {
+	done := <-d.sent
+	done.leaseEnds = time.Now()
+	d.receive(done)
+	d.record(t.Context())
+	if n := counters(t, d)["lost"]; n != 2 || len(reported) != 1 || len(d.unstored) > 0 {
 		t.Errorf("%v results were lost, reported: %q", n, reported)
-	}
-	if _, err := d.startDue(t.Context(), new(sync.WaitGroup)); err == nil {
-		t.Error("deliveries were claimed in a closed store")
 	}
 }

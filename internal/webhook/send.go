@@ -20,7 +20,7 @@ import (
 
 const (
 	// attemptTimeout is the maximum duration of an attempt, from the DNS lookup to the end of the response.
-	attemptTimeout = shop.ClaimDuration / 2
+	attemptTimeout = shop.LeaseDuration / 2
 	// bodyTimeout is the maximum time for reading a response body, which is needed only for the delivery log.
 	bodyTimeout = 2 * time.Second
 	// maxStoredBody is the maximum number of bytes of a response body that are stored.
@@ -66,7 +66,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    attemptTimeout,
 			MaxResponseHeaderBytes: maxResponseHeader,
-			MaxIdleConnsPerHost:    maxPerWebhook,
+			MaxIdleConnsPerHost:    shop.MaxBatch,
 			MaxIdleConns:           maxIdleConns,
 			IdleConnTimeout:        time.Minute,
 			DisableCompression:     true, // the delivery log stores an excerpt of the body, which must be readable
@@ -78,12 +78,12 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 func (s *sender) close() { s.transport.CloseIdleConnections() }
 
 // send makes one attempt. It also returns the delay from the Retry-After header, or 0 if there is none.
-func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attempt, after time.Duration) {
+func (s *sender) send(ctx context.Context, message shop.Message) (attempt shop.Attempt, after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	start := time.Now()
 	attempt.At = s.now().UTC().Truncate(time.Microsecond)
-	response, err := s.post(ctx, claim, attempt.At)
+	response, err := s.post(ctx, message, attempt.At)
 	if err == nil {
 		timer := time.AfterFunc(bodyTimeout, cancel)
 		defer timer.Stop()
@@ -101,19 +101,19 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 	return attempt, after
 }
 
-func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*http.Response, error) {
-	signature, err := sign(claim, at)
+func (s *sender) post(ctx context.Context, message shop.Message, at time.Time) (*http.Response, error) {
+	signature, err := sign(message, at)
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, claim.URL, bytes.NewReader(claim.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, message.URL, bytes.NewReader(message.Body))
 	if err != nil {
 		return nil, err
 	}
 	for name, value := range map[string]string{
 		"Content-Type":      "application/cloudevents+json; charset=utf-8",
 		"User-Agent":        s.userAgent,
-		"webhook-id":        claim.MessageID,
+		"webhook-id":        message.MessageID,
 		"webhook-timestamp": timestamp(at),
 		"webhook-signature": signature,
 	} {

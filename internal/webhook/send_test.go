@@ -25,9 +25,9 @@ import (
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// message returns a claimed delivery that is to be sent to the URL.
-func message(url string) shop.Claim {
-	return shop.Claim{
+// message returns a message that is to be sent to the URL.
+func message(url string) shop.Message {
+	return shop.Message{
 		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{}`)},
 		URL:      url, Secrets: []string{testSecret},
 	}

@@ -13,14 +13,14 @@ import (
 
 // startSpan starts the span of an attempt. The span belongs to the trace of the request that caused the event, or
 // begins a new trace if that request was not traced. While tracing is off, the returned span is nil.
-func (d *Dispatcher) startSpan(ctx context.Context, claim shop.Claim) (context.Context, trace.Span) {
+func (d *Dispatcher) startSpan(ctx context.Context, message shop.Message) (context.Context, trace.Span) {
 	if d.tracer == nil {
 		return ctx, nil
 	}
-	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": claim.Traceparent})
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": message.Traceparent})
 	return d.tracer.Start(ctx, "webhook.deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("http.request.method", "POST"), attribute.String("animalstore.event_id", claim.EventID),
-		attribute.Int("animalstore.attempt", len(claim.Attempts)+1)))
+		attribute.String("http.request.method", "POST"), attribute.String("animalstore.event_id", message.EventID),
+		attribute.Int("animalstore.attempt", len(message.Attempts)+1)))
 }
 
 // endSpan ends the span of an attempt. The span may be nil.
