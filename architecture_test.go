@@ -24,24 +24,31 @@ import (
 //	httpapi, staff → shop
 //	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
+//	sqlstore → {sqlite, postgres} → engine
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
-		"internal/sqlstore", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/admission", "internal/mcp", "internal/tracing", "internal/acme", "client"},
-	"internal/server":       {"internal/admission"},
-	"internal/httpapi":      {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
-	"internal/mcp":          {"client"},
-	"internal/apidocs":      {"api", "docs"},
-	"docs":                  {},
-	"internal/staff":        {"internal/web", "internal/shop", "internal/admission", "internal/petcsv"},
-	"internal/web":          {"internal/shop", "internal/admission"},
-	"internal/petcsv":       {"internal/shop"},
-	"internal/webhook":      {"internal/shop"},
-	"internal/demo":         {"internal/sqlstore", "internal/shop"},
-	"internal/doctor":       {"internal/backup", "internal/server", "internal/sqlstore"},
-	"internal/backup":       {"internal/storeadmin", "internal/sqlstore"},
-	"internal/storeadmin":   {"internal/sqlstore", "internal/shop"},
-	"internal/sqlstore":     {"internal/shop", "internal/admission", "internal/singleflight"},
+		"internal/sqlstore", "internal/sqlstore/postgres", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/admission", "internal/mcp", "internal/tracing", "internal/acme", "client"},
+	"internal/server":     {"internal/admission"},
+	"internal/httpapi":    {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
+	"internal/mcp":        {"client"},
+	"internal/apidocs":    {"api", "docs"},
+	"docs":                {},
+	"internal/staff":      {"internal/web", "internal/shop", "internal/admission", "internal/petcsv"},
+	"internal/web":        {"internal/shop", "internal/admission"},
+	"internal/petcsv":     {"internal/shop"},
+	"internal/webhook":    {"internal/shop"},
+	"internal/demo":       {"internal/sqlstore", "internal/shop"},
+	"internal/doctor":     {"internal/backup", "internal/server", "internal/sqlstore", "internal/sqlstore/sqlite"},
+	"internal/backup":     {"internal/storeadmin", "internal/sqlstore/sqlite"},
+	"internal/storeadmin": {"internal/sqlstore", "internal/sqlstore/sqlite", "internal/shop"},
+	"internal/sqlstore":   {"internal/sqlstore/engine", "internal/sqlstore/sqlite", "internal/sqlstore/postgres", "internal/shop"},
+
+	// The engines do not know what the tables contain, so they must not import shop or sqlstore.
+	"internal/sqlstore/sqlite":   {"internal/sqlstore/engine"},
+	"internal/sqlstore/postgres": {"internal/sqlstore/engine", "internal/admission", "internal/singleflight"},
+	"internal/sqlstore/engine":   {},
+
 	"internal/shop":         {"internal/admission", "internal/singleflight"},
 	"internal/singleflight": {},
 	"internal/admission":    {}, // everything may import it, so it imports nothing of ours

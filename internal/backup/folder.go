@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // timeFormat is the format of the time in the name of a backup, in UTC.
@@ -75,8 +75,8 @@ var errFolderInUse = errors.New("is in use by another animalstore; use a separat
 // Lock prevents other processes from using the folder until unlock is called. Without the lock, two stores whose files
 // have the same name would remove each other's backups.
 func (f *Folder) Lock() (unlock func() error, err error) {
-	unlock, err = sqlstore.LockFile(filepath.Join(f.path, ".animalstore.lock"))
-	if errors.Is(err, sqlstore.ErrLocked) {
+	unlock, err = sqlite.LockFile(filepath.Join(f.path, ".animalstore.lock"))
+	if errors.Is(err, sqlite.ErrLocked) {
 		return nil, fmt.Errorf("the backup folder %s %w", f.path, errFolderInUse)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // databaseFlags holds the flags for commands that open the database directly. The database may be in use by a
@@ -75,7 +76,7 @@ func checkServer(database, variable string) error {
 	if strings.Contains(database, "#") {
 		return errors.New("everything after # would be ignored; write # as %23 in the URL")
 	}
-	if err := sqlstore.CheckURL(database); err != nil {
+	if err := postgres.CheckURL(database); err != nil {
 		return err
 	}
 	if hasPassword(database) && os.Getenv(variable) != database {

@@ -70,11 +70,8 @@ func (s postgresServer) checkDurability(ctx context.Context) {
 	}
 }
 
-// checkRole reports a problem if the server has lost a part of its history, is a standby, or refuses writes.
+// checkRole reports a problem if the server is a standby or refuses writes.
 func (s postgresServer) checkRole(ctx context.Context) {
-	if s.LostTimeline != nil {
-		s.problem("database", "See \"A lost timeline\" in operating.md.", "%v", s.LostTimeline)
-	}
 	if s.text(ctx, "SELECT CAST(pg_is_in_recovery() AS TEXT)") == "true" {
 		s.problem("database", "Put the primary into the URL, or all servers with target_session_attrs=read-write.",
 			"the server is a standby, which cannot be written")

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // largeWAL is a size that the WAL does not reach in normal operation.
@@ -28,7 +29,7 @@ func (x *examiner) checkFile(ctx context.Context) {
 	c, err := open(ctx, x.Database)
 	if err != nil {
 		action := "Check --database, and that this user may read the file."
-		if sqlstore.IsDamaged(err) {
+		if sqlite.IsDamaged(err) {
 			action = "Stop the service, keep the file, and restore the last backup."
 		}
 		x.problem("database", action, "%v", err)

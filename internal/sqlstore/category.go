@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -39,7 +41,53 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 }
 
 func (t *tx) EnsureCategories(ids ...int64) (created []int64, err error) {
-	return t.rowWriter().ensureCategories(ids)
+	err = inChunks(ids, "($)", func(part []int64, places string) error {
+		some, err := all(t, scanValue[int64],
+			"INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
+		created = append(created, some...)
+		return err
+	})
+	if err == nil {
+		t.rememberCategories(ids)
+	}
+	slices.Sort(created)
+	return created, err
+}
+
+// requireCategories fails if one of the categories does not exist. It does nothing on PostgreSQL, which checks its
+// foreign keys with each statement. Those of SQLite are checked only with the commit, and then the whole group would
+// fail.
+func (t *tx) requireCategories(ids []int64) error {
+	if !t.dialect.deferredKeys {
+		return nil
+	}
+	var missing []int64
+	for _, id := range ids {
+		if !t.categories[id] && !slices.Contains(missing, id) {
+			missing = append(missing, id)
+		}
+	}
+	found, err := allIn(t, missing, scanValue[int64], "SELECT id FROM categories WHERE id IN (%s)")
+	if err != nil {
+		return err
+	}
+	t.rememberCategories(found)
+	for _, id := range missing {
+		if !t.categories[id] {
+			return t.fail(fmt.Errorf("there is no category %d", id))
+		}
+	}
+	return nil
+}
+
+// rememberCategories records that categories exist.
+func (t *tx) rememberCategories(ids []int64) {
+	if t.categories == nil {
+		t.categories = map[int64]bool{}
+	}
+	for _, id := range ids {
+		t.categories[id] = true
+	}
 }
 
 func (t *tx) InsertCategories(categories ...shop.Category) error {
@@ -98,6 +146,18 @@ func (t *tx) LockCategoryIDs() error {
 	return t.exec(t.dialect.lockCategoryID)
 }
 
+// DeleteCategory fails if any pets belong to the category. On SQLite, it checks this itself, for the same reason as
+// requireCategories.
 func (t *tx) DeleteCategory(category shop.Category) error {
-	return t.rowWriter().deleteCategory(category.ID)
+	if t.dialect.deferredKeys {
+		used, err := t.CategoryInUse(category.ID)
+		if err != nil {
+			return err
+		}
+		if used {
+			return t.fail(fmt.Errorf("category %d has pets", category.ID))
+		}
+		delete(t.categories, category.ID)
+	}
+	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

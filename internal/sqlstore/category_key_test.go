@@ -55,7 +55,7 @@ func TestNamesThatOtherVersionsWriteAreFound(t *testing.T) {
 	steps, err := Migrations(Postgres)
 	must(t, err)
 	database := pgtest.Shared(t).NewDatabase(t)
-	must(t, migrateBy(t, t.Context(), database, steps[:1]))
+	migrateTo(t, database, steps[:1])
 	old := pgtest.Connect(t, database)
 	const insert = "INSERT INTO categories (id, name) VALUES "
 	old.Do(insert + "(1, 'Žofky'), (2, 'Dogs'), (4, NULL)")

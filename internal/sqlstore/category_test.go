@@ -14,8 +14,8 @@ import (
 func TestLockedCategoryIDsAreAssignedInTurn(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	store, db := open(t, database, Options{}), pgtest.Connect(t, database)
-	postgresOf(store).retryBudget = time.Hour // so that the other transaction does not give up waiting for the lock
+	store := open(t, database, Options{RetryBudget: time.Hour}) // so that the other transaction does not give up waiting for the lock
+	db := pgtest.Connect(t, database)
 	create := func(tx shop.WriteTx, name string) error {
 		ids, err := tx.AssignCategoryIDs(1)
 		if err != nil {

@@ -1,21 +1,24 @@
 package sqlstore
 
-import "time"
+import (
+	"time"
 
-func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
+	"animalstore/internal/sqlstore/postgres"
+)
 
-// clockOf adapts a clock in this process to the signature of dialect.now.
-func clockOf(clock func() time.Time) func(*tx) (time.Time, error) {
-	return func(*tx) (time.Time, error) { return clock().UTC().Truncate(time.Microsecond), nil }
+// Now returns the time of the PostgreSQL server, because the clocks of the nodes may be hours apart. If the store has a
+// clock of its own, Now returns the time of this clock.
+func (t *tx) Now() (time.Time, error) {
+	if t.dialect.clock != nil {
+		return t.dialect.clock(), nil
+	}
+	at, _, err := one(t, scanValue[int64], "SELECT "+postgres.NowMicros)
+	return fromMicros(at), err
 }
 
-// serverMicros is an SQL expression for the server's time in microseconds since 1970. The server's clock is
-// used because the clocks of the nodes may be hours apart.
-const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
-
-func serverTime(t *tx) (time.Time, error) {
-	at, _, err := one(t, scanValue[int64], "SELECT "+serverMicros)
-	return fromMicros(at), err
+// inMicros returns a clock that has the precision of the stored times.
+func inMicros(clock func() time.Time) func() time.Time {
+	return func() time.Time { return clock().UTC().Truncate(time.Microsecond) }
 }
 
 // micros converts a time to microseconds since 1970, which is how times are stored. It returns 0 for the zero

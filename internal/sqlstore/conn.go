@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/jackc/pgx/v5"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // The names of the engines. The migrations for each engine are in the directory with the engine's name.
@@ -15,46 +16,39 @@ const (
 	Postgres = "postgres"
 )
 
+// Rows iterates over the rows that a query returns.
+type Rows = engine.Rows
+
 // Conn is a connection to a store's database, separate from the connections that the store itself uses. Tools
 // that work on a whole store use it. They control transactions by executing statements such as BEGIN and
 // COMMIT.
 type Conn struct {
 	Engine  string // SQLite or Postgres
-	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
-	// LostTimeline is an error if a node has noticed that the server lost a part of its history. Only OpenReadOnly
-	// sets it.
-	LostTimeline error
-	runner       runner
-	close        func()
-	uri          string // the URI of the SQLite file; empty for a PostgreSQL server
+	Version int    // the number of migrations that have been applied; set only by OpenReadOnly and OpenImmutable
+	conn    engine.Conn
+	file    *sqlite.Conn   // the connection if it is to a SQLite file, or nil
+	server  *postgres.Conn // the connection if it is to a PostgreSQL server, or nil
 }
 
-func connToFile(c *sqliteConn) *Conn {
-	return &Conn{Engine: SQLite, runner: c, close: c.close, uri: c.uri}
-}
+func connToFile(c *sqlite.Conn) *Conn { return &Conn{Engine: SQLite, conn: c, file: c} }
 
-func connToServer(ctx context.Context, config *pgx.ConnConfig) (*Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, openError(err)
-	}
-	return &Conn{Engine: Postgres, runner: pgxRunner{conn}, close: func() { conn.Close(context.Background()) }}, nil
-}
+func connToServer(c *postgres.Conn) *Conn { return &Conn{Engine: Postgres, conn: c, server: c} }
 
 // Conn opens a new connection to the store's database. The caller must close it.
 func (s *Store) Conn(ctx context.Context) (*Conn, error) {
-	if p, ok := s.engine.(*postgresEngine); ok {
-		return connToServer(ctx, p.config)
+	if s.file != nil {
+		return connToFile(s.file.Connect()), nil
 	}
-	file := s.engine.(*sqliteEngine)
-	return connToFile(storeConn(file.file.path, Options{Exclusive: file.unlock != nil})), nil
+	c, err := s.server.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return connToServer(c), nil
 }
 
 // OpenFile returns a connection to a SQLite file that no service is using. It does not switch the file to WAL
 // mode. The first statement opens the file and creates it if it does not exist.
-func OpenFile(path string) *Conn {
-	return connToFile(newSQLiteConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"}))
-}
+func OpenFile(path string) *Conn { return connToFile(sqlite.OpenFile(path)) }
 
 // OpenEmpty returns a connection to a new in-memory SQLite database with the schema of the given version.
 func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
@@ -62,44 +56,106 @@ func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newSQLiteConn(":memory:", 0)
-	for _, step := range steps[:version] {
-		if err := c.script(ctx, step); err != nil {
-			c.close()
-			return nil, err
-		}
+	c, err := sqlite.OpenMemory(ctx, steps[:version])
+	if err != nil {
+		return nil, err
 	}
 	return connToFile(c), nil
 }
 
+// OpenReadOnly opens a store without creating, migrating or writing anything. A service may use the store at
+// the same time. OpenReadOnly fails if there is no store, or if a newer version of animalstore has written
+// the store.
+func OpenReadOnly(ctx context.Context, database string) (*Conn, error) {
+	if IsURL(database) {
+		c, version, err := postgres.OpenReadOnly(ctx, database)
+		if err != nil {
+			return nil, err
+		}
+		return connToServer(c).requireStore(version)
+	}
+	return openFileAs(ctx, database, sqlite.OpenReadOnly)
+}
+
+// OpenImmutable is like OpenReadOnly for a SQLite file, but does not even create the -wal and -shm files. It must not
+// be used while a service is using the store, because it sees neither the WAL nor any locks.
+func OpenImmutable(ctx context.Context, path string) (*Conn, error) {
+	return openFileAs(ctx, path, sqlite.OpenImmutable)
+}
+
+func openFileAs(ctx context.Context, path string, open func(context.Context, string, sqlite.Schema) (*sqlite.Conn, int, error)) (*Conn, error) {
+	schema, err := sqliteSchema()
+	if err != nil {
+		return nil, err
+	}
+	c, version, err := open(ctx, path, schema)
+	if err != nil {
+		return nil, err
+	}
+	return connToFile(c).requireStore(version)
+}
+
+// requireStore sets the version. It closes the connection and returns an error if the database contains no store, or if
+// a newer version of animalstore has migrated the store.
+func (c *Conn) requireStore(version int) (*Conn, error) {
+	c.Version = version
+	steps, err := Migrations(c.Engine)
+	switch {
+	case err != nil:
+	case version == 0:
+		err = ErrNoStore
+	case version > len(steps):
+		err = engine.NewerSchemaError(version, len(steps))
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
 // Close closes the connection. An open transaction is rolled back.
-func (c *Conn) Close() { c.close() }
+func (c *Conn) Close() {
+	if c.file != nil {
+		c.file.Close()
+	} else {
+		c.server.Close()
+	}
+}
+
+// tx returns a transaction that executes statements on the connection. Its errors are those of the driver.
+func (c *Conn) tx(ctx context.Context) *tx {
+	dialect := sqliteDialect(nil)
+	if c.Engine == Postgres {
+		dialect = postgresDialect(nil)
+	}
+	return &tx{Tx: &engine.Tx{Ctx: ctx, Conn: c.conn}, dialect: dialect}
+}
 
 // Exec executes one statement. The args are the values for its placeholders $1, $2 and so on.
 func (c *Conn) Exec(ctx context.Context, statement string, args ...any) error {
-	return c.runner.exec(ctx, statement, args)
+	return c.conn.Exec(ctx, statement, args)
 }
 
 // Query starts a query and returns its rows. The caller must close the rows.
 func (c *Conn) Query(ctx context.Context, query string) (Rows, error) {
-	return c.runner.query(ctx, query, nil)
+	return c.conn.Query(ctx, query, nil)
 }
 
 // Each calls fn for every row that the query returns. It stops at the first error returned by fn.
 func (c *Conn) Each(ctx context.Context, query string, fn func(Scanner) error) error {
-	return eachRow(ctx, c.runner, query, fn)
+	return engine.EachRow(ctx, c.conn, query, nil, fn)
 }
 
 // First reads the first row in the result of a query into columns. found is false if there is no row.
 func (c *Conn) First(ctx context.Context, query string, columns ...any) (found bool, err error) {
-	return firstRow(ctx, c.runner, query, columns...)
+	return engine.FirstRow(ctx, c.conn, query, columns...)
 }
 
 // Insert inserts rows into a table. It calls next for each row until next returns nil or an error.
 func (c *Conn) Insert(ctx context.Context, table string, columns []string, next func() ([]any, error)) error {
-	if p, ok := c.runner.(pgxRunner); ok {
-		_, err := p.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
-		return err
+	if c.server != nil {
+		return c.server.Copy(ctx, table, columns, next)
 	}
 	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
 	// The statements do not have to watch ctx, because next returns an error when ctx ends.
@@ -109,7 +165,7 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 		if err != nil || row == nil {
 			return err
 		}
-		if err := c.runner.exec(lasting, insertion, row); err != nil {
+		if err := c.conn.Exec(lasting, insertion, row); err != nil {
 			return err
 		}
 	}
@@ -117,13 +173,14 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 
 // Migrate brings the schema up to date. It works only on a connection to a SQLite file.
 func (c *Conn) Migrate(ctx context.Context) error {
-	return migrateSQLite(ctx, c.runner.(*sqliteConn))
+	schema, err := sqliteSchema()
+	if err != nil {
+		return err
+	}
+	return c.file.Migrate(ctx, schema)
 }
 
-// VacuumInto writes a copy of the SQLite database to the file at path. It uses a second connection, because this one
-// may be in a transaction, and VACUUM cannot run in a transaction.
+// VacuumInto writes a copy of the SQLite database to the file at path.
 func (c *Conn) VacuumInto(ctx context.Context, path string) error {
-	other := newSQLiteConn(c.uri, lockTimeout(Options{}))
-	defer other.close()
-	return describeOpenError(other.exec(ctx, "VACUUM INTO $1", []any{path}))
+	return c.file.VacuumInto(ctx, path)
 }

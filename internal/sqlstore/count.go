@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // Three tables contain the counts: inventory the number of all pets in its only row, pet_counts the number of pets in
@@ -31,7 +32,7 @@ const (
 )
 
 func withChanges(table, columns string) string {
-	return "(SELECT " + columns + " FROM " + table + " UNION ALL SELECT " + columns + " FROM " + waitingRows("pet_count_changes") + ") AS " + table
+	return "(SELECT " + columns + " FROM " + table + " UNION ALL SELECT " + columns + " FROM " + postgres.WaitingRows("pet_count_changes") + ") AS " + table
 }
 
 // CountPets are the statements that count the pets in a store and fill pet_counts and inventory, which must be empty.
@@ -78,7 +79,7 @@ const sqliteLargestCategories = "SELECT " + countColumns + " FROM pet_counts ORD
 // also reads the counts of all changed categories.
 var postgresLargestCategories = `
 	WITH changed AS MATERIALIZED (
-		SELECT category_id, ` + sums(statusColumns) + ` FROM ` + waitingRows("pet_count_changes") + ` GROUP BY category_id
+		SELECT category_id, ` + sums(statusColumns) + ` FROM ` + postgres.WaitingRows("pet_count_changes") + ` GROUP BY category_id
 	), stored AS (
 		(SELECT ` + countColumns + ` FROM pet_counts ORDER BY total DESC, category_id
 			LIMIT $1 + (SELECT count(*) FROM changed WHERE available + pending + sold + unspecified < 0))

@@ -2,13 +2,13 @@ package sqlstore
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // countChanges says how writes change the counts, for each category and period.
@@ -86,17 +86,18 @@ func (c countChanges) rows() (rows []countRow) {
 	return rows
 }
 
-const countChangeColumns = countColumns + ", arrivals, sales, begins_at"
-
 var (
-	countChangeTypes = slices.Repeat([]string{"BIGINT"}, strings.Count(countChangeColumns, ",")+1)
-	// serverPeriod is an SQL expression for the beginning of the current period by the server's clock.
-	serverPeriod = fmt.Sprintf("%s / %[2]d * %[2]d", serverMicros, shop.StatsPeriod.Microseconds())
+	// countInsertion inserts the changes of a known period. countInsertionNow inserts the changes of the current period
+	// by the server's clock.
+	countInsertion    = &engine.Insertion{Table: "pet_count_changes", Columns: "begins_at, " + countColumns + ", arrivals, sales", Types: countTypes}
+	countInsertionNow = &engine.Insertion{Table: countInsertion.Table, Columns: countInsertion.Columns, Types: countTypes[1:],
+		First: fmt.Sprintf("%s / %[2]d * %[2]d", postgres.NowMicros, shop.StatsPeriod.Microseconds())}
+	countTypes = slices.Repeat([]string{"BIGINT"}, 8)
 )
 
-// appendCountRow appends the row's values to args, one for each of countChangeColumns.
-func appendCountRow(args []any, r countRow) []any {
-	return append(args, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.arrivals, r.sales, r.period)
+// appendCounts appends the row's values to args, except for its period.
+func appendCounts(args []any, r countRow) []any {
+	return append(args, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.arrivals, r.sales)
 }
 
 // periodOf returns the beginning of the period that contains a time, in microseconds since 1970.
@@ -105,42 +106,28 @@ func periodOf(at time.Time) int64 {
 	return m - m%shop.StatsPeriod.Microseconds()
 }
 
-// addCounts calls count for the changes to the counts and adds them. It also marks the catalogue as changed. The
-// period is 0 if the statement that adds the changes reads the server's clock itself.
+// addCounts calls count for the changes to the counts and adds them. The period is 0 if the statement that adds the
+// changes reads the server's clock itself.
 func (t *tx) addCounts(count func(changes *countChanges, period int64)) error {
-	t.catalog = true
+	t.touched |= touchedCatalog
 	var changes countChanges
-	if t.dialect.time != "" {
-		count(&changes, 0)
-	} else {
-		now, err := t.Now()
-		if err != nil {
-			return err
-		}
-		count(&changes, periodOf(now))
+	if t.dialect.clock != nil {
+		count(&changes, periodOf(t.dialect.clock()))
+		return t.dialect.addCounts(t, changes)
 	}
-	return t.rowWriter().addCounts(changes)
+	count(&changes, 0)
+	rows := changes.rows()
+	return t.Insert(countInsertionNow, len(rows), func(args []any, row int) []any { return appendCounts(args, rows[row]) })
 }
 
-// addCounts inserts the changes into the queue pet_count_changes.
-func (w directWriter) addCounts(changes countChanges) error {
-	row, end := placeholders(len(countChangeTypes)), len(countChangeTypes)
-	if w.tx.dialect.time != "" {
-		end--
-		row = "(" + strings.Repeat("$, ", end) + serverPeriod + ")"
-	}
-	return inChunks(changes.rows(), row, func(part []countRow, places string) error {
-		var args []any
-		for _, r := range part {
-			args = append(args, appendCountRow(nil, r)[:end]...)
-		}
-		return w.tx.exec("INSERT INTO pet_count_changes ("+countChangeColumns+") VALUES "+places, args...)
-	})
+// insertCounts inserts the changes into the queue pet_count_changes.
+func insertCounts(w engine.Writer, changes countChanges) error {
+	rows := changes.rows()
+	return w.Insert(countInsertion, len(rows), func(args []any, row int) []any { return appendCounts(append(args, rows[row].period), rows[row]) })
 }
 
-// addCounts updates the rows of the counts, each of them once for all writes of a group.
-func (w *writer) addCounts(changes countChanges) error {
-	exec := func(statement string, args ...any) error { return w.conn.exec(context.Background(), statement, args) }
+// updateCounts updates the rows of the counts, each of them once for all writes of a unit.
+func updateCounts(w engine.Writer, changes countChanges) error {
 	var all shop.Inventory
 	periods := map[int64]countChange{}
 	for _, r := range changes.rows() {
@@ -150,22 +137,22 @@ func (w *writer) addCounts(changes countChanges) error {
 		if r.Inventory == (shop.Inventory{}) {
 			continue
 		}
-		err := exec(addCategoryCount, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.Total())
+		err := w.Exec(addCategoryCount, r.categoryID, r.Available, r.Pending, r.Sold, r.Unspecified, r.Total())
 		if err == nil && r.Total() < 0 {
-			err = exec("DELETE FROM pet_counts WHERE category_id = $1 AND total = 0", r.categoryID)
+			err = w.Exec("DELETE FROM pet_counts WHERE category_id = $1 AND total = 0", r.categoryID)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if all != (shop.Inventory{}) {
-		if err := exec(addInventory, all.Available, all.Pending, all.Sold, all.Unspecified); err != nil {
+		if err := w.Exec(addInventory, all.Available, all.Pending, all.Sold, all.Unspecified); err != nil {
 			return err
 		}
 	}
 	for begin, period := range periods {
 		if period != (countChange{}) {
-			if err := exec(addPeriod, begin, period.arrivals, period.sales); err != nil {
+			if err := w.Exec(addPeriod, begin, period.arrivals, period.sales); err != nil {
 				return err
 			}
 		}

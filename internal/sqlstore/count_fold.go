@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"fmt"
 	"strings"
+
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // foldAtOnce is the maximum number of rows that one call of FoldCounts removes from pet_count_changes.
@@ -12,7 +14,7 @@ func (t *tx) WaitingCounts(limit int) (int, error) {
 	if t.dialect.foldCounts == "" {
 		return 0, nil
 	}
-	n, _, err := one(t, scanValue[int], "SELECT count(*) FROM (SELECT FROM "+waitingRows("pet_count_changes")+" LIMIT $1) AS waiting", limit)
+	n, _, err := one(t, scanValue[int], "SELECT count(*) FROM (SELECT FROM "+postgres.WaitingRows("pet_count_changes")+" LIMIT $1) AS waiting", limit)
 	return n, err
 }
 
@@ -44,11 +46,11 @@ var postgresFoldCounts = fmt.Sprintf(`
 		ON CONFLICT (begins_at) DO UPDATE SET %[9]s
 	), %[10]s
 	SELECT FROM folded`,
-	waitingRows("pet_count_changes"), foldAtOnce,
+	postgres.WaitingRows("pet_count_changes"), foldAtOnce,
 	additions("inventory", statusColumns, "new"), sums(statusColumns),
 	countColumns, additions("pet_counts", statusColumns+", total", "excluded"),
 	periodColumns, sums("arrivals, sales"), additions("pet_periods", "arrivals, sales", "excluded"),
-	moveMark("pet_count_changes", fmt.Sprintf("(SELECT count(*) FROM waiting) BETWEEN 1 AND %d", foldAtOnce-1)))
+	postgres.MoveWatermark("pet_count_changes", fmt.Sprintf("(SELECT count(*) FROM waiting) BETWEEN 1 AND %d", foldAtOnce-1)))
 
 // additions returns the assignments that add the columns of another table to the columns of a table.
 func additions(table, columns, other string) string {

@@ -45,7 +45,7 @@ func TestMessagesOfVersion11AreSent(t *testing.T) {
 	server, err := Migrations(Postgres)
 	must(t, err)
 	database := pgtest.Shared(t).NewDatabase(t)
-	must(t, migrateBy(t, t.Context(), database, server[:versionOnPostgres]))
+	migrateTo(t, database, server[:versionOnPostgres])
 	pgtest.Connect(t, database).Do(strings.Split(versionOneDotOne, ";\n")...)
 	for engine, store := range map[string]*Store{"sqlite": open(t, path, Options{Exclusive: true}), "postgres": open(t, database, Options{})} {
 		t.Run(engine, func(t *testing.T) {

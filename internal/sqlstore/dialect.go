@@ -3,6 +3,9 @@ package sqlstore
 import (
 	"math"
 	"time"
+
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // dialect contains the differences between the engines' SQL, except for transactions and migrations.
@@ -38,8 +41,20 @@ type dialect struct {
 	// byUnkeyed follows the name of the categories table in queries for unkeyed names. It makes SQLite use the index of
 	// these names. Without it, SQLite might read all names.
 	byUnkeyed string
-	// now returns the current time. Holds expire by this clock.
-	now func(*tx) (time.Time, error)
+	// clock returns the current time. Holds expire by this clock. It is nil if the server's clock is used.
+	clock func() time.Time
+	// deferredKeys is true if foreign keys are checked only when the transaction is committed.
+	deferredKeys bool
+	// load loads the rows that writes have declared into a unit.
+	load func(*unit, *engine.Batch, []*declaredWrite)
+	// update updates n rows. appendRow appends the values of one row to args, beginning with its id.
+	update func(w engine.Writer, u rowUpdate, n int, appendRow func(args []any, row int) []any) error
+	// newPetIDs returns n unused ids in ascending order.
+	newPetIDs func(t *tx, n int) ([]int64, error)
+	// eventInsertion inserts new events, into the feed or into its inbox.
+	eventInsertion *engine.Insertion
+	// addCounts adds changes to the counts.
+	addCounts func(w engine.Writer, changes countChanges) error
 	// counts are the tables with the numbers of pets.
 	counts CountTables
 	// largestCategories is the query for the counts of the $1 categories that have the most pets.
@@ -48,8 +63,6 @@ type dialect struct {
 	foldCounts string
 	// inbox is the table into which new events are inserted.
 	inbox string
-	// time is an SQL expression for the current time. If it is empty, now is used instead.
-	time string
 	// removeEvents is the maximum number of events that RemoveEvents removes at once. It is low for SQLite, because all
 	// other writes have to wait for the call. It is higher for PostgreSQL, because every call leaves a dead version of
 	// the row with the event horizon.
@@ -68,9 +81,6 @@ type dialect struct {
 	// sweeps remember the time up to which old rows of a table have been deleted, so that the next sweep can start
 	// there. SQLite needs no sweeps, because it does not keep deleted rows.
 	sweeps map[string]*sweep
-	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
-	// internal.
-	convertError func(error) error
 }
 
 // sqliteDialect uses the clock of this process, because no other process writes orders to the
@@ -82,7 +92,13 @@ func sqliteDialect(clock func() time.Time) *dialect {
 	return &dialect{
 		search:            sqliteSearch{},
 		inSubquery:        "%s IN (%s)",
-		now:               clockOf(clock),
+		clock:             inMicros(clock),
+		deferredKeys:      true,
+		load:              loadEach,
+		update:            updateEach,
+		newPetIDs:         countedPetIDs,
+		eventInsertion:    &engine.Insertion{Table: "events", Columns: newEventColumns, Types: eventTypes},
+		addCounts:         updateCounts,
 		counts:            SQLiteCounts,
 		largestCategories: sqliteLargestCategories,
 		inbox:             "events",
@@ -92,7 +108,6 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		byCategory:        " INDEXED BY pets_category_status",
 		byHold:            " INDEXED BY orders_hold",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",
-		convertError:      sqliteError,
 	}
 }
 
@@ -107,22 +122,24 @@ func postgresDialect(clock func() time.Time) *dialect {
 		lockPet:           "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		lockCategoryID:    "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
 		byRow:             true,
-		now:               serverTime,
+		load:              loadTogether,
+		update:            updateTogether,
+		newPetIDs:         reservedPetIDs,
+		eventInsertion:    &engine.Insertion{Table: "event_inbox", Columns: newEventColumns, Types: eventTypes},
+		addCounts:         insertCounts,
 		counts:            PostgresCounts,
 		largestCategories: postgresLargestCategories,
 		foldCounts:        postgresFoldCounts,
 		inbox:             "event_inbox",
-		queue:             waitingRows,
+		queue:             postgres.WaitingRows,
 		sweeps:            map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		removeEvents:      10_000,
 		sharesIndexing:    true,
 		indexPostings:     math.MaxInt,
-		time:              serverMicros,
 		maintain:          maintainPostgres,
-		convertError:      postgresError,
 	}
 	if clock != nil {
-		d.now, d.time = clockOf(clock), ""
+		d.clock = inMicros(clock)
 	}
 	return d
 }

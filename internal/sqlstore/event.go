@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // newEventColumns does not contain the id column, because the database assigns the id of a new event.
@@ -32,7 +34,22 @@ func appendEvent(args []any, e shop.NewEvent) []any {
 	return append(args, string(e.Type), e.Subject, e.Actor, string(e.Data))
 }
 
-func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
+// eventTypes are the SQL types of newEventColumns.
+var eventTypes = []string{"BIGINT", "TEXT", "TEXT", "TEXT", "TEXT"}
+
+// InsertEvents uses the clock of the database, unless the store has another clock.
+func (t *tx) InsertEvents(events ...shop.NewEvent) error {
+	if t.dialect.clock == nil {
+		return t.Insert(eventInsertionNow, len(events), func(args []any, row int) []any { return appendEvent(args, events[row]) })
+	}
+	now := micros(t.dialect.clock())
+	return t.Insert(t.dialect.eventInsertion, len(events), func(args []any, row int) []any {
+		return appendEvent(append(args, now), events[row])
+	})
+}
+
+// eventInsertionNow inserts events with the time of the PostgreSQL server.
+var eventInsertionNow = &engine.Insertion{Table: "event_inbox", Columns: newEventColumns, Types: eventTypes[1:], First: postgres.NowMicros}
 
 const (
 	// maxEventsCompared is roughly how many events are compared with the filter before a page ends early.

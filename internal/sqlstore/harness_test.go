@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"animalstore/internal/leaktest"
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/sqlite"
 	"animalstore/internal/storetest"
 )
 
@@ -100,13 +102,11 @@ func createStore(database string) error {
 	return store.Close()
 }
 
-func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
-
 func execFile(t *testing.T, path, script string) {
 	t.Helper()
-	c := newSQLiteConn(fileURI(path), time.Second)
-	defer c.close()
-	must(t, c.script(t.Context(), script))
+	c := sqlite.OpenFile(path)
+	defer c.Close()
+	must(t, c.Script(t.Context(), script))
 }
 
 func read(t *testing.T, store *Store, fn func(shop.ReadTx) error) {
@@ -142,7 +142,7 @@ func listing(tx shop.ReadTx) error {
 
 // executing returns a write that executes one statement.
 func executing(text string) func(shop.WriteTx) error {
-	return func(w shop.WriteTx) error { return w.(*tx).exec(text) }
+	return func(w shop.WriteTx) error { return w.(*tx).Exec(text) }
 }
 
 // adding returns a write that adds a pet to category 1. If the category does not exist, the write creates it.
@@ -199,4 +199,41 @@ func names(t *testing.T, store *Store) string {
 		return err
 	})
 	return strings.Join(names, " ")
+}
+
+// setPragma changes a pragma on the writer's connection to a SQLite file.
+func setPragma(t *testing.T, store *Store, setting string) {
+	t.Helper()
+	write(t, store, func(w shop.WriteTx) error { return w.(*tx).Conn.Exec(t.Context(), "PRAGMA "+setting, nil) })
+}
+
+// queuedContext closes queued when a write with this context has been put into the queue of its engine. The queue asks for
+// Done once before that and once after it.
+type queuedContext struct {
+	context.Context
+	asked  atomic.Int32
+	queued chan struct{}
+}
+
+func (c *queuedContext) Done() <-chan struct{} {
+	if c.asked.Add(1) == 2 {
+		close(c.queued)
+	}
+	return c.Context.Done()
+}
+
+// readFeed publishes all events and reads those after the given position. It returns the subjects of these
+// events and the position of the last one.
+func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
+	t.Helper()
+	must(t, store.Publish(t.Context()))
+	read(t, store, func(tx shop.ReadTx) error {
+		subjects, reached = nil, after
+		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10_000, After: &after})
+		for _, e := range events.Items {
+			subjects, reached = append(subjects, e.Subject), e.ID
+		}
+		return err
+	})
+	return subjects, reached
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // recordHeader contains the headers of a stored response. It is stored as JSON.
@@ -32,12 +34,16 @@ func scanRecord(scan Scanner) (shop.IdempotencyRecord, error) {
 const selectRecord = "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2"
 
 func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
-	return t.rowWriter().idempotencyRecord(principal, key)
+	return one(t, scanRecord, selectRecord, principal, key)
 }
 
 // recordColumns are the columns of kept_answers. appendRecord appends the values for all of them except the last, which
 // is the time.
 const recordColumns = "principal, key, fingerprint, status, header, body, kept_at"
+
+// recordInsertion adds records.
+var recordInsertion = &engine.Insertion{Table: "kept_answers", Columns: recordColumns,
+	Types: []string{"BIGINT", "TEXT", "BYTEA", "BIGINT", "TEXT", "BYTEA", "BIGINT"}}
 
 // appendRecord appends the values of a record to args, one for each of recordColumns except the last, which is the
 // time.
@@ -49,8 +55,19 @@ func appendRecord(args []any, principal int64, key string, kept shop.Idempotency
 	return append(args, principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body)
 }
 
+// PutIdempotencyRecord adds a record or replaces an expired one.
 func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.IdempotencyRecord) error {
-	return t.rowWriter().putIdempotencyRecord(principal, key, kept)
+	args, at := appendRecord(nil, principal, key, kept), postgres.NowMicros
+	if clock := t.dialect.clock; clock != nil && kept.At.IsZero() {
+		kept.At = clock()
+	}
+	if !kept.At.IsZero() {
+		at, args = "$7", append(args, micros(kept.At))
+	}
+	return t.exec("INSERT INTO kept_answers ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
+		ON CONFLICT (principal, key) DO UPDATE SET
+			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
+			kept_at = excluded.kept_at`, args...)
 }
 
 // forgetAtOnce is roughly how many stored responses one call of DeleteIdempotencyRecords removes.

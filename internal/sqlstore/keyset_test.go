@@ -116,9 +116,9 @@ func TestLargestCategoriesAreFoundByAnIndex(t *testing.T) {
 
 func explain(t *testing.T, store *Store, query pageQuery) string {
 	t.Helper()
-	c := storeConn(sqliteOf(store).file.path, Options{})
-	defer c.close()
-	rows, err := c.query(t.Context(), "EXPLAIN QUERY PLAN "+query.text, query.args)
+	c := store.file.Connect()
+	defer c.Close()
+	rows, err := c.Query(t.Context(), "EXPLAIN QUERY PLAN "+query.text, query.args)
 	must(t, err)
 	defer rows.Close()
 	var plan strings.Builder

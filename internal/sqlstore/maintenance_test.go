@@ -12,7 +12,7 @@ import (
 )
 
 // addChanges is the beginning of a statement that sells one animal in category 1 for each row of a table.
-const addChanges = "INSERT INTO pet_count_changes (" + countChangeColumns + ") SELECT 1, 0, 0, 1, 0, 0, 1, 900000000 FROM "
+const addChanges = "INSERT INTO pet_count_changes (begins_at, " + countColumns + ", arrivals, sales) SELECT 900000000, 1, 0, 0, 1, 0, 0, 1 FROM "
 
 // The jobs remove all rows that are due, even if that takes more than one transaction.
 func TestMaintainLeavesNothing(t *testing.T) {
@@ -22,9 +22,9 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	must(t, err)
 	direct := pgtest.Connect(t, database)
 	direct.Do(addChanges+"generate_series(1, 25000)",
-		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
+		"INSERT INTO write_outcomes (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
 	must(t, errors.Join(service.Maintain(t.Context()), service.FoldCounts(t.Context())))
-	for _, table := range []string{"pet_count_changes", "commits WHERE at <= 35000"} {
+	for _, table := range []string{"pet_count_changes", "write_outcomes WHERE at <= 35000"} {
 		if n := pgtest.Value[int](direct, "SELECT count(*) FROM "+table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
@@ -34,7 +34,7 @@ func TestMaintainLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node whose clock is years behind commits a write. Maintain must not treat the write's row in the commits table as
+// A node whose clock is years behind commits a write. Maintain must not treat the write's row in write_outcomes as
 // old and remove it. If the node then looked for the row to find out whether its commit succeeded, the missing row
 // would mean "not committed", and the write would run twice.
 func TestMaintainUsesTheServersClock(t *testing.T) {
@@ -47,8 +47,8 @@ func TestMaintainUsesTheServersClock(t *testing.T) {
 		must(t, errors.Join(store.Write(context.Background(), shop.Writing{}, adding("Rex")), store.Close()))
 	})
 	write(t, tidying, func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now()); return err })
-	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM commits"); n != 2 {
-		t.Errorf("%d rows are in commits, want 2", n)
+	if n := pgtest.Value[int](pgtest.Connect(t, database), "SELECT count(*) FROM write_outcomes"); n != 2 {
+		t.Errorf("%d rows are in write_outcomes, want 2", n)
 	}
 }
 
@@ -62,12 +62,12 @@ func TestMaintainUsesIndexes(t *testing.T) {
 	must(t, err)
 	const times = "(CASE WHEN n < 100 THEN 0 ELSE CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) END) + n"
 	const rows = " FROM generate_series(1, 50000) AS n"
-	direct.Do("INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE"+rows,
+	direct.Do("INSERT INTO write_outcomes (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE"+rows,
 		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) "+
 			"SELECT 1, n, '', 201, '{}', '', "+times+rows,
 		"ANALYZE")
 	must(t, errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()))
-	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')"
+	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('write_outcomes', 'kept_answers')"
 	direct.Await("the statistics of the removed rows", "SELECT sum(n_tup_del) = 198"+statistics)
 	if n := pgtest.Value[int](direct, "SELECT sum(seq_tup_read)"+statistics); n != 0 {
 		t.Errorf("%d rows were read by sequential scans", n)

@@ -54,6 +54,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"5b7b202b9db9c956fb517548d89d4ad514791e2b247ac619bcaeee5bebba1184",
 			"58780a09e91b3a53a60477e3620164f826097651a51395ffbf51f32d5ae74ee4",
 			"2b594a9e33ce8d1f7f8383fcf101cd41b5f914e867d043c926d39a761be8cd75",
+			"1b793ee2d2f0e8deee44aa7a427d6926c9bf22d9261e0eec0a29db09552ac894",
 		},
 	}
 	for engine, want := range known {

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
 )
 
 const orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
@@ -19,8 +20,11 @@ func scanOrder(scan Scanner) (shop.Order, error) {
 	return order, err
 }
 
-// orderTypes are the SQL types of orderColumns.
-var orderTypes = []string{"BIGINT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}
+var (
+	orderInsertion = &engine.Insertion{Table: "orders", Columns: orderColumns,
+		Types: []string{"BIGINT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}}
+	orderUpdate = newRowUpdate("orders", "status, reference, updated_at, hold_expires_at", []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT"})
+)
 
 // appendOrder appends the order's values to args, one for each of orderColumns.
 func appendOrder(args []any, o shop.Order) []any {
@@ -69,7 +73,7 @@ func (t *tx) OpenOrders(petIDs []int64) ([]shop.Order, error) {
 
 // lockPet locks the pet of an order that is about to be written, if the engine needs this lock.
 func (t *tx) lockPet(id int64) error {
-	t.orders = true
+	t.touched |= touchedOrders
 	if t.dialect.lockPet == "" {
 		return nil
 	}
@@ -92,6 +96,13 @@ func (t *tx) UpdateOrder(_, order shop.Order) error {
 	if err := t.lockPet(order.PetID); err != nil {
 		return err
 	}
-	return t.exec("UPDATE orders SET status = $1, reference = $2, updated_at = $3, hold_expires_at = $4 WHERE id = $5",
-		order.Status, nullable(order.Reference), micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
+	return t.dialect.updateOrders(t, []shop.Order{order})
+}
+
+// updateOrders writes the columns of orders that can change.
+func (d *dialect) updateOrders(w engine.Writer, orders []shop.Order) error {
+	return d.update(w, orderUpdate, len(orders), func(args []any, row int) []any {
+		o := orders[row]
+		return append(args, o.ID, string(o.Status), nullable(o.Reference), micros(o.UpdatedAt), nullable(micros(o.HoldExpiresAt)))
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
 )
 
 // petColumns are the columns that queries read. petFields are the columns that statements write, except for the id.
@@ -25,19 +26,12 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 	}
 }
 
-// Statements that write the columns in petFields, and the number of these columns.
+// Statements that write the columns in petFields.
 var (
-	petFieldCount = strings.Count(petFields, ",") + 1
-	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
-	restorePet    = numbered("INSERT INTO pets (id, " + petFields + ") VALUES " + placeholders(1+petFieldCount))
-	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
-	// updatePets updates several pets. %s stands for a query that returns their ids and new values.
-	updatePets = "UPDATE pets SET (" + petFields + ") = (new." + strings.ReplaceAll(petFields, ", ", ", new.") + ") " +
-		"FROM (%s) AS new (id, " + petFields + ") WHERE pets.id = new.id"
+	petInsertion = &engine.Insertion{Table: "pets", Columns: "id, " + petFields, Types: petTypes}
+	petUpdate    = newRowUpdate("pets", petFields, petTypes)
 	// petTypes are the SQL types of the values that appendPet appends.
 	petTypes = []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "TEXT"}
-	// petRow casts each value, because PostgreSQL cannot infer the types in an UPDATE of several rows.
-	petRow = "(CAST($ AS " + strings.Join(petTypes, "), CAST($ AS ") + "))"
 )
 
 // appendPet appends the pet's id and one value for each of petFields to args. name_folded is written only for nodes
@@ -138,19 +132,58 @@ func (t *tx) HasPets() (bool, error) {
 }
 
 func (t *tx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
-	t.catalog = true
-	return t.rowWriter().insertPets(list)
+	ids, err := t.dialect.newPetIDs(t, len(list))
+	if err != nil {
+		return nil, err
+	}
+	pets := make([]shop.Pet, len(list))
+	for i, n := range list {
+		pets[i] = n.WithID(ids[i])
+	}
+	if err := t.addPets(pets); err != nil {
+		return nil, err
+	}
+	return pets, t.addCounts(func(changes *countChanges, period int64) {
+		for _, n := range list {
+			changes.addNew(period, n)
+		}
+	})
+}
+
+// RestorePet inserts a pet with an id that was assigned earlier.
+func (t *tx) RestorePet(pet shop.Pet) error {
+	if err := t.addPets([]shop.Pet{pet}); err != nil {
+		return err
+	}
+	return t.countPet(pet, +1)
+}
+
+// addPets inserts pets without counting them.
+func (t *tx) addPets(pets []shop.Pet) error {
+	categories := make([]int64, len(pets))
+	for i, pet := range pets {
+		categories[i] = pet.CategoryID
+	}
+	if err := t.requireCategories(categories); err != nil {
+		return err
+	}
+	return insertPets(t, pets)
+}
+
+func insertPets(w engine.Writer, pets []shop.Pet) error {
+	return w.Insert(petInsertion, len(pets), func(args []any, row int) []any { return appendPet(args, pets[row]) })
 }
 
 func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
-	pets := make([]shop.Pet, len(updates))
+	pets, moved := make([]shop.Pet, len(updates)), []int64{}
 	for i, u := range updates {
 		if u.Before.CategoryID != u.After.CategoryID {
-			if err := t.rowWriter().requireCategory(u.After.CategoryID); err != nil {
-				return err
-			}
+			moved = append(moved, u.After.CategoryID)
 		}
 		pets[i] = u.After
+	}
+	if err := t.requireCategories(moved); err != nil {
+		return err
 	}
 	err := t.addCounts(func(changes *countChanges, period int64) {
 		for _, u := range updates {
@@ -160,27 +193,21 @@ func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 	if err != nil {
 		return err
 	}
-	return t.rowWriter().updatePets(pets)
+	return t.dialect.updatePets(t, pets)
 }
 
-func (t *tx) RestorePet(pet shop.Pet) error {
-	if err := t.rowWriter().requireCategory(pet.CategoryID); err != nil {
-		return err
-	}
-	if err := t.addPet(pet, +1); err != nil {
-		return err
-	}
-	return t.exec(restorePet, appendPet(nil, pet)...)
+func (d *dialect) updatePets(w engine.Writer, pets []shop.Pet) error {
+	return d.update(w, petUpdate, len(pets), func(args []any, row int) []any { return appendPet(args, pets[row]) })
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {
-	if err := t.addPet(pet, -1); err != nil {
+	if err := t.countPet(pet, -1); err != nil {
 		return err
 	}
 	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
 }
 
-// addPet adds n to the number of pets with the category and status of a pet.
-func (t *tx) addPet(pet shop.Pet, n int64) error {
+// countPet adds n to the number of pets with the category and status of a pet.
+func (t *tx) countPet(pet shop.Pet, n int64) error {
 	return t.addCounts(func(changes *countChanges, period int64) { changes.addPet(period, pet.CategoryID, pet.Status, n) })
 }

@@ -2,27 +2,27 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
 )
 
 // readyMessages are the messages that /readyz shows. They contain no names or addresses, because /readyz can
 // be read without an API key.
-var readyMessages = map[errorKind]string{
-	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
-	diskFull:       "The database cannot be written: its disk is full.",
-	ioFailed:       "The disk or the files of the database failed; the log has the error.",
-	corrupt:        "The database is damaged; restore a backup.",
-	replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
-	busy:           "The database is busy, or accepts no more connections.",
-	conflict:       "The database is busy: concurrent writes conflict.",
-	unreachable:    "The database cannot be reached.",
-	unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
-	lostHistory:    "The database server has lost a part of its history or belongs to another cluster, so it is not used; the log has the error.",
-	timedOut:       "The database takes too long to respond.",
-	unknownOutcome: "The connection to the database broke during a write.",
-	otherError:     "The database refused a statement; the log has the error.",
+var readyMessages = map[engine.Kind]string{
+	engine.ReadOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
+	engine.DiskFull:       "The database cannot be written: its disk is full.",
+	engine.IOFailed:       "The disk or the files of the database failed; the log has the error.",
+	engine.Corrupt:        "The database is damaged; restore a backup.",
+	engine.Replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
+	engine.Busy:           "The database is busy, or accepts no more connections.",
+	engine.Conflict:       "The database is busy: concurrent writes conflict.",
+	engine.Unreachable:    "The database cannot be reached.",
+	engine.Unsuitable:     "The database server cannot be used with its current settings; the log has the error.",
+	engine.LostHistory:    "The database server has lost a part of its history or belongs to another cluster, so it is not used; the log has the error.",
+	engine.TimedOut:       "The database takes too long to respond.",
+	engine.UnknownOutcome: "The connection to the database broke during a write.",
+	engine.Other:          "The database refused a statement; the log has the error.",
 }
 
 // Ready returns an unavailable error if the store cannot be read or written. The error has a message for operators.
@@ -36,16 +36,16 @@ func (s *Store) Ready(ctx context.Context) error {
 	select {
 	case err = <-checked:
 	case <-ctx.Done():
-		err = endedError(ctx.Err())
+		err = engine.EndedError(ctx.Err())
 	}
 	if err == nil {
 		return nil
 	}
-	return shop.NotReadyError(readyMessages[classify(err)], err)
+	return shop.NotReadyError(readyMessages[engine.KindOf(err)], shopError(err))
 }
 
 func (s *Store) check(ctx context.Context) error {
-	err := s.engine.ready(ctx)
+	err := s.engine.Ready(ctx)
 	if err == nil && s.failing.Load() {
 		err = s.Write(ctx, shop.Writing{}, touch)
 	}
@@ -55,34 +55,4 @@ func (s *Store) check(ctx context.Context) error {
 // touch writes a row without changing it, to test whether the store can be written.
 func touch(w shop.WriteTx) error {
 	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
-}
-
-func (s *sqliteEngine) ready(ctx context.Context) error {
-	return s.readOn(ctx, s.checker, 0, func(t *tx) error {
-		_, err := t.Environment()
-		return err
-	})
-}
-
-// ready checks that the server can be read, accepts writes and has lost no part of its history. If the server
-// does not accept writes, a new epoch starts, because another server may have become the primary.
-func (p *postgresEngine) ready(ctx context.Context) error {
-	era := p.epoch.Load()
-	err := p.read(ctx, shop.Reading{}, func(t *tx) error {
-		refuses, _, err := one(t, scanValue[bool], "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'")
-		if err == nil && refuses {
-			err = shop.UnavailableError(errReadOnly)
-		}
-		if err != nil {
-			return err
-		}
-		if err := p.checkRecordedTimeline(t.ctx, t.runner); err != nil {
-			return t.fail(err)
-		}
-		return nil
-	})
-	if errors.Is(err, errReadOnly) {
-		p.startEpoch(ctx, era)
-	}
-	return err
 }

@@ -1,13 +1,15 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
 )
 
 // wantReady checks that a store is ready if words is empty. Otherwise it checks that the store is not ready
@@ -29,20 +31,20 @@ func wantReady(t *testing.T, store *Store, words string) {
 // After a failed write, a SQLite store is not ready until a write would succeed again.
 func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	t.Parallel()
-	store := openNew(t)
+	path := newFile(t)
+	store := open(t, path, Options{Exclusive: true})
 	write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
 	wantReady(t, store, "")
 	// A trigger is used to make writes fail, because a file that is already open cannot be made to refuse
 	// them.
-	path := sqliteOf(store).file.path
 	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // the store is still ready, because no write has been tried
 	err := store.Write(t.Context(), shop.Writing{}, func(w shop.WriteTx) error {
-		conn := w.(*tx).runner
-		defer conn.exec(t.Context(), "PRAGMA query_only = 0", nil)
-		return errors.Join(conn.exec(t.Context(), "PRAGMA query_only = 1", nil), adding("A")(w))
+		conn := w.(*tx).Conn
+		defer conn.Exec(t.Context(), "PRAGMA query_only = 0", nil)
+		return errors.Join(conn.Exec(t.Context(), "PRAGMA query_only = 1", nil), adding("A")(w))
 	})
-	if got := classify(err); got != readOnly {
+	if got := engine.KindOf(err); got != engine.ReadOnly {
 		t.Errorf("%v is %s", err, got)
 	}
 	wantReady(t, store, "the log has the error")
@@ -50,13 +52,13 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	execFile(t, path, "DROP TRIGGER no_settings")
 	wantReady(t, store, "")
 	setPragma(t, store, "max_page_count = 20")
-	if err := store.Write(t.Context(), shop.Writing{}, flood); classify(err) != diskFull {
-		t.Errorf("%v is %s", err, classify(err))
+	if err := store.Write(t.Context(), shop.Writing{}, flood); engine.KindOf(err) != engine.DiskFull {
+		t.Errorf("%v is %s", err, engine.KindOf(err))
 	}
 	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
 	// The two failed calls of Ready are included in these numbers, because Ready tried to write.
-	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} {
+	for kind, n := range map[engine.Kind]float64{engine.DiskFull: 1, engine.ReadOnly: 1, engine.Other: 2, engine.Unreachable: 0} {
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
 		}
@@ -65,30 +67,24 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A SQLite store is ready even while all of its readers are in use, because readiness checks have their own connection.
-func TestReadinessDoesNotWaitForReads(t *testing.T) {
+// Ready returns when its context ends, even if the write that it makes as a check is still waiting for a lock.
+func TestReadinessIsReportedInTime(t *testing.T) {
 	t.Parallel()
-	store := openNew(t)
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
 	write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
-	release := make(chan struct{})
-	var reads sync.WaitGroup
-	defer reads.Wait()
-	defer close(release)
-	for range cap(sqliteOf(store).readers) {
-		began := make(chan struct{})
-		reads.Go(func() {
-			err := store.Read(t.Context(), shop.Reading{}, func(shop.ReadTx) error {
-				close(began)
-				<-release
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-		<-began
-	}
-	for range 3 {
-		wantReady(t, store, "")
-	}
+	store.failing.Store(true)
+	locked, err := direct.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer locked.Rollback()
+	_, err = locked.Exec("LOCK TABLE settings IN EXCLUSIVE MODE")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ready := make(chan error)
+	go func() { ready <- store.Ready(ctx) }()
+	direct.AwaitLockWait()
+	cancel()
+	wantUnavailable(t, "readiness", <-ready)
+	direct.AwaitLockWait() // the write is still waiting for the lock, although Ready has returned
 }

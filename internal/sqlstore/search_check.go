@@ -9,11 +9,7 @@ import (
 // CheckSearch calls missing for every row that should have been indexed, but is missing from the search index for at
 // least one gram of its text. A search might not find such a row.
 func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id int64)) error {
-	dialect := sqliteDialect(nil)
-	if c.Engine == Postgres {
-		dialect = postgresDialect(nil)
-	}
-	t := &tx{ctx: ctx, runner: c.runner, dialect: dialect}
+	t := c.tx(ctx)
 	for _, of := range searchables {
 		progress, _, err := t.searchProgress(of, "")
 		if err != nil {

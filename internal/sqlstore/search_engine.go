@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // searchEngine contains the statements for the search index that differ between the engines. On PostgreSQL,
@@ -185,7 +187,7 @@ func (postgresSearch) changes(t *tx, of *searchable, n int) ([]textChange, error
 // oldestChanges returns a query for changes in the order of their transactions. The index on xid has this order, so
 // the query reads only the changes that it returns, however many are waiting.
 func oldestChanges(of *searchable) string {
-	return selectChanges + of.changes + " WHERE " + fromMark(of.changes) + " ORDER BY xid LIMIT $1"
+	return selectChanges + of.changes + " WHERE " + postgres.FromWatermark(of.changes) + " ORDER BY xid LIMIT $1"
 }
 
 func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bool) error {
@@ -196,7 +198,7 @@ func (postgresSearch) forget(t *tx, of *searchable, changes []textChange, all bo
 	ids, seqs := columnsOf(keys)
 	with := ""
 	if all {
-		with = "WITH " + moveMark(of.changes, "TRUE") + " "
+		with = "WITH " + postgres.MoveWatermark(of.changes, "TRUE") + " "
 	}
 	return t.exec(with+"DELETE FROM "+of.changes+" AS c USING "+strings.Replace(keysIn, "gram, block", "id, seq", 1)+
 		" WHERE c.id = k.id AND c.seq = k.seq", ids, seqs)

@@ -101,7 +101,7 @@ func (t *tx) hasUnindexed(of *searchable) (progress searchProgress, unindexed bo
 func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err error) {
 	if round, _ := batch.(*indexRound); round != nil {
 		result, err = t.indexPart(*round)
-		result.OthersWait = t.othersWait()
+		result.OthersWait = t.OthersWait()
 		return result, err
 	}
 	if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {

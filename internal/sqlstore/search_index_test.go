@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"runtime"
 	"slices"
 	"testing"
 
@@ -209,10 +208,9 @@ func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	write(t, store, func(tx shop.WriteTx) error {
-		go func() { done <- store.Write(t.Context(), shop.Writing{}, adding("Bella")) }()
-		for len(sqliteOf(store).writer.members) == 0 {
-			runtime.Gosched()
-		}
+		ctx := &queuedContext{Context: t.Context(), queued: make(chan struct{})}
+		go func() { done <- store.Write(ctx, shop.Writing{}, adding("Bella")) }()
+		<-ctx.queued
 		return index(tx)
 	})
 	must(t, <-done)

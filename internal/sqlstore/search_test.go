@@ -62,7 +62,7 @@ func TestSearchFindsWhatOtherVersionsWrite(t *testing.T) {
 	steps, err := Migrations(Postgres)
 	must(t, err)
 	database := pgtest.Shared(t).NewDatabase(t)
-	must(t, migrateBy(t, t.Context(), database, steps[:3]))
+	migrateTo(t, database, steps[:3])
 	old := pgtest.Connect(t, database)
 	const insert = "INSERT INTO pets (name, name_folded, category_id) VALUES "
 	old.Do("INSERT INTO categories (id) VALUES (1)", insert+"('Bella 1', 'BELLA 1', 1), ('Rex 2', 'REX 2', 1)")

@@ -1,30 +1,38 @@
 // Package sqlstore implements shop.Store with an SQL database. The database is either a SQLite file or a
-// PostgreSQL server that several nodes share. Queries are written once for both engines, and dialect.go
-// contains the differences.
+// PostgreSQL server that several nodes share. This package contains the queries by resource, the unit of work, the
+// migrations and the version of the catalogue. Queries are written once for both engines, and dialect.go contains the
+// differences. The packages sqlite and postgres run them in transactions and do not know what the tables contain.
 //
-// The only other package that contains SQL is storeadmin, which has tools that work on a whole store. These
-// tools use Conn and the tables that are described in table.go.
+// The packages storeadmin and doctor, which have tools that work on a whole store, contain SQL as well. These tools use
+// Conn and the tables that are described in table.go.
 package sqlstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // Store implements shop.Store with one of the two engines.
 type Store struct {
-	engine  engine
+	engine  engine.Engine
+	file    *sqlite.Engine   // the engine if it is SQLite, or nil
+	server  *postgres.Engine // the engine if it is PostgreSQL, or nil
+	dialect *dialect
+	catalog localCatalog
+	timeout time.Duration
 	metrics *metrics
-	spans   *spans
+	spans   *engine.Spans
 	wakeups chan struct{}
 	failing atomic.Bool // whether the last write failed because of the database
 	listen  sync.Once
@@ -33,31 +41,8 @@ type Store struct {
 	close   context.CancelFunc
 }
 
-// engine runs functions in database transactions. It calls Store.afterWrite for every write, before the write
-// returns.
-type engine interface {
-	read(ctx context.Context, r shop.Reading, fn func(*tx) error) error
-	// currentVersion returns the current version of the catalogue and the current time. The version is zero if it is
-	// not known, or if it probably differs from seen.
-	currentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time)
-	write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) error
-	// publish gives committed events their positions in the feed. Only then can the events be read.
-	publish(ctx context.Context) error
-	// listen calls heard whenever another node may have written something, until the context ends.
-	listen(ctx context.Context, heard func())
-	// ready returns an error if the database cannot be read or would refuse a write.
-	ready(ctx context.Context) error
-	// readLimits returns how many heavy reads may run at the same time and how long a read may take. The limit on heavy
-	// reads leaves connections for all other reads.
-	readLimits() shop.ReadLimits
-	collectors() []prometheus.Collector
-	close() error
-}
-
-var errClosed = errors.New("the store is closed")
-
 // ErrNoStore means that the database exists but does not contain a store.
-var ErrNoStore = errors.New("there is no store in it")
+var ErrNoStore = engine.ErrNoStore
 
 // Options contains the settings for Open.
 type Options struct {
@@ -91,13 +76,12 @@ func IsURL(database string) bool {
 
 // Open opens a store and brings its schema up to date. database is the path of a SQLite file or the URL of a
 // PostgreSQL server. A missing file is created, unless Options.Existing is set.
-func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics(), spans: newSpans(o, database)}
-	var err error
+func Open(ctx context.Context, database string, o Options) (s *Store, err error) {
+	s = &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics(), timeout: cmp.Or(o.RetryBudget, defaultTimeout)}
 	if IsURL(database) {
-		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.spans, s.afterWrite)
+		err = s.openServer(ctx, database, o)
 	} else {
-		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.spans, s.afterWrite)
+		err = s.openFile(ctx, database, o)
 	}
 	if err != nil {
 		return nil, err
@@ -106,35 +90,85 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// engineOptions sets the dialect of the store and returns the options that both engines have.
+func (s *Store) engineOptions(d *dialect, system string, o Options) engine.Options {
+	s.dialect = d
+	if o.Tracer != nil {
+		s.spans = &engine.Spans{Tracer: o.Tracer, System: system, Code: spanCode}
+	}
+	return engine.Options{
+		Existing: o.Existing, Timeout: s.timeout, Metrics: s.metrics.engine, Spans: s.spans, AfterWrite: s.afterWrite,
+		NewUnit: func() engine.Unit { return newUnit(d) },
+	}
+}
+
+func (s *Store) openFile(ctx context.Context, path string, o Options) error {
+	schema, err := sqliteSchema()
+	if err != nil {
+		return err
+	}
+	s.catalog.exclusive = o.Exclusive
+	s.file, err = sqlite.Open(ctx, path, sqlite.Options{
+		Options: s.engineOptions(sqliteDialect(o.Now), "sqlite", o), Schema: schema, Exclusive: o.Exclusive,
+		ReadProbe: "SELECT value FROM settings WHERE name = 'environment'", WriteProbe: "DELETE FROM settings WHERE name = ''",
+	})
+	s.engine = s.file
+	return err
+}
+
+func (s *Store) openServer(ctx context.Context, url string, o Options) error {
+	migrations, err := Migrations(Postgres)
+	if err != nil {
+		return err
+	}
+	s.server, err = postgres.Open(ctx, url, postgres.Options{
+		Options: s.engineOptions(postgresDialect(o.Now), "postgresql", o), Migrations: migrations,
+		Versioned:       []string{"pets", "orders", "pet_search", "pet_search_changes", "search_progress"},
+		Feed:            postgres.Feed{Table: "events", Inbox: "event_inbox", Lock: "event_turn", Columns: newEventColumns, Channel: "animalstore_events"},
+		OnRefusedServer: o.OnRefusedServer,
+	})
+	s.engine = s.server
+	return err
+}
+
 // Close waits until all accepted writes have finished and closes the store. Later reads and writes fail.
 func (s *Store) Close() error {
 	s.close()
 	defer s.checks.Wait()
-	return s.engine.close()
+	return s.engine.Close()
 }
 
 // Read runs fn on a consistent snapshot of the database.
 func (s *Store) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) error) (err error) {
-	ctx, span := s.spans.start(ctx, "store.read")
-	defer func() { endSpan(span, err) }()
-	err = s.engine.read(ctx, r, func(tx *tx) error { return fn(tx) })
+	ctx, span := s.spans.Start(ctx, "store.read")
+	defer func() { s.spans.End(span, err) }()
+	run := func(t *engine.Tx) error { return fn(&tx{Tx: t, dialect: s.dialect}) }
+	o := engine.ReadOptions{Timeout: r.Budget, Single: r.SingleQuery}
+	if r.State == nil {
+		_, err = s.engine.Read(ctx, o, run)
+	} else {
+		*r.State, err = s.readState(ctx, o, r.Version, run)
+	}
+	err = shopError(err)
 	s.metrics.countError(ctx, err)
 	return err
-}
-
-// CurrentVersion returns the current version of the catalogue and the time of the store's clock. The version is zero if
-// it is not known, or if it probably differs from seen.
-func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
-	return s.engine.currentVersion(ctx, seen)
 }
 
 // Write runs fn in a serializable transaction. If Write returns nil, all changes are durable.
 func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx) error) (err error) {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
-	ctx, span := s.spans.start(ctx, "store.write")
-	defer func() { endSpan(span, err) }()
-	err = s.engine.write(ctx, w, fn)
+	ctx, span := s.spans.Start(ctx, "store.write")
+	defer func() { s.spans.End(span, err) }()
+	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor()}
+	if w.Rows != nil {
+		o.Declared = &declaredWrite{w, fn}
+	}
+	err = shopError(s.engine.Write(ctx, o, func(t *engine.Tx) (engine.Touched, error) {
+		alone := &tx{Tx: t, dialect: s.dialect}
+		err := fn(alone)
+		return alone.touched, err
+	}))
 	s.metrics.countError(ctx, err)
 	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)
@@ -142,23 +176,34 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 	return err
 }
 
-// afterWrite wakes the event feed after a successful commit.
-func (s *Store) afterWrite(_ effects, committed bool) {
+// afterWrite changes the version of the catalogue and wakes the event feed, before the writes return.
+func (s *Store) afterWrite(touched engine.Touched, committed bool) {
+	s.catalog.bump(touched)
 	if committed {
 		s.wake()
 	}
 }
 
 // ReadLimits returns how many heavy reads may run at the same time and how long a read may take.
-func (s *Store) ReadLimits() shop.ReadLimits { return s.engine.readLimits() }
+func (s *Store) ReadLimits() shop.ReadLimits {
+	return shop.ReadLimits{Heavy: s.engine.HeavyReads(), Timeout: s.timeout}
+}
 
-// Publish makes the events from all committed writes readable.
-func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
+// Publish makes the events from all committed writes readable. It does nothing on SQLite: there is only one writer, so
+// events get their ids in the order of the commits.
+func (s *Store) Publish(ctx context.Context) error {
+	if s.server == nil {
+		return nil
+	}
+	return shopError(s.server.Publish(ctx))
+}
 
 // Wakeups returns a channel that receives a value soon after a write. The first call makes the store listen
-// for writes by other nodes.
+// for writes by other nodes. SQLite has no notifications, so the service polls for writes by other processes.
 func (s *Store) Wakeups() <-chan struct{} {
-	s.listen.Do(func() { go s.engine.listen(s.closed, s.wake) })
+	if s.server != nil {
+		s.listen.Do(func() { go s.server.Listen(s.closed, s.wake) })
+	}
 	return s.wakeups
 }
 

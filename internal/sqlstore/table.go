@@ -1,6 +1,9 @@
 package sqlstore
 
-import "animalstore/internal/shop"
+import (
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/postgres"
+)
 
 // Table describes how to read the rows of a table as values of type T.
 type Table[T any] struct {
@@ -26,3 +29,12 @@ var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.i
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
 const SearchProgressTable = "search_progress"
+
+// LostRows returns one query for each queue on PostgreSQL. The query counts the rows that the service would never read.
+// Its result is the name of the queue and the number of these rows. The result is empty if there are none.
+func LostRows() (queries []string) {
+	for _, queue := range []string{"event_inbox", "pet_count_changes", petNames.changes, orderReferences.changes} {
+		queries = append(queries, postgres.LostRows(queue))
+	}
+	return queries
+}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -49,44 +48,5 @@ func TestTransactionsOfTracedRequestsHaveSpans(t *testing.T) {
 	}
 	if want := []string{"store.read", "store.group", "store.write"}; !slices.Equal(names, want) {
 		t.Errorf("got the spans %q, want %q", names, want)
-	}
-}
-
-// The span of a group belongs to its first traced member and is linked to the others.
-func TestSpanOfGroupIsLinkedToItsMembers(t *testing.T) {
-	t.Parallel()
-	recorder := tracetest.NewSpanRecorder()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)).Tracer("test")
-	first, firstSpan := tracer.Start(t.Context(), "first")
-	second, secondSpan := tracer.Start(t.Context(), "second")
-	s := newSpans(Options{Tracer: tracer}, "postgres://db.example/shop")
-	s.group(s.now(), []*member{{ctx: t.Context()}, {ctx: first}, {ctx: second}}, errClosed)
-	s.group(s.now(), []*member{{ctx: t.Context()}}, nil) // this group has no span, because no member is traced
-	ended := recorder.Ended()
-	if len(ended) != 1 {
-		t.Fatalf("got %d spans, want one", len(ended))
-	}
-	got := ended[0]
-	if got.Parent().SpanID() != firstSpan.SpanContext().SpanID() || len(got.Links()) != 1 ||
-		got.Links()[0].SpanContext.SpanID() != secondSpan.SpanContext().SpanID() {
-		t.Errorf("got the parent %v and the links %v, want the first member and the second", got.Parent(), got.Links())
-	}
-	want := []attribute.KeyValue{attribute.String("db.system.name", "postgresql"), attribute.Int("animalstore.group.size", 3),
-		attribute.String("error.type", "internal_error")}
-	if !slices.Equal(got.Attributes(), want) || got.Status() != (sdktrace.Status{Code: codes.Error}) {
-		t.Errorf("got %v and %v, want %v and an error", got.Attributes(), got.Status(), want)
-	}
-}
-
-// While tracing is off, transactions and groups allocate nothing for it.
-func TestStoreWithoutTracerAllocatesNothingForSpans(t *testing.T) {
-	var s *spans
-	members := []*member{{ctx: t.Context()}}
-	if n := testing.AllocsPerRun(100, func() {
-		_, span := s.start(t.Context(), "store.write")
-		s.group(s.now(), members, nil)
-		endSpan(span, errClosed)
-	}); n != 0 {
-		t.Errorf("got %v allocations, want none", n)
 	}
 }

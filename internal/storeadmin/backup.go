@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 var (
@@ -71,7 +72,7 @@ func checkTarget(database, file string, force bool) error {
 		return fmt.Errorf("%s is a directory; name the file to write", file)
 	case !force:
 		return fmt.Errorf("%s already exists; --force replaces it", file)
-	case sqlstore.HasWAL(file):
+	case sqlite.HasWAL(file):
 		return fmt.Errorf("%s is a database in use; it cannot be replaced", file)
 	}
 	return nil

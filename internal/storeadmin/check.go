@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // ErrOlderSchema is returned by Check if the store's schema is from an older version of animalstore. This version's
@@ -56,9 +57,6 @@ func (c *checker) damage(format string, args ...any) {
 }
 
 func (c *checker) check(ctx context.Context) error {
-	if c.LostTimeline != nil {
-		c.finding("timeline: %v", c.LostTimeline)
-	}
 	usable, err := c.engine.schema(ctx, c)
 	if err == nil {
 		err = c.engine.integrity(ctx, c)
@@ -99,7 +97,7 @@ func (c *checker) rules(ctx context.Context) error {
 // tolerateDamage reports a finding and returns nil if SQLite returned err because the file is damaged. It
 // returns any other error unchanged.
 func (c *checker) tolerateDamage(err error) error {
-	if sqlstore.IsDamaged(err) {
+	if sqlite.IsDamaged(err) {
 		c.damage("it cannot be read: %v", err)
 		return nil
 	}

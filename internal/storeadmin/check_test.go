@@ -28,23 +28,6 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	expectSound(t, file)
 }
 
-// If a node has recorded a later timeline than that of the server, Check reports this, and Copy refuses the store.
-func TestCheckReportsALostTimeline(t *testing.T) {
-	t.Parallel()
-	database := engines["server"](t)
-	with(t, database, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
-	expectSound(t, database)
-	execOn(t, database, "INSERT INTO settings (name, value) SELECT 'postgres_timeline', system_identifier || '/99' FROM pg_control_system()")
-	const want = "the server is on timeline 1, but this store has been on timeline 99"
-	if found := findings(t, database); len(found) != 1 || !strings.HasPrefix(found[0], "timeline: "+want) {
-		t.Errorf("found %q, want %s", found, want)
-	}
-	_, err := Copy(t.Context(), database, engines["file"](t), func(CopyProgress) {})
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a copy: got %v, want %s", err, want)
-	}
-}
-
 func TestCheckFindsEveryDamage(t *testing.T) {
 	t.Parallel()
 	for name, only := range map[string]map[string]damage{"file": onFile, "server": onServer} {
@@ -109,7 +92,7 @@ func checkDamaged(ctx context.Context, c *sqlstore.Conn, d damage) (found []stri
 // Each rule in rowRules is broken by at least one entry in damages or onFile.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
-	for _, rule := range rowRules(&sqlite) {
+	for _, rule := range rowRules(&fileEngine) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
 		words, _, _ = strings.Cut(words, "%s")
 		breaks := func(d damage) bool { return strings.Contains(d.want, words) }

@@ -225,7 +225,7 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 		own   []string
 	}{
 		"file":   {ofSQLite, map[kind]string{integer: "INTEGER", text: "TEXT", blob: "BLOB"}, search},
-		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(search, append(postgres.own, "schema_version", "event_turn")...)},
+		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(search, append(serverEngine.own, "schema_version", "event_turn")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line := func(table, column, columnType string, key int, counts bool) string {

@@ -44,9 +44,9 @@ type engine struct {
 
 func engineOf(c *sqlstore.Conn) *engine {
 	if c.Engine == sqlstore.Postgres {
-		return &postgres
+		return &serverEngine
 	}
-	return &sqlite
+	return &fileEngine
 }
 
 // number returns the first column in the first row that a query selects, or 0 if the query selects no rows.

@@ -22,10 +22,10 @@ func lostRows() (rules []rowRule) {
 	return rules
 }
 
-// postgres is the engine for PostgreSQL. A server may stay in use while its snapshot is read. On the target of a
+// serverEngine is the engine for PostgreSQL. A server may stay in use while its snapshot is read. On the target of a
 // copy, the transaction holds the same lock that every node takes when it starts, so no node can start during the
 // copy.
-var postgres = engine{
+var serverEngine = engine{
 	snapshot: snapshotOnServer,
 	counts:   sqlstore.PostgresCounts,
 	last:     lastOnServer,
@@ -36,7 +36,7 @@ var postgres = engine{
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
 		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
 	collation: ` COLLATE "C"`,
-	own:       []string{"pet_count_changes", "commits", "event_inbox", "queue_marks"},
+	own:       []string{"pet_count_changes", "write_outcomes", "event_inbox", "queue_marks"},
 	events: "SELECT " + sqlstore.Events.Columns + " FROM events UNION ALL" +
 		" SELECT (" + fmt.Sprintf(lastOnServer, "events") + ") + row_number() OVER (ORDER BY id)," +
 		" at, type, subject, actor, data FROM event_inbox",

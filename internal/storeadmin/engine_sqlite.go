@@ -2,10 +2,10 @@ package storeadmin
 
 import "animalstore/internal/sqlstore"
 
-// sqlite is the engine for SQLite files. A copy takes the file's write lock, both on the source and on the target. The
+// fileEngine is the engine for SQLite files. A copy takes the file's write lock, both on the source and on the target. The
 // lock file keeps out other services. The write lock keeps out commands that can run alongside a service, such as the
 // commands for keys.
-var sqlite = engine{
+var fileEngine = engine{
 	snapshot: "BEGIN",
 	counts:   sqlstore.SQLiteCounts,
 	last:     "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '%[1]s'",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // RestoreOptions says how to restore a backup.
@@ -50,7 +51,7 @@ func Restore(ctx context.Context, file, database string, options RestoreOptions,
 	if err != nil {
 		return done, err
 	}
-	unlock, err := sqlstore.Lock(path)
+	unlock, err := sqlite.Lock(path)
 	if err != nil {
 		return done, err
 	}
@@ -60,7 +61,7 @@ func Restore(ctx context.Context, file, database string, options RestoreOptions,
 	}
 	intact := false
 	if exists {
-		if intact, err = sqlstore.IsIntact(ctx, path); err != nil {
+		if intact, err = sqlite.IsIntact(ctx, path); err != nil {
 			return done, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/sqlstore/sqlite"
 )
 
 // errInUse is returned if another process has the store open.
@@ -56,7 +57,7 @@ func lockExclusively(ctx context.Context, path string) (release func(), err erro
 	if _, err = c.First(ctx, "PRAGMA journal_mode = DELETE", &mode); err == nil {
 		err = c.Exec(ctx, "BEGIN EXCLUSIVE")
 	}
-	if sqlstore.IsBusy(err) || err == nil && mode != "delete" {
+	if sqlite.IsBusy(err) || err == nil && mode != "delete" {
 		err = errInUse
 	}
 	if err != nil {

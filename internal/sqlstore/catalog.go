@@ -1,0 +1,103 @@
+package sqlstore
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+)
+
+// localCatalog counts the changes to a SQLite file. If only this process writes to the file, the version of the
+// catalogue is therefore known without a query.
+type localCatalog struct {
+	exclusive bool         // whether no other process may change the catalogue
+	changes   atomic.Int64 // the number of changes to the catalogue or to orders
+	orders    atomic.Int64 // the number of changes to orders
+	hold      atomic.Pointer[cachedHold]
+}
+
+// cachedHold is the time when the next hold expires. It is valid as long as no order changes.
+type cachedHold struct {
+	next   time.Time
+	orders int64
+	readAt time.Time
+}
+
+// maxHoldAge is how long a cachedHold is used. It limits the effect if another program has changed the file.
+const maxHoldAge = time.Second
+
+// bump changes the version after a transaction, before the write returns. It does this even after an error,
+// because the transaction may have been committed anyway.
+func (c *localCatalog) bump(touched engine.Touched) {
+	if touched&touchedOrders != 0 {
+		c.orders.Add(1)
+	}
+	if touched != 0 {
+		c.changes.Add(1)
+	}
+}
+
+func (c *localCatalog) version() shop.CatalogVersion {
+	if !c.exclusive {
+		return shop.CatalogVersion{}
+	}
+	return shop.CatalogVersion{Changes: c.changes.Load() + 1}
+}
+
+// nextHold returns the time when the next hold expires, if it is known without a query. orders is the value of c.orders
+// before the transaction begins.
+func (c *localCatalog) nextHold(orders int64) (next time.Time, known bool) {
+	cached := c.hold.Load()
+	if !c.exclusive || cached == nil || cached.orders != orders || time.Since(cached.readAt) >= maxHoldAge {
+		return time.Time{}, false
+	}
+	return cached.next, true
+}
+
+// readState runs fn on a snapshot and returns the state of the catalogue in this snapshot. On SQLite, it loads the version
+// before it takes the snapshot. A change in between then makes the version outdated, but never wrong.
+func (s *Store) readState(ctx context.Context, o engine.ReadOptions, versioned bool, fn func(*engine.Tx) error) (state shop.CatalogState, err error) {
+	orders, readAt := s.catalog.orders.Load(), time.Now()
+	version := s.catalog.version()
+	o.Stamped, o.Versioned, o.Value = true, versioned, nextHold
+	hold, known := s.catalog.nextHold(orders)
+	if known {
+		o.Value = ""
+	}
+	stamp, err := s.engine.Read(ctx, o, fn)
+	if err != nil {
+		return state, err
+	}
+	if !known {
+		hold = fromMicros(stamp.Value.V)
+		s.catalog.hold.Store(&cachedHold{hold, orders, readAt})
+	}
+	if s.server != nil {
+		version = shop.CatalogVersion{Changes: stamp.Version.Session, Snapshot: stamp.Version.Snapshot}
+	}
+	if versioned {
+		state.Version = version
+	}
+	state.Time, state.NextHold = s.time(stamp.Time), hold
+	return state, nil
+}
+
+// CurrentVersion returns the current version of the catalogue and the time of the store's clock. The version is zero if
+// it is not known, or if it probably differs from seen.
+func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
+	if s.server == nil {
+		return s.catalog.version(), s.dialect.clock()
+	}
+	version, now := s.server.Version(ctx, engine.Version{Session: seen.Changes, Snapshot: seen.Snapshot})
+	return shop.CatalogVersion{Changes: version.Session, Snapshot: version.Snapshot}, s.time(now)
+}
+
+// time returns the time of the store's clock, which is that of the database unless the store has a clock of its own.
+func (s *Store) time(database time.Time) time.Time {
+	if s.dialect.clock != nil {
+		return s.dialect.clock()
+	}
+	return database
+}

@@ -1,0 +1,186 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"animalstore/internal/sqlstore/engine"
+)
+
+const (
+	// defaultMaxConns is the default maximum number of connections in the pool.
+	defaultMaxConns = 32
+	// idleTime is how long a connection may be idle before it must be checked, because its server may be lost.
+	idleTime = time.Second
+	// pingTimeout is how long a server may take to answer a ping on an idle connection.
+	pingTimeout = time.Second
+)
+
+// poolSettings limits how many connections a node keeps open and for how long. The URL may set the limits
+// with the parameters that pgxpool defines: pool_max_conns, pool_max_conn_idle_time and
+// pool_max_conn_lifetime.
+type poolSettings struct {
+	maxConns    int32
+	maxIdleTime time.Duration
+	maxLifetime time.Duration
+}
+
+// takePoolSettings returns the pool settings from the parameters in config, with defaults for missing
+// parameters. It removes these parameters from config, because the server would reject them. It returns an
+// error if a value is invalid or not positive.
+func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
+	settings = poolSettings{maxConns: defaultMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
+	take := func(name string) (text string, given bool) {
+		text, given = config.RuntimeParams[name]
+		delete(config.RuntimeParams, name)
+		return text, given
+	}
+	if text, given := take("pool_max_conns"); given {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return settings, fmt.Errorf("pool_max_conns: %q is not a whole number of at least 1", text)
+		}
+		settings.maxConns = int32(n)
+	}
+	for name, setting := range map[string]*time.Duration{
+		"pool_max_conn_idle_time": &settings.maxIdleTime,
+		"pool_max_conn_lifetime":  &settings.maxLifetime,
+	} {
+		text, given := take(name)
+		if !given {
+			continue
+		}
+		if *setting, err = time.ParseDuration(text); err != nil || *setting <= 0 {
+			return settings, fmt.Errorf("%s: %q is not a duration such as 30m", name, text)
+		}
+	}
+	return settings, nil
+}
+
+// newPool returns a pool that has no connections yet. The pool does not ping idle connections, because
+// acquire decides whether a connection is usable.
+func (p *Engine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
+	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced
+	// below.
+	config, err := pgxpool.ParseConfig(p.config.ConnString())
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
+	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
+	// Health checks must be frequent compared to these limits, because only a health check closes expired connections.
+	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
+	config.BeforeConnect = p.trackConn
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// withConn runs fn with a connection from the pool and releases the connection afterwards.
+func (p *Engine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
+	conn, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { p.release(ctx, conn, err) }()
+	return fn(conn.Conn())
+}
+
+// acquire returns a connection from the current epoch whose server responds. The caller must pass it to release.
+// It pings the server only if the connection was idle for a while. If the ping fails, a new epoch starts. A silent
+// server therefore costs only one ping and not one ping for every connection.
+func (p *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		conn, idle, err := p.acquireUnpinged(ctx)
+		if err != nil || !idle {
+			return conn, err
+		}
+		limited, cancel := context.WithTimeout(ctx, pingTimeout)
+		err = conn.Conn().Ping(limited)
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		p.startEpoch(ctx, stateOf(conn.Conn()).epoch)
+		discard(conn)
+	}
+}
+
+// acquireUnpinged is like acquire, but does not ping the server. It reports whether the connection was idle for so
+// long that the server may be lost.
+func (p *Engine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Conn, idle bool, err error) {
+	for {
+		start := time.Now()
+		conn, err := p.pool.Acquire(ctx)
+		if err != nil {
+			return nil, false, p.acquireError(ctx, time.Since(start), err)
+		}
+		if p.isCurrent(conn.Conn()) {
+			state := stateOf(conn.Conn())
+			state.committing.Store(false)
+			return conn, time.Since(state.lastUsed) >= idleTime, nil
+		}
+		discard(conn)
+	}
+}
+
+// isCurrent reports whether a connection is from the current epoch and its server is on the newest timeline.
+func (p *Engine) isCurrent(conn *pgx.Conn) bool {
+	return stateOf(conn).epoch == p.epoch.Load() && !p.timelines.isOutdated(timelineOf(conn))
+}
+
+// errNoConnection marks a request that timed out while the pool was still connecting to a server.
+var errNoConnection = errors.New("no connection")
+
+// acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so acquireError
+// adds the reason. It also counts waits that failed because every connection was in use. pgxpool counts only waits that
+// end with a connection.
+func (p *Engine) acquireError(ctx context.Context, waited time.Duration, err error) error {
+	stat := p.pool.Stat()
+	switch {
+	case p.closed.Load():
+		return engine.ClosedError()
+	case ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns():
+		p.failedWaits.Add(1)
+		p.failedWaitTime.Add(int64(waited))
+		return fmt.Errorf("all %d connections are in use: %w", stat.MaxConns(), err)
+	case ctx.Err() != nil && stat.ConstructingConns() > 0:
+		return fmt.Errorf("%w to %s: %w", errNoConnection, p.hosts(), err)
+	}
+	return err
+}
+
+// hosts returns the addresses of all servers in the URL, separated by commas.
+func (p *Engine) hosts() string {
+	address := func(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
+	hosts := []string{address(p.config.Host, p.config.Port)}
+	for _, fallback := range p.config.Fallbacks {
+		hosts = append(hosts, address(fallback.Host, fallback.Port))
+	}
+	return strings.Join(slices.Compact(hosts), ", ")
+}
+
+// release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly broken,
+// release discards it instead. err is the error returned by the last operation, or nil. If err means that the server is
+// lost, a new epoch starts, so that no other connection to that server is used. Each of these connections would cost a
+// later request one attempt, or its whole budget if the server is silent.
+func (p *Engine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
+	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
+	if isServerLost(err) {
+		p.startEpoch(ctx, state.epoch)
+	}
+	if pgConn.IsClosed() || pgConn.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
+		discard(conn)
+		return
+	}
+	state.lastUsed = time.Now()
+	conn.Release()
+}

@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/singleflight"
+	"animalstore/internal/sqlstore/engine"
+)
+
+// validator finds out whether the database has changed since it was read, with one short query that all requests share.
+// It compares the server's snapshots, which show which transactions have ended. While a server keeps running, equal
+// snapshots have equal contents. After a crash, however, the server gives the same transaction ids to other
+// transactions. The validator therefore keeps a session open. A crash ends every session, so a session that still exists
+// shows that the server has not crashed since the session was opened. docs/decisions/026-postgresql-response-cache.md
+// has the proof.
+type validator struct {
+	engine *Engine
+	// session is nil while there is no open session. No version can be confirmed during that time.
+	session atomic.Pointer[validatorSession]
+	// latest is the newest snapshot that this node has seen. Anything that was read in another snapshot is outdated.
+	latest      atomic.Pointer[string]
+	generations atomic.Int64
+	checks      singleflight.Group[struct{}, engine.Stamp]
+
+	mu      sync.Mutex
+	closed  bool
+	opening bool
+	retryAt time.Time // no session is opened before this time
+	running sync.WaitGroup
+	ctx     context.Context // ends when the engine is closed
+	cancel  context.CancelFunc
+}
+
+// validatorSession is an open session.
+type validatorSession struct {
+	mu         sync.Mutex // held while the connection is used
+	conn       *pgx.Conn
+	generation int64 // distinguishes this session from all earlier ones
+	// token is a random text in a setting of the session. The setting exists only in the memory of the session's
+	// server process. A query that returns the token was executed by this process, even if there is a pooler that
+	// this node has not recognized.
+	token string
+}
+
+// validatorTimeout is how long a check may take.
+const validatorTimeout = time.Second
+
+func newValidator(p *Engine) *validator {
+	v := &validator{engine: p}
+	v.ctx, v.cancel = context.WithCancel(context.Background())
+	return v
+}
+
+// current returns the open session. If there is none, it returns nil and opens one in the background.
+func (v *validator) current() *validatorSession {
+	s := v.session.Load()
+	if s == nil {
+		v.open()
+	}
+	return s
+}
+
+// close ends the session. Later checks return no version.
+func (v *validator) close() {
+	v.mu.Lock()
+	v.closed = true
+	v.mu.Unlock()
+	v.cancel()
+	if s := v.session.Swap(nil); s != nil {
+		s.close()
+	}
+	v.running.Wait()
+}
+
+// drop ends a session that can no longer prove that the database is unchanged. Everything that was read during this
+// session is then outdated.
+func (v *validator) drop(s *validatorSession) {
+	if v.session.CompareAndSwap(s, nil) {
+		// Close the connection in the background, because a silent server would delay requests.
+		v.running.Go(s.close)
+	}
+}
+
+// close waits until the connection is no longer used and closes it.
+func (s *validatorSession) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	s.conn.Close(ctx)
+}
+
+// check returns the version that the database has at some time during the call, and the server's time shortly
+// afterwards. If the version is not certain, it is zero. All calls that are waiting for a running check to end share
+// the next check.
+func (v *validator) check(ctx context.Context) (engine.Version, time.Time) {
+	check, own, err := v.checks.Join(ctx, struct{}{}, v.checks.Begun(), nil)
+	if err != nil {
+		return engine.Version{}, time.Time{}
+	}
+	if own {
+		defer v.checks.End(struct{}{}, check)
+		check.Value, check.Err = v.ask(context.WithoutCancel(ctx)), nil
+	}
+	return check.Value.Version, check.Value.Time
+}
+
+// ask asks the server for the version and the time. If the session fails or can prove nothing, ask drops it and
+// returns no version.
+func (v *validator) ask(ctx context.Context) engine.Stamp {
+	s := v.session.Load()
+	if s == nil {
+		return engine.Stamp{}
+	}
+	stamp, err := v.askSession(ctx, s)
+	if err != nil {
+		v.drop(s)
+		return engine.Stamp{}
+	}
+	return stamp
+}
+
+// askSession returns the version of the database and the server's time. It fails if the session has ended, or if its
+// server is one that the engine no longer uses.
+func (v *validator) askSession(ctx context.Context, s *validatorSession) (stamp engine.Stamp, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !v.engine.isCurrent(s.conn) {
+		return stamp, errUnfit
+	}
+	ctx, cancel := context.WithTimeout(ctx, validatorTimeout)
+	defer cancel()
+	var row stampRow
+	var token string
+	query := "SELECT " + versionColumns(true) + ", coalesce(current_setting('animalstore.validator', TRUE), '')"
+	if err := s.conn.QueryRow(ctx, query).Scan(&row.version, &row.pid, &row.now, &token); err != nil {
+		return stamp, err
+	}
+	stamp = v.engine.stamp(row, s.conn, s)
+	if token != s.token || stamp.Version == (engine.Version{}) {
+		return stamp, errUnfit
+	}
+	return stamp, nil
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/admission"
+	"animalstore/internal/sqlstore/engine"
+)
+
+// lockWaitShare determines how long one attempt of a write that runs alone waits for a lock: for its whole time divided
+// by lockWaitShare.
+const lockWaitShare = 20
+
+// Write runs a write in a group if it declares its rows. If it does not, or if the group cannot run it, Write runs it in
+// a transaction of its own, within the rest of its time.
+func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
+	if err := ctx.Err(); err != nil {
+		return &engine.Error{Kind: engine.Other, Class: engine.Unavailable, Err: err}
+	}
+	if o.Declared == nil {
+		return p.writeAlone(ctx, context.WithoutCancel(ctx), o, alone)
+	}
+	deadline := time.Now().Add(p.timeout)
+	queued, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	if err := p.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
+		return err
+	}
+	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	return p.writeAlone(ctx, left, o, alone)
+}
+
+// newAloneWrites returns the slots for writes that run alone. These writes use at most half of the connections. The
+// other connections remain for groups and reads, which never wait long for the locks of other transactions. One key gets
+// half of the slots, so that its writes do not hold up those of other keys.
+func newAloneWrites(maxConns int32) *admission.Semaphore {
+	return admission.NewSemaphore(admission.SingleWrites.Limit().Sized(max(1, int(maxConns)/2)))
+}
+
+// acquireAlone waits for a slot for a write that runs alone until ctx or caller ends.
+func (p *Engine) acquireAlone(caller, ctx context.Context, key string) (admission.Slot, error) {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(caller, cancel)()
+	slot, err := p.aloneWrites.Acquire(waiting, key)
+	if err == nil {
+		return slot, nil
+	}
+	if err = ctx.Err(); err == nil {
+		err = caller.Err()
+	}
+	return slot, engine.EndedError(fmt.Errorf("all connections for single writes are in use: %w", err))
+}
+
+// aloneOptions returns the options for the transaction of a write that runs alone. A write that may take a long time,
+// such as an import, waits longer for a lock, because it is expensive to repeat.
+func (p *Engine) aloneOptions(timeout time.Duration) pgx.TxOptions {
+	wait := max(time.Millisecond, max(p.timeout, timeout)/lockWaitShare)
+	return pgx.TxOptions{
+		BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = %d", wait.Milliseconds()),
+	}
+}
+
+// writeAlone runs fn in a SERIALIZABLE transaction, and retries it until ctx ends. If caller ends, the current attempt
+// continues, because its transaction may be nearly committed. But there are no further attempts, because the client may
+// already have sent its request to another node. A delayed attempt here could overwrite what that node has written
+// since.
+//
+// While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a slot, and an attempt
+// gives up when it has waited for a lock for a while. The write then leaves its slot to another write and waits for a
+// new slot. After a conflict, it keeps its slot, so that its key does not start more and more writes that conflict.
+func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, fn func(*engine.Tx) (engine.Touched, error)) error {
+	var touched engine.Touched
+	var slot admission.Slot
+	defer func() { slot.Release() }()
+	err := p.retry(caller, ctx, o, func(ctx context.Context) (err error) {
+		if !slot.Held() {
+			if slot, err = p.acquireAlone(caller, ctx, o.Key); err != nil {
+				return err
+			}
+		}
+		defer func() {
+			if !isLostRace(err) {
+				slot.Release()
+			}
+		}()
+		commitID := newCommitID()
+		var lost error // the reason why the outcome of COMMIT is not known
+		err = p.transaction(ctx, p.aloneOptions(o.Timeout), func(t *engine.Tx, commit func() error) error {
+			err := t.Run(func() error {
+				changes, err := fn(t)
+				touched |= changes
+				if err != nil {
+					return err
+				}
+				return t.Exec(insertOutcome, commitID)
+			})
+			if err != nil {
+				return err
+			}
+			if err = commit(); err == nil {
+				return nil
+			}
+			// After a conflict, the server has certainly rolled the transaction back.
+			if !isConflict(err) {
+				lost = err
+			}
+			return convertError(err)
+		})
+		if lost != nil {
+			return p.resolveCommit(ctx, commitID, lost)
+		}
+		return err
+	})
+	p.options.AfterWrite(touched, err == nil)
+	return err
+}
