@@ -299,3 +299,49 @@ func (r *receiver) checkAll(p *programtest.Program) (events, deliveries int) {
 	})
 	return events, deliveries
 }
+
+// TestKilledNodeDeliversToManyWebhooks kills one of two nodes while both send messages to 200 webhooks. Every webhook must
+// get every event, with the same webhook-id each time.
+func TestKilledNodeDeliversToManyWebhooks(t *testing.T) {
+	t.Parallel()
+	const webhooks, animals = 200, 10
+	var mu sync.Mutex
+	got := map[string]map[string]bool{} // the webhook-ids by path
+	total := 0
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if got[r.URL.Path] == nil {
+			got[r.URL.Path] = map[string]bool{}
+		}
+		got[r.URL.Path][r.Header.Get("webhook-id")] = true
+		total++
+	}))
+	t.Cleanup(receiver.Close)
+	f := newSharedFolder(t)
+	nodes := f.ServeNodes(2, "--webhook-allow-private")
+	for i := range webhooks {
+		programtest.ExpectStatus(t, nodes[0].Send("POST", "/v1/webhooks", programtest.AdminKey,
+			fmt.Sprintf(`{"url":"%s/%d","types":["pet.created"]}`, receiver.URL, i)), http.StatusCreated)
+	}
+	for range animals {
+		nodes[1].Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	}
+	programtest.Await(t, "some messages", func() bool { mu.Lock(); defer mu.Unlock(); return total >= webhooks*animals/4 })
+	nodes[0].Kill()
+	programtest.Await(t, "all messages", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		n := 0
+		for _, ids := range got {
+			n += len(ids)
+		}
+		return n == webhooks*animals
+	})
+	for path, ids := range got {
+		if len(ids) != animals {
+			t.Errorf("%s got %d different messages, want %d", path, len(ids), animals)
+		}
+	}
+	t.Logf("%d messages were sent %d times", webhooks*animals, total)
+}
