@@ -24,7 +24,7 @@ import (
 //	httpapi, staff → shop
 //	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
-//	sqlstore → {sqlite, postgres} → engine
+//	sqlstore → {sqlite, postgres, wordindex} → engine
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
@@ -42,12 +42,13 @@ var mayImport = map[string][]string{
 	"internal/doctor":     {"internal/backup", "internal/server", "internal/sqlstore", "internal/sqlstore/sqlite"},
 	"internal/backup":     {"internal/storeadmin", "internal/sqlstore/sqlite"},
 	"internal/storeadmin": {"internal/sqlstore", "internal/sqlstore/sqlite", "internal/shop"},
-	"internal/sqlstore":   {"internal/sqlstore/engine", "internal/sqlstore/sqlite", "internal/sqlstore/postgres", "internal/shop"},
+	"internal/sqlstore":   {"internal/sqlstore/engine", "internal/sqlstore/sqlite", "internal/sqlstore/postgres", "internal/sqlstore/wordindex", "internal/shop"},
 
-	// The engines do not know what the tables contain, so they must not import shop or sqlstore.
-	"internal/sqlstore/sqlite":   {"internal/sqlstore/engine"},
-	"internal/sqlstore/postgres": {"internal/sqlstore/engine", "internal/admission", "internal/singleflight"},
-	"internal/sqlstore/engine":   {},
+	// The engines and the search index do not know what the tables contain, so they must not import shop or sqlstore.
+	"internal/sqlstore/sqlite":    {"internal/sqlstore/engine"},
+	"internal/sqlstore/postgres":  {"internal/sqlstore/engine", "internal/admission", "internal/singleflight"},
+	"internal/sqlstore/wordindex": {"internal/sqlstore/engine"},
+	"internal/sqlstore/engine":    {},
 
 	"internal/shop":         {"internal/admission", "internal/singleflight"},
 	"internal/singleflight": {},

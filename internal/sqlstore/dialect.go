@@ -1,17 +1,18 @@
 package sqlstore
 
 import (
-	"math"
 	"time"
 
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
 	"animalstore/internal/sqlstore/postgres"
+	"animalstore/internal/sqlstore/wordindex"
 )
 
 // dialect contains the differences between the engines' SQL, except for transactions and migrations.
 type dialect struct {
-	// search contains the statements for the search index.
-	search searchEngine
+	// words is the search index.
+	words *wordindex.Index
 	// skipLocked is the end of a query that locks the rows it returns. The query skips rows that other transactions
 	// have locked. Rows that refer to the locked rows can still be inserted, such as pets of a category.
 	skipLocked string
@@ -69,9 +70,6 @@ type dialect struct {
 	removeEvents int
 	// sharesIndexing is true if several nodes take turns in maintaining the search index.
 	sharesIndexing bool
-	// indexPostings is the maximum number of postings that IndexSearch writes in one transaction. It is low for
-	// SQLite, because all other writes wait for the transaction.
-	indexPostings int
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, now time.Time) (more bool, err error)
@@ -90,7 +88,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		clock = time.Now
 	}
 	return &dialect{
-		search:            sqliteSearch{},
+		words:             wordindex.OnSQLite(searchables, shop.FoldSearch),
 		inSubquery:        "%s IN (%s)",
 		clock:             inMicros(clock),
 		deferredKeys:      true,
@@ -104,7 +102,6 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inbox:             "events",
 		queue:             func(table string) string { return table },
 		removeEvents:      1000,
-		indexPostings:     500,
 		byCategory:        " INDEXED BY pets_category_status",
 		byHold:            " INDEXED BY orders_hold",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",
@@ -115,7 +112,9 @@ func sqliteDialect(clock func() time.Time) *dialect {
 // clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
-		search:            postgresSearch{},
+		words: wordindex.OnPostgres(searchables, shop.FoldSearch, wordindex.Watermarks{
+			Waiting: postgres.WaitingRows, From: postgres.FromWatermark, Move: postgres.MoveWatermark,
+		}),
 		skipLocked:        " FOR NO KEY UPDATE SKIP LOCKED",
 		inSubquery:        "%s = ANY (ARRAY(%s))",
 		endWhenIdle:       "SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE)",
@@ -135,7 +134,6 @@ func postgresDialect(clock func() time.Time) *dialect {
 		sweeps:            map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		removeEvents:      10_000,
 		sharesIndexing:    true,
-		indexPostings:     math.MaxInt,
 		maintain:          maintainPostgres,
 	}
 	if clock != nil {

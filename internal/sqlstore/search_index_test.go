@@ -157,6 +157,7 @@ func TestLargeBatchEndsWithABlock(t *testing.T) {
 	store := openNew(t)
 	addPets(t, store, 100)
 	indexAll(t, store)
+	const blockSize = 7680 // the number of ids in a block of the index
 	addPets(t, store, 2*blockSize)
 	var positions []int64
 	for batch := (shop.IndexResult{More: true}); batch.More; {

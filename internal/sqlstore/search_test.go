@@ -1,11 +1,8 @@
 package sqlstore
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -98,8 +95,8 @@ func TestIndexForgetsTextsThatAreGone(t *testing.T) {
 	indexAll(t, store)
 	read(t, store, func(r shop.ReadTx) error {
 		n := selected[int64](t, r, "SELECT count(*) FROM pet_search")
-		if want := int64(len(gramsOf("Bello"))); n != want {
-			t.Errorf("the index has %d rows, want %d", n, want)
+		if n != 3 { // Bel, ell and llo
+			t.Errorf("the index has %d rows, want 3", n)
 		}
 		return nil
 	})
@@ -129,30 +126,8 @@ func TestIndexingDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 		t.Fatalf("the previous names in the order of transactions are %s", order)
 	}
 	indexAll(t, store)
-	if n, want := pgtest.Value[int](direct, "SELECT count(*) FROM pet_search"), len(gramsOf("Luna")); n != want {
-		t.Errorf("the index has %d rows, want %d", n, want)
+	if n := pgtest.Value[int](direct, "SELECT count(*) FROM pet_search"); n != 2 { // Lun and una
+		t.Errorf("the index has %d rows, want 2", n)
 	}
 	wantSearched(t, store, "luna", "Luna")
-}
-
-// If a set is encoded and decoded again, it contains the same ids, whether it is stored as a list or as a bitmap.
-func TestStoredIDSets(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		offsets := rapid.SliceOfNDistinct(rapid.Int64Range(0, blockSize-1), 0, 2*maxList, rapid.ID[int64]).Draw(t, "offsets")
-		var set, again idSet
-		for _, offset := range offsets {
-			set.add(7*blockSize + offset)
-		}
-		stored := set.encode()
-		again.decode(stored)
-		slices.Sort(offsets)
-		slices.Reverse(offsets)
-		if got := slices.Collect(again.descending(0)); !slices.Equal(got, offsets) {
-			t.Fatalf("stored %v, got %v", offsets, got)
-		}
-		if len(stored) > blockSize/8 {
-			t.Fatalf("%d ids take %d bytes", len(offsets), len(stored))
-		}
-	})
 }

@@ -24,7 +24,7 @@ var (
 
 // DerivedTables are the tables whose contents can be derived from other tables: the summaries of events, the counts of
 // pets, and the search index without its progress. They are not copied with a store.
-var DerivedTables = []string{petNames.index, petNames.changes, orderReferences.index, orderReferences.changes, "event_blocks",
+var DerivedTables = []string{petNames.Index, petNames.Changes, orderReferences.Index, orderReferences.Changes, "event_blocks",
 	"pet_counts", "inventory"}
 
 // SearchProgressTable is the table that says up to which position each list has been indexed.
@@ -33,7 +33,7 @@ const SearchProgressTable = "search_progress"
 // LostRows returns one query for each queue on PostgreSQL. The query counts the rows that the service would never read.
 // Its result is the name of the queue and the number of these rows. The result is empty if there are none.
 func LostRows() (queries []string) {
-	for _, queue := range []string{"event_inbox", "pet_count_changes", petNames.changes, orderReferences.changes} {
+	for _, queue := range []string{"event_inbox", "pet_count_changes", petNames.Changes, orderReferences.Changes} {
 		queries = append(queries, postgres.LostRows(queue))
 	}
 	return queries

@@ -1,12 +1,10 @@
-package sqlstore
+package wordindex
 
 import (
 	"encoding/binary"
 	"iter"
 	"math/bits"
 	"slices"
-
-	"animalstore/internal/shop"
 )
 
 // The search index has a row for each gram and each block of ids. A gram is a sequence of three code points in a folded
@@ -122,6 +120,3 @@ type posting struct {
 
 // postingKey identifies a row of the search index.
 type postingKey struct{ gram, block int64 }
-
-// gramsOf folds a text from a row and returns its grams.
-func gramsOf(text string) []int64 { return grams(shop.FoldSearch(text)) }

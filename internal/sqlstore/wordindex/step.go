@@ -1,10 +1,12 @@
-package sqlstore
+package wordindex
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"animalstore/internal/sqlstore/engine"
 )
 
 const (
@@ -90,9 +92,9 @@ func (l *postingList) restrict(block int64, set *idSet) {
 //
 // The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover fewer
 // blocks. In the remaining blocks, these grams then rule out no ids.
-func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
+func (s *Search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 	n = min(n, max(1, (maxPostings-s.postings)/len(grams)))
-	found, err := s.tx.dialect.search.newest(s.tx, s.of, grams, blockOf(s.top), n)
+	found, err := s.Index.statements.newest(s.Tx, s.List, grams, blockOf(s.top), n)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +109,9 @@ func (s *search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
 
 // rarest returns the grams of at most bestGrams lists, which must be sorted by rarity. It prefers the rarest gram of
 // each word, because two common words may hardly ever occur together.
-func (s *search[T]) rarest(lists []postingList) []int64 {
+func (s *Search[T]) rarest(lists []postingList) []int64 {
 	var first, others []int64
-	missing := slices.Clone(s.words)
+	missing := slices.Clone(s.Words)
 	for _, list := range lists {
 		has := func(word string) bool { return slices.Contains(grams(word), list.gram) }
 		if at := slices.IndexFunc(missing, has); at >= 0 {
@@ -124,13 +126,13 @@ func (s *search[T]) rarest(lists []postingList) []int64 {
 
 // compareLists compares the rows whose ids are in all lists, down to the floor of the first list. It also compares
 // the rows that have changed.
-func (s *search[T]) compareLists(lists []postingList) error {
+func (s *Search[T]) compareLists(lists []postingList) error {
 	lowest := int64(1)
 	if lists[0].floor > math.MinInt64 {
 		lowest = max(1, lists[0].floor*blockSize)
 	}
-	changes, err := all(s.tx, scanValue[int64], fmt.Sprintf(
-		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.tx.dialect.queue(s.of.changes), maxChanges), lowest, s.top)
+	changes, err := engine.All(s.Tx, engine.ScanValue[int64], fmt.Sprintf(
+		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.Index.statements.queue(s.List.Changes), maxChanges), lowest, s.top)
 	if err != nil {
 		return err
 	}

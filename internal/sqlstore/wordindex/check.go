@@ -1,22 +1,22 @@
-package sqlstore
+package wordindex
 
 import (
-	"context"
 	"fmt"
 	"math"
+
+	"animalstore/internal/sqlstore/engine"
 )
 
-// CheckSearch calls missing for every row that should have been indexed, but is missing from the search index for at
-// least one gram of its text. A search might not find such a row.
-func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id int64)) error {
-	t := c.tx(ctx)
-	for _, of := range searchables {
-		progress, _, err := t.searchProgress(of, "")
+// Check calls missing for every row that should have been indexed, but is missing from the index for at least one gram of
+// its text. A search might not find such a row.
+func (x *Index) Check(t *engine.Tx, missing func(table string, id int64)) error {
+	for _, of := range x.lists {
+		p, _, err := readProgress(t, of, "")
 		if err != nil {
 			return err
 		}
 		for after := int64(0); after < math.MaxInt64; {
-			after, err = t.checkSearched(of, progress, after, func(id int64) { missing(of.table, id) })
+			after, err = x.checkRows(t, of, p, after, func(id int64) { missing(of.Table, id) })
 			if err != nil {
 				return err
 			}
@@ -25,16 +25,16 @@ func (c *Conn) CheckSearch(ctx context.Context, missing func(table string, id in
 	return nil
 }
 
-// checkSearched checks one batch of the rows whose ids are greater than after. It returns the id of the last row in
+// checkRows checks one batch of the rows whose ids are greater than after. It returns the id of the last row in
 // the batch, or math.MaxInt64 if there are no more rows.
-func (t *tx) checkSearched(of *searchable, p searchProgress, after int64, missing func(id int64)) (last int64, err error) {
+func (x *Index) checkRows(t *engine.Tx, of *List, p progress, after int64, missing func(id int64)) (last int64, err error) {
 	const batch = 2000
-	rows, err := all(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 ORDER BY id LIMIT %d", of.text, of.table, batch), after)
+	rows, err := engine.All(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 ORDER BY id LIMIT %d", of.Text, of.Table, batch), after)
 	if err != nil || len(rows) == 0 {
 		return math.MaxInt64, err
 	}
 	last = rows[len(rows)-1].id
-	changes, err := all(t, scanValue[int64], "SELECT id FROM "+of.changes+" WHERE id > $1 AND id <= $2", after, last)
+	changes, err := engine.All(t, engine.ScanValue[int64], "SELECT id FROM "+of.Changes+" WHERE id > $1 AND id <= $2", after, last)
 	if err != nil {
 		return 0, err
 	}
@@ -45,14 +45,14 @@ func (t *tx) checkSearched(of *searchable, p searchProgress, after int64, missin
 	keys := map[postingKey]bool{}
 	var list []postingKey
 	for _, row := range rows {
-		for _, gram := range gramsOf(row.text) {
+		for _, gram := range x.gramsOf(row.text) {
 			if key := (postingKey{gram, blockOf(row.id)}); !keys[key] {
 				keys[key] = true
 				list = append(list, key)
 			}
 		}
 	}
-	loaded, err := t.dialect.search.load(t, of, list)
+	loaded, err := x.statements.load(t, of, list)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (t *tx) checkSearched(of *searchable, p searchProgress, after int64, missin
 		if unindexed[row.id] || row.id > p.position && row.id <= p.last {
 			continue
 		}
-		for _, gram := range gramsOf(row.text) {
+		for _, gram := range x.gramsOf(row.text) {
 			if set := sets[postingKey{gram, blockOf(row.id)}]; set == nil || !set.has(row.id) {
 				missing(row.id)
 				break

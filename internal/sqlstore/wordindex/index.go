@@ -1,0 +1,390 @@
+package wordindex
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"animalstore/internal/sqlstore/engine"
+)
+
+// The limits for one batch. They are high, because a batch writes each posting only once, however many
+// of its rows change the posting. Index.maxPostings limits how long other writes wait for one of the batch's
+// transactions.
+const (
+	indexRows     = blockSize // the number of rows that were never indexed
+	indexChanges  = 2000      // the number of changes
+	batchPostings = 8000      // when a batch has this number of postings, it ends with the current row
+)
+
+// position returns the id up to which the rows of a list have been indexed. complete is true if all later rows
+// are also in the index, or are queued as changes.
+func (x *Index) position(t *engine.Tx, of *List) (position int64, complete bool, err error) {
+	p, _, err := readProgress(t, of, "")
+	return p.position, p.position >= p.last, err
+}
+
+type progress struct{ position, last int64 }
+
+// readProgress returns how far a list has been indexed. locking is appended to the query. If it is
+// skipLocked and another transaction has locked the row, found is false.
+func readProgress(t *engine.Tx, of *List, locking string) (p progress, found bool, err error) {
+	return engine.One(t, func(scan engine.Scanner) (p progress, err error) {
+		err = scan(&p.position, &p.last)
+		return p, err
+	}, "SELECT position, last FROM search_progress WHERE list = $1"+locking, of.Table)
+}
+
+// Round is a batch of each list that has anything to index. So a list that grows all the time does not keep the others
+// from being indexed.
+type Round struct {
+	batches []*indexBatch // the batches that have not been written completely
+	more    bool          // whether there was more to index than these batches contain
+}
+
+// Result is what a transaction has indexed.
+type Result struct {
+	Indexed int64
+	Rest    *Round // the rest of the round, or nil if everything has been written
+	More    bool   // whether there is more to index
+}
+
+// Next collects a batch of each list, and reports whether there is anything to index. If several nodes share the
+// indexing, it leaves this to WriteAll, which first keeps other nodes from indexing the same rows, and returns nil.
+func (x *Index) Next(t *engine.Tx) (*Round, bool, error) {
+	round := &Round{}
+	for _, of := range x.lists {
+		p, unindexed, err := x.hasUnindexed(t, of)
+		if err != nil {
+			return nil, false, err
+		}
+		if !unindexed {
+			continue
+		}
+		if x.shared {
+			return nil, true, nil
+		}
+		b, err := x.collect(t, of, p)
+		if err != nil {
+			return nil, false, err
+		}
+		round.batches, round.more = append(round.batches, b), round.more || b.hasMore()
+	}
+	if len(round.batches) == 0 {
+		return nil, false, nil
+	}
+	return round, true, nil
+}
+
+// hasUnindexed returns how far a list has been indexed, and whether it has rows or changes that are not indexed yet.
+func (x *Index) hasUnindexed(t *engine.Tx, of *List) (p progress, unindexed bool, err error) {
+	p, _, err = readProgress(t, of, "")
+	if err != nil {
+		return p, false, err
+	}
+	_, unindexed, err = engine.One(t, engine.ScanValue[int64], "SELECT id FROM "+of.Table+" WHERE id > $1 AND id <= $2 LIMIT 1", p.position, p.last)
+	if err == nil && !unindexed {
+		_, unindexed, err = engine.One(t, engine.ScanValue[int64], "SELECT id FROM "+x.statements.queue(of.Changes)+" LIMIT 1")
+	}
+	return p, unindexed, err
+}
+
+// WriteAll collects and indexes a batch of each list that no other node is indexing.
+func (x *Index) WriteAll(t *engine.Tx) (result Result, err error) {
+	for _, of := range x.lists {
+		p, found, err := readProgress(t, of, skipLocked)
+		if err != nil {
+			return result, err
+		}
+		if !found {
+			continue // another node is indexing this list
+		}
+		b, err := x.collect(t, of, p)
+		if err != nil {
+			return result, err
+		}
+		if _, err = x.write(t, b); err != nil {
+			return result, err
+		}
+		if err := x.finish(t, b); err != nil {
+			return result, err
+		}
+		result.Indexed, result.More = result.Indexed+b.size(), result.More || b.hasMore()
+	}
+	return result, nil
+}
+
+// WritePart writes the next part of a round from Next, or of the rest of one. round may be nil.
+//
+// One call writes only a part of a large batch, and the next calls write the rest. Until the last of these calls has been
+// committed, the rows of the batch still count as not indexed: searches compare their texts with the search text instead
+// of using the index. So it does no harm if the rest is never written. A row that changes after the batch was collected is
+// queued as a change, and a later batch indexes it.
+func (x *Index) WritePart(t *engine.Tx, round *Round) (result Result, err error) {
+	if round == nil || len(round.batches) == 0 {
+		return result, nil
+	}
+	rest, indexed, err := x.writePart(t, round.batches[0])
+	if err != nil {
+		return result, err
+	}
+	batches := round.batches[1:]
+	if rest != nil {
+		batches = append([]*indexBatch{rest}, batches...)
+	}
+	result = Result{Indexed: indexed, More: round.more || len(batches) > 0}
+	if len(batches) > 0 {
+		result.Rest = &Round{batches, round.more}
+	}
+	return result, nil
+}
+
+// writePart writes the next changes of a batch and returns its rest. With the last changes, it finishes the batch and
+// returns the number of rows that have been indexed. It drops the batch if another one has been indexed since this one
+// was collected.
+func (x *Index) writePart(t *engine.Tx, b *indexBatch) (rest *indexBatch, indexed int64, err error) {
+	p, _, err := readProgress(t, b.of, "")
+	if err != nil || p != b.progress {
+		return nil, 0, err
+	}
+	if rest, err = x.write(t, b); err != nil || rest != nil {
+		return rest, 0, err
+	}
+	return nil, b.size(), x.finish(t, b)
+}
+
+// CountUnindexed counts the rows that have to be indexed.
+func (x *Index) CountUnindexed(t *engine.Tx) (n int64, err error) {
+	for _, of := range x.lists {
+		p, _, err := readProgress(t, of, "")
+		if err != nil {
+			return 0, err
+		}
+		count, _, err := engine.One(t, engine.ScanValue[int64], fmt.Sprintf("SELECT (SELECT count(*) FROM %s WHERE id > $1 AND id <= $2) +"+
+			" (SELECT count(*) FROM %s)", of.Table, x.statements.queue(of.Changes)), p.position, p.last)
+		if err != nil {
+			return 0, err
+		}
+		n += count
+	}
+	return n, nil
+}
+
+// indexBatch contains changes to the search index, grouped so that each posting is written once. After it has been
+// collected, it does not change. write returns copies in which fewer keys are left.
+type indexBatch struct {
+	of          *List
+	progress    progress // the progress before the batch
+	ids         []int64  // the ids of the rows that were never indexed, in ascending order
+	moreRows    bool
+	changes     []textChange
+	moreChanges bool
+	deltas      map[postingKey]*delta
+	keys        []postingKey // the keys of the postings that have not been written yet, in the order of the index
+}
+
+func (b *indexBatch) size() int64 { return int64(len(b.ids) + len(b.changes)) }
+
+// hasMore reports whether there was more to index than the batch contains.
+func (b *indexBatch) hasMore() bool { return b.moreRows || b.moreChanges }
+
+// delta contains the ids that are added to one posting and those that are removed from it. Each id is represented by its
+// offset from the start of the block, because a batch may contain millions of them.
+type delta struct{ add, remove []uint16 }
+
+// collect reads the next batch of a list.
+func (x *Index) collect(t *engine.Tx, of *List, p progress) (*indexBatch, error) {
+	b := &indexBatch{of: of, progress: p, deltas: map[postingKey]*delta{}}
+	// Changes come before rows, because indexing all rows of a store from an earlier version takes a long time.
+	err := b.addChanges(t, x)
+	if err == nil {
+		err = b.addRows(t, x)
+	}
+	b.keys = slices.SortedFunc(maps.Keys(b.deltas), func(x, y postingKey) int {
+		return cmp.Or(cmp.Compare(x.gram, y.gram), cmp.Compare(x.block, y.block))
+	})
+	return b, err
+}
+
+func (b *indexBatch) isFull() bool { return len(b.deltas) >= batchPostings }
+
+func (b *indexBatch) delta(gram, id int64) *delta {
+	key := postingKey{gram, blockOf(id)}
+	if b.deltas[key] == nil {
+		b.deltas[key] = &delta{}
+	}
+	return b.deltas[key]
+}
+
+// textRow is a row with the text that is searched.
+type textRow struct {
+	id   int64
+	text string
+}
+
+func scanText(scan engine.Scanner) (row textRow, err error) {
+	var text sql.Null[string]
+	err = scan(&row.id, &text)
+	row.text = text.V
+	return row, err
+}
+
+// addRows extends the batch with the next rows that were never indexed. A batch with the maximum number of rows ends at
+// the end of a block, if it contains one, so that the next batch does not write the same postings again.
+func (b *indexBatch) addRows(t *engine.Tx, x *Index) (err error) {
+	p := b.progress
+	if b.moreRows = p.position < p.last; !b.moreRows || b.isFull() {
+		return nil
+	}
+	rows, err := engine.All(t, scanText, fmt.Sprintf("SELECT id, %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT %d",
+		b.of.Text, b.of.Table, indexRows), p.position, p.last)
+	if b.moreRows = len(rows) == indexRows; b.moreRows {
+		last := blockOf(rows[indexRows-1].id)
+		if cut := slices.IndexFunc(rows, func(row textRow) bool { return blockOf(row.id) == last }); cut > 0 {
+			rows = rows[:cut]
+		}
+	}
+	for _, row := range rows {
+		if b.isFull() {
+			b.moreRows = true
+			break
+		}
+		for _, gram := range x.gramsOf(row.text) {
+			d := b.delta(gram, row.id)
+			d.add = append(d.add, offsetOf(row.id))
+		}
+		b.ids = append(b.ids, row.id)
+	}
+	return err
+}
+
+// textChange is a row of the table List.Changes. It records that the text of a row has been added, changed or
+// removed.
+type textChange struct {
+	id, seq  int64
+	previous string
+}
+
+// selectChanges is the beginning of a query for changes. The name of the table follows it.
+const selectChanges = "SELECT id, seq, previous FROM "
+
+func scanChange(scan engine.Scanner) (c textChange, err error) {
+	var previous sql.Null[string]
+	err = scan(&c.id, &c.seq, &previous)
+	c.previous = previous.V
+	return c, err
+}
+
+// addChanges extends the batch with rows that have changed. Their previous texts are removed from the index, and their
+// current texts are added. The order of the changes to a row does not matter, because each of them adds the current
+// text.
+func (b *indexBatch) addChanges(t *engine.Tx, x *Index) error {
+	changes, err := x.statements.changes(t, b.of, indexChanges)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	ids := make([]int64, len(changes))
+	for i, c := range changes {
+		ids[i] = c.id
+	}
+	slices.Sort(ids)
+	rows, err := rowsByID(t, x, b.of.Table, "id, "+b.of.Text, scanText, slices.Compact(ids))
+	if err != nil {
+		return err
+	}
+	texts := map[int64]string{}
+	for _, row := range rows {
+		texts[row.id] = row.text
+	}
+	n := 0
+	for _, c := range changes {
+		if n++; c.id < 1 {
+			continue // the service never assigns such an id
+		}
+		for _, gram := range x.gramsOf(c.previous) {
+			d := b.delta(gram, c.id)
+			d.remove = append(d.remove, offsetOf(c.id))
+		}
+		for _, gram := range x.gramsOf(texts[c.id]) {
+			d := b.delta(gram, c.id)
+			d.add = append(d.add, offsetOf(c.id))
+		}
+		if b.isFull() {
+			break
+		}
+	}
+	b.changes, b.moreChanges = changes[:n], n < len(changes) || len(changes) == indexChanges
+	return nil
+}
+
+// write applies the next changes of a batch to the postings. It returns the rest of the batch, or nil if everything has
+// been written. It removes ids before it adds ids, because a changed text may have kept some of its grams.
+func (x *Index) write(t *engine.Tx, b *indexBatch) (rest *indexBatch, err error) {
+	keys := b.keys[:min(len(b.keys), x.maxPostings)]
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	loaded, err := x.statements.load(t, b.of, keys)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([][]byte, len(keys))
+	for i, key := range keys {
+		var set idSet
+		set.decode(loaded[key])
+		for _, offset := range b.deltas[key].remove {
+			set.remove(int64(offset))
+		}
+		for _, offset := range b.deltas[key].add {
+			set.add(int64(offset))
+		}
+		ids[i] = set.encode()
+	}
+	if err := x.statements.store(t, b.of, keys, ids); err != nil || len(keys) == len(b.keys) {
+		return nil, err
+	}
+	unfinished := *b
+	unfinished.keys = b.keys[len(keys):]
+	return &unfinished, nil
+}
+
+// finish deletes the queued changes that a batch has indexed, and moves the indexed position past its rows.
+func (x *Index) finish(t *engine.Tx, b *indexBatch) error {
+	if len(b.changes) > 0 {
+		if err := x.statements.forget(t, b.of, b.changes, !b.moreChanges); err != nil {
+			return err
+		}
+	}
+	if len(b.ids) == 0 {
+		return nil
+	}
+	last := b.ids[len(b.ids)-1]
+	if !x.shared { // the batch was collected in an earlier transaction
+		if err := queueReturned(t, b, last); err != nil {
+			return err
+		}
+	}
+	return t.Exec("UPDATE search_progress SET position = $1 WHERE list = $2", last, b.of.Table)
+}
+
+// queueReturned looks for rows with ids up to last that are missing from the batch. It queues them as changes, so that
+// a later batch indexes them. Such a row was removed before the batch was collected, and inserted again with the same
+// id before the batch was finished.
+func queueReturned(t *engine.Tx, b *indexBatch, last int64) error {
+	ids, err := engine.AllUpTo(t, len(b.ids), engine.ScanValue[int64], "SELECT id FROM "+b.of.Table+" WHERE id > $1 AND id <= $2", b.progress.position, last)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, found := slices.BinarySearch(b.ids, id); found {
+			continue
+		}
+		insert := fmt.Sprintf("INSERT INTO %s (id, seq) SELECT $1, coalesce(max(seq), 0) + 1 FROM %[1]s WHERE id = $1", b.of.Changes)
+		if err := t.Exec(insert, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package wordindex
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"animalstore/internal/sqlstore/engine"
+)
+
+// The limits for the work that one search does. A search that reaches one of them returns a short page.
+const (
+	maxCompared = 2000 // the number of texts that are compared
+	maxPostings = 4096 // the number of rows that are read from the search index, each of at most 1 KB
+	// maxFiltered is the number of rows of a filtered list that are compared before the index is used. Often, a filter
+	// selects fewer rows than the words of the search do.
+	maxFiltered = 200
+	// maxChanges is the number of changed rows that are read at once.
+	maxChanges = 200
+	// scanBatch is the number of rows that are read at once without the index.
+	scanBatch = 500
+)
+
+// Search finds the rows of a list that contain all words of a text, newest first. The search index only narrows down
+// the rows. Every text that may match is folded and compared here, so both engines return the same rows, even if the
+// index contains ids of rows that do not match.
+//
+// The search proceeds from the highest id to the lowest. Each step handles all ids from top down to some lower id, so
+// a search that stops early can be continued from there.
+type Search[T any] struct {
+	Index    *Index
+	Tx       *engine.Tx
+	List     *List
+	Columns  string
+	Scan     func(engine.Scanner) (T, error)
+	ID       func(T) int64
+	Text     func(T) string
+	Words    []string                                   // the folded words
+	Contains func(text string, words []string) bool     // whether a text contains all words
+	Matches  func(T) bool                               // whether a row matches the filters of the list
+	Page     func(limit int, after *int64) ([]T, error) // reads a page of the list with its filters
+	Filtered bool                                       // whether the list has filters
+	ListOnly bool                                       // whether the filters select only a few rows, so that no index is needed
+
+	limit    int
+	top      int64 // the highest id that has not been handled; the search is complete if top is less than 1
+	found    []T   // at most limit+1 rows
+	compared int
+	postings int
+}
+
+// Run returns the first rows after a position that contain all words, at most limit. more is true if there may be
+// further rows. If the search stopped early, stopped is the position after which it continues.
+func (s *Search[T]) Run(limit int, after *int64) (found []T, more bool, stopped *int64, err error) {
+	s.limit, s.top, s.found = limit, math.MaxInt64, []T{}
+	if after != nil {
+		s.top = *after - 1
+		if *after == math.MinInt64 {
+			s.top = 0
+		}
+	}
+	if err := s.steps(); err != nil {
+		return nil, false, nil, err
+	}
+	switch {
+	case len(s.found) > s.limit:
+		return s.found[:s.limit], true, nil, nil
+	case s.top >= 1:
+		return s.found, true, new(s.top + 1), nil
+	}
+	return s.found, false, nil, nil
+}
+
+// done reports whether the page is full, the end of the list is reached, or a limit is exhausted.
+func (s *Search[T]) done() bool {
+	return len(s.found) > s.limit || s.top < 1 || s.compared >= maxCompared || s.postings >= maxPostings
+}
+
+func (s *Search[T]) steps() error {
+	grams := searchGrams(s.Words)
+	if len(grams) == 0 || s.ListOnly {
+		return s.scanList(maxCompared)
+	}
+	if s.Filtered {
+		if err := s.scanList(maxFiltered); err != nil || s.done() {
+			return err
+		}
+	}
+	position, complete, err := s.Index.position(s.Tx, s.List)
+	if err != nil {
+		return err
+	}
+	for !complete && s.top > position && !s.done() {
+		if err := s.scanUnindexed(position); err != nil {
+			return err
+		}
+	}
+	if s.done() {
+		return nil
+	}
+	if _, err := s.scanIndex(spread(grams, firstGrams), firstPostings); err != nil {
+		return err
+	}
+	for n := 4 * firstPostings; !s.done(); n = min(4*n, mostPostings) {
+		if grams, err = s.scanIndex(grams, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add compares rows with the filters and words of the search, and adds the rows that match to found. The rows must be
+// sorted by descending id. add stops when the page is full.
+func (s *Search[T]) add(rows []T) {
+	for _, row := range rows {
+		if len(s.found) > s.limit {
+			return
+		}
+		s.compared++
+		if s.Matches(row) && s.Contains(s.Text(row), s.Words) {
+			s.found = append(s.found, row)
+		}
+	}
+}
+
+// scanList reads at most n rows from the filtered list, without using the index, and compares them.
+func (s *Search[T]) scanList(n int) error {
+	for n > 0 && !s.done() {
+		limit := min(n, scanBatch)
+		var after *int64
+		if s.top < math.MaxInt64 {
+			after = new(s.top + 1)
+		}
+		rows, err := s.Page(limit, after)
+		if err != nil {
+			return err
+		}
+		s.add(rows)
+		n -= len(rows)
+		s.handled(rows, limit, 0)
+	}
+	return nil
+}
+
+// scanUnindexed compares one batch of the rows whose ids are greater than position. These rows are not in the index
+// yet.
+func (s *Search[T]) scanUnindexed(position int64) error {
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.Columns, s.List.Table, scanBatch)
+	rows, err := engine.AllUpTo(s.Tx, 0, s.Scan, query, position, s.top)
+	if err != nil {
+		return err
+	}
+	s.add(rows)
+	s.handled(rows, scanBatch, position)
+	return nil
+}
+
+// handled lowers top after rows have been compared. If there were fewer rows than limit, all ids above rest have been
+// handled.
+func (s *Search[T]) handled(rows []T, limit int, rest int64) {
+	if len(rows) < limit {
+		s.top = rest
+	} else {
+		s.top = s.ID(rows[len(rows)-1]) - 1
+	}
+}
+
+// compareIDs reads the rows with the given ids, which must be sorted in descending order, and compares them.
+func (s *Search[T]) compareIDs(ids []int64) error {
+	for n := s.limit + 1; len(ids) > 0 && len(s.found) <= s.limit; n *= 2 {
+		part := ids[:min(len(ids), n, scanBatch)]
+		rows, err := rowsByID(s.Tx, s.Index, s.List.Table, s.Columns, s.Scan, part)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(s.ID(b), s.ID(a)) })
+		before := s.compared
+		s.add(rows)
+		s.compared = before + len(part) // compared counts removed rows, too, because they were looked up
+		ids = ids[len(part):]
+	}
+	return nil
+}

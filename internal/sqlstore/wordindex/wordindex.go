@@ -1,0 +1,48 @@
+// Package wordindex is a search index for texts in tables. A text is found by any parts of its words. The index has a row
+// for each gram, which is a sequence of three code points, and each block of ids. It knows texts and ids, and not what
+// they mean. Its tables are filled by triggers, which queue changed texts, and by a job, which indexes them.
+package wordindex
+
+import "math"
+
+// List is a table whose texts can be searched.
+type List struct {
+	Table   string // the table that contains the list
+	Text    string // the column that is searched; it may be NULL
+	Index   string // the table with the search index
+	Changes string // the table with the rows that have changed since they were indexed
+}
+
+// Index is the search index of some lists.
+type Index struct {
+	lists      []*List
+	fold       func(text string) string
+	statements statements
+	shared     bool // whether several nodes take turns in maintaining the index
+	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
+	// because all other writes wait for the transaction.
+	maxPostings int
+}
+
+// OnSQLite returns the index of lists in a SQLite file. fold normalizes a text before it is indexed.
+func OnSQLite(lists []*List, fold func(string) string) *Index {
+	return &Index{lists: lists, fold: fold, statements: sqliteStatements{}, maxPostings: 500}
+}
+
+// OnPostgres is like OnSQLite, for a PostgreSQL server.
+func OnPostgres(lists []*List, fold func(string) string, w Watermarks) *Index {
+	return &Index{lists: lists, fold: fold, statements: postgresStatements{w}, shared: true, maxPostings: math.MaxInt}
+}
+
+// Watermarks returns parts of statements for the tables of changes on PostgreSQL, which are queues with a low watermark.
+type Watermarks struct {
+	Waiting func(queue string) string            // a table expression for the rows in a queue
+	From    func(queue string) string            // the condition that a row is not below the watermark
+	Move    func(queue, condition string) string // common table expressions that move the watermark
+}
+
+// skipLocked is the end of a query that locks the row it returns and skips it if another transaction has locked it.
+const skipLocked = " FOR NO KEY UPDATE SKIP LOCKED"
+
+// gramsOf folds a text from a row and returns its grams.
+func (x *Index) gramsOf(text string) []int64 { return grams(x.fold(text)) }
