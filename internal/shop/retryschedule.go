@@ -20,6 +20,3 @@ const maxRetryAfter = 24 * time.Hour
 func jitter(wait time.Duration) time.Duration {
 	return wait + time.Duration((rand.Float64()*0.2-0.1)*float64(wait))
 }
-
-// maxJittered returns the longest wait that jitter can return.
-func maxJittered(wait time.Duration) time.Duration { return wait + wait/10 }
