@@ -74,7 +74,7 @@ func (t *tx) requireCategories(ids []int64) error {
 	t.rememberCategories(found)
 	for _, id := range missing {
 		if !t.categories[id] {
-			return t.fail(fmt.Errorf("there is no category %d", id))
+			return t.Fail(fmt.Errorf("there is no category %d", id))
 		}
 	}
 	return nil
@@ -96,14 +96,14 @@ func (t *tx) InsertCategories(categories ...shop.Category) error {
 		for _, category := range part {
 			args = appendCategory(args, category)
 		}
-		return t.exec("INSERT INTO categories (id, name, name_key) VALUES "+places, args...)
+		return t.Exec("INSERT INTO categories (id, name, name_key) VALUES "+places, args...)
 	})
 }
 
 // UpdateCategory sets the name and its key in separate statements. On PostgreSQL, a trigger removes the key whenever
 // the name is set, because nodes of version 1.0 change only the name.
 func (t *tx) UpdateCategory(_, after shop.Category) error {
-	if err := t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID); err != nil {
+	if err := t.Exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID); err != nil {
 		return err
 	}
 	return t.setCategoryKeys(after)
@@ -136,14 +136,14 @@ func (t *tx) AssignCategoryIDs(n int) ([]int64, error) {
 			last = end
 		}
 	}
-	return nil, t.fail(errors.New("there is no id left for another category"))
+	return nil, t.Fail(errors.New("there is no id left for another category"))
 }
 
 func (t *tx) LockCategoryIDs() error {
 	if t.dialect.lockCategoryID == "" {
 		return nil
 	}
-	return t.exec(t.dialect.lockCategoryID)
+	return t.Exec(t.dialect.lockCategoryID)
 }
 
 // DeleteCategory fails if any pets belong to the category. On SQLite, it checks this itself, for the same reason as
@@ -155,9 +155,9 @@ func (t *tx) DeleteCategory(category shop.Category) error {
 			return err
 		}
 		if used {
-			return t.fail(fmt.Errorf("category %d has pets", category.ID))
+			return t.Fail(fmt.Errorf("category %d has pets", category.ID))
 		}
 		delete(t.categories, category.ID)
 	}
-	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
+	return t.Exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

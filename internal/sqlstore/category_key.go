@@ -100,7 +100,7 @@ func (t *tx) setCategoryKeys(categories ...shop.Category) error {
 		for _, category := range part {
 			args = append(args, category.ID, nullable(shop.CategoryKey(category.Name)))
 		}
-		return t.exec("WITH new (id, name_key) AS (VALUES "+places+
+		return t.Exec("WITH new (id, name_key) AS (VALUES "+places+
 			") UPDATE categories SET name_key = new.name_key FROM new WHERE categories.id = new.id", args...)
 	})
 }

@@ -106,6 +106,6 @@ func (t *tx) PeriodStats(since time.Time) ([]shop.PeriodStats, error) {
 // removePeriods removes the oldest periods. It keeps a number of periods instead of comparing times, so that a clock
 // that was set forward removes nothing.
 func (t *tx) removePeriods() error {
-	return t.exec("DELETE FROM pet_periods WHERE begins_at <= (SELECT begins_at FROM pet_periods ORDER BY begins_at DESC LIMIT 1 OFFSET $1)",
+	return t.Exec("DELETE FROM pet_periods WHERE begins_at <= (SELECT begins_at FROM pet_periods ORDER BY begins_at DESC LIMIT 1 OFFSET $1)",
 		shop.KeptPeriods)
 }

@@ -23,10 +23,10 @@ func (t *tx) FoldCounts() error {
 	if t.dialect.foldCounts == "" {
 		return nil
 	}
-	if err := t.exec(t.dialect.foldCounts); err != nil {
+	if err := t.Exec(t.dialect.foldCounts); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM pet_counts WHERE total = 0")
+	return t.Exec("DELETE FROM pet_counts WHERE total = 0")
 }
 
 // postgresFoldCounts moves rows from pet_count_changes to the counts.

@@ -110,7 +110,7 @@ func (t *tx) InsertDeliveries(deliveries ...shop.Delivery) error {
 				return err
 			}
 		}
-		return t.exec(insertDeliveries+places, args...)
+		return t.Exec(insertDeliveries+places, args...)
 	})
 }
 
@@ -127,18 +127,18 @@ func (t *tx) UpdateDeliveries(deliveries ...shop.Delivery) error {
 			}
 			args = append(args, d.ID, string(d.Status), attempts, nullable(micros(d.NextAttemptAt)))
 		}
-		return t.exec(numbered(`
+		return t.Exec(numbered(`
 			UPDATE webhook_deliveries SET status = new.column2, attempts = new.column3, next_at = new.column4
 			FROM (VALUES `+places+`) AS new WHERE id = new.column1`), args...)
 	})
 }
 
 func (t *tx) ParkDeliveries(webhookID int64) error {
-	return t.exec("UPDATE webhook_deliveries SET next_at = NULL WHERE webhook_id = $1 AND next_at IS NOT NULL", webhookID)
+	return t.Exec("UPDATE webhook_deliveries SET next_at = NULL WHERE webhook_id = $1 AND next_at IS NOT NULL", webhookID)
 }
 
 func (t *tx) ResumeDeliveries(webhookID int64, at time.Time) error {
-	return t.exec("UPDATE webhook_deliveries SET next_at = $1 WHERE webhook_id = $2 AND status = 'pending' AND next_at IS NULL",
+	return t.Exec("UPDATE webhook_deliveries SET next_at = $1 WHERE webhook_id = $2 AND status = 'pending' AND next_at IS NULL",
 		micros(at), webhookID)
 }
 

@@ -216,7 +216,7 @@ func (t *tx) RemoveEvents(before, needed, now time.Time) (more bool, err error) 
 	for _, statement := range []string{
 		"DELETE FROM events WHERE id > $1 AND id <= $2", "DELETE FROM event_blocks WHERE last_id > $1 AND last_id <= $2",
 	} {
-		if err := t.exec(statement, horizon, last); err != nil {
+		if err := t.Exec(statement, horizon, last); err != nil {
 			return false, err
 		}
 	}

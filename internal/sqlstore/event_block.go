@@ -129,7 +129,7 @@ func (t *tx) NextEventBlock() (block shop.EventBlock, found bool, err error) {
 // blocks never overlap, and none is left over when its events are removed. An event cannot be added to a block later,
 // because positions only grow.
 func (t *tx) AddEventBlock(block shop.EventBlock) error {
-	return t.exec(`
+	return t.Exec(`
 		INSERT INTO event_blocks (last_id, after_id, earliest, latest, actors)
 		SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT)
 		WHERE EXISTS (SELECT 1 FROM events WHERE id = $1) AND coalesce((SELECT max(last_id) FROM event_blocks), 0) = $2`,

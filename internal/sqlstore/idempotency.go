@@ -64,7 +64,7 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 	if !kept.At.IsZero() {
 		at, args = "$7", append(args, micros(kept.At))
 	}
-	return t.exec("INSERT INTO kept_answers ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
+	return t.Exec("INSERT INTO kept_answers ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
 		ON CONFLICT (principal, key) DO UPDATE SET
 			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
 			kept_at = excluded.kept_at`, args...)

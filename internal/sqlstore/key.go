@@ -70,40 +70,40 @@ func (t *tx) InsertKey(key shop.Key) (shop.Key, error) {
 }
 
 func (t *tx) InsertSecret(id int64, hash shop.SecretHash) error {
-	return t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
+	return t.Exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
 }
 
 // ofKey is the SQL condition that a row belongs to one of the secrets of the key $1.
 const ofKey = "secret_hash IN (SELECT hash FROM key_secrets WHERE key_id = $1)"
 
 func (t *tx) ExpireSecrets(id int64, now, until time.Time) error {
-	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
+	if err := t.Exec("DELETE FROM key_secrets WHERE key_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
 		return err
 	}
 	for _, table := range []string{"sessions", "sign_in_links"} {
-		if err := t.exec("UPDATE "+table+" SET ends_at = $2 WHERE ends_at > $2 AND "+ofKey, id, micros(until)); err != nil {
+		if err := t.Exec("UPDATE "+table+" SET ends_at = $2 WHERE ends_at > $2 AND "+ofKey, id, micros(until)); err != nil {
 			return err
 		}
 	}
-	return t.exec("UPDATE key_secrets SET ends_at = $1 WHERE key_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
+	return t.Exec("UPDATE key_secrets SET ends_at = $1 WHERE key_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
 		micros(until), id)
 }
 
 func (t *tx) SetHint(key shop.Key, hint string) error {
-	return t.exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, key.ID)
+	return t.Exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, key.ID)
 }
 
 func (t *tx) SetKeyLastUsed(id int64, at time.Time) error {
-	return t.exec("UPDATE keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
+	return t.Exec("UPDATE keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
 }
 
 func (t *tx) DeleteKey(key shop.Key) error {
 	for _, statement := range []string{
 		"DELETE FROM sessions WHERE " + ofKey, "DELETE FROM sign_in_links WHERE " + ofKey, "DELETE FROM key_secrets WHERE key_id = $1",
 	} {
-		if err := t.exec(statement, key.ID); err != nil {
+		if err := t.Exec(statement, key.ID); err != nil {
 			return err
 		}
 	}
-	return t.exec("DELETE FROM keys WHERE id = $1", key.ID)
+	return t.Exec("DELETE FROM keys WHERE id = $1", key.ID)
 }

@@ -77,7 +77,7 @@ func (t *tx) lockPet(id int64) error {
 	if t.dialect.lockPet == "" {
 		return nil
 	}
-	return t.exec(t.dialect.lockPet, id)
+	return t.Exec(t.dialect.lockPet, id)
 }
 
 func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {

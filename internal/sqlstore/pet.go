@@ -204,7 +204,7 @@ func (t *tx) DeletePet(pet shop.Pet) error {
 	if err := t.countPet(pet, -1); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
+	return t.Exec("DELETE FROM pets WHERE id = $1", pet.ID)
 }
 
 // countPet adds n to the number of pets with the category and status of a pet.

@@ -54,5 +54,5 @@ func (s *Store) check(ctx context.Context) error {
 
 // touch writes a row without changing it, to test whether the store can be written.
 func touch(w shop.WriteTx) error {
-	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
+	return w.(*tx).Exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }

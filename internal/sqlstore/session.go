@@ -39,24 +39,24 @@ func (t *tx) Sessions(l shop.SessionList) ([]shop.Session, error) {
 }
 
 func (t *tx) InsertSession(session shop.Session) error {
-	return t.exec("INSERT INTO sessions (hash, secret_hash, ends_at, created_at, last_seen_at, device) VALUES ($1, $2, $3, $4, $5, $6)",
+	return t.Exec("INSERT INTO sessions (hash, secret_hash, ends_at, created_at, last_seen_at, device) VALUES ($1, $2, $3, $4, $5, $6)",
 		session.ID[:], session.Secret[:], micros(session.EndsAt), nullable(micros(session.CreatedAt)), nullable(micros(session.LastSeenAt)),
 		nullable(session.Device))
 }
 
 func (t *tx) TrimSessions(secret shop.SecretHash, keep int) error {
-	return t.exec(`
+	return t.Exec(`
 		DELETE FROM sessions WHERE hash IN (
 			SELECT hash FROM sessions WHERE secret_hash = $1 ORDER BY coalesce(created_at, 0) DESC, hash LIMIT $2 OFFSET $3)`,
 		secret[:], removeAtOnce, keep)
 }
 
 func (t *tx) SetSessionLastSeen(id shop.SecretHash, at time.Time) error {
-	return t.exec("UPDATE sessions SET last_seen_at = $1 WHERE hash = $2 AND (last_seen_at IS NULL OR last_seen_at < $1)", micros(at), id[:])
+	return t.Exec("UPDATE sessions SET last_seen_at = $1 WHERE hash = $2 AND (last_seen_at IS NULL OR last_seen_at < $1)", micros(at), id[:])
 }
 
 func (t *tx) DeleteSession(id shop.SecretHash) error {
-	return t.exec("DELETE FROM sessions WHERE hash = $1", id[:])
+	return t.Exec("DELETE FROM sessions WHERE hash = $1", id[:])
 }
 
 func (t *tx) RemoveSessions(now time.Time) (more bool, err error) {

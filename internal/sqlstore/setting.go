@@ -8,7 +8,7 @@ func (t *tx) Environment() (shop.Environment, error) {
 }
 
 func (t *tx) SetEnvironment(e shop.Environment) error {
-	return t.exec("INSERT INTO settings (name, value) VALUES ('environment', $1)", e)
+	return t.Exec("INSERT INTO settings (name, value) VALUES ('environment', $1)", e)
 }
 
 func (t *tx) Demo() (bool, error) {
@@ -20,7 +20,7 @@ func (t *tx) SetDemo() error { return t.set("demo", "filled") }
 
 // set inserts a setting or replaces its value.
 func (t *tx) set(name, value string) error {
-	return t.exec(SetSetting, name, value)
+	return t.Exec(SetSetting, name, value)
 }
 
 // SetSetting is the statement that sets the setting $1 to the value $2, whether or not the setting exists.
@@ -30,5 +30,5 @@ func (t *tx) EndWhenIdle() error {
 	if t.dialect.endWhenIdle == "" {
 		return nil
 	}
-	return t.exec(t.dialect.endWhenIdle)
+	return t.Exec(t.dialect.endWhenIdle)
 }

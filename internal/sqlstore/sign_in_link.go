@@ -24,7 +24,7 @@ func (t *tx) SignInLink(id shop.SecretHash) (shop.SignInLink, bool, error) {
 }
 
 func (t *tx) PutSignInLink(link shop.SignInLink) error {
-	return t.exec(`
+	return t.Exec(`
 		INSERT INTO sign_in_links (hash, secret_hash, ends_at) VALUES ($1, $2, $3)
 		ON CONFLICT (secret_hash) DO UPDATE SET hash = excluded.hash, ends_at = excluded.ends_at`,
 		link.ID[:], link.Secret[:], micros(link.EndsAt))
@@ -36,5 +36,5 @@ func (t *tx) TakeSignInLink(id shop.SecretHash) (shop.SignInLink, bool, error) {
 
 // RemoveSignInLinks removes all expired links at once, because there is at most one link for each secret.
 func (t *tx) RemoveSignInLinks(now time.Time) error {
-	return t.exec("DELETE FROM sign_in_links WHERE ends_at <= $1", micros(now))
+	return t.Exec("DELETE FROM sign_in_links WHERE ends_at <= $1", micros(now))
 }

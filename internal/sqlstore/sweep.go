@@ -69,7 +69,7 @@ func (t *tx) sweep(name, table, column, condition string, before time.Time, limi
 		last = times[limit-1]
 	}
 	s.found(times[0], last)
-	return more, t.exec("DELETE FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition, begin, last)
+	return more, t.Exec("DELETE FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition, begin, last)
 }
 
 // removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.

@@ -21,11 +21,6 @@ const (
 // Scanner reads the columns of the current row into variables.
 type Scanner = engine.Scanner
 
-func (t *tx) exec(query string, args ...any) error { return t.Exec(query, args...) }
-
-// fail makes the transaction fail with err, unless it already has failed. It returns the first error.
-func (t *tx) fail(err error) error { return t.Fail(err) }
-
 func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	return engine.AllUpTo(t.Tx, 0, scan, query, args...)
 }

@@ -18,7 +18,7 @@ type unitTx struct {
 
 func (t *unitTx) Now() (time.Time, error) { return t.unit.now, t.Failed() }
 
-func (t *unitTx) alone() error { return t.fail(engine.ErrAlone) }
+func (t *unitTx) alone() error { return t.Fail(engine.ErrAlone) }
 
 func (t *unitTx) Pet(id int64) (shop.Pet, bool, error) {
 	if pet, changed := t.changes.pets[id]; changed {

@@ -56,7 +56,7 @@ func countedPetIDs(t *tx, n int) ([]int64, error) {
 		return nil, err
 	}
 	if last > math.MaxInt64-int64(n) {
-		return nil, t.fail(fmt.Errorf("there is no id left for another pet"))
+		return nil, t.Fail(fmt.Errorf("there is no id left for another pet"))
 	}
 	ids := make([]int64, n)
 	for i := range ids {

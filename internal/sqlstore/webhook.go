@@ -90,7 +90,7 @@ func (t *tx) InsertWebhook(hook shop.Webhook) (shop.Webhook, error) {
 }
 
 func (t *tx) UpdateWebhook(_, after shop.Webhook) error {
-	return t.exec(`
+	return t.Exec(`
 		UPDATE webhooks SET url = $1, types = $2, enabled = $3, disabled_reason = $4, failing_since = $5, updated_at = $6
 		WHERE id = $7`,
 		after.URL, words(after.Types), flag(after.Enabled), nullable(after.DisabledReason), nullable(micros(after.FailingSince)),
@@ -108,7 +108,7 @@ func (t *tx) SetWebhookProgress(hook shop.Webhook) error {
 	for _, at := range hook.Failures {
 		failures = append(failures, strconv.FormatInt(micros(at), 10))
 	}
-	return t.exec(`
+	return t.Exec(`
 		UPDATE webhooks SET failing_since = $1, position = $2, leased_until = $3, accepted_at = $4, failures = $5, probe_at = $6
 		WHERE id = $7`,
 		nullable(micros(hook.FailingSince)), hook.Position, nullable(micros(hook.LeasedUntil)), nullable(micros(hook.AcceptedAt)),
@@ -119,10 +119,10 @@ func (t *tx) DeleteWebhook(hook shop.Webhook) error {
 	if err := t.ParkDeliveries(hook.ID); err != nil {
 		return err
 	}
-	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1", hook.ID); err != nil {
+	if err := t.Exec("DELETE FROM webhook_secrets WHERE webhook_id = $1", hook.ID); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM webhooks WHERE id = $1", hook.ID)
+	return t.Exec("DELETE FROM webhooks WHERE id = $1", hook.ID)
 }
 
 func (t *tx) WebhookSecrets(ids []int64, now time.Time) (map[int64][]string, error) {
@@ -144,14 +144,14 @@ func (t *tx) WebhookSecrets(ids []int64, now time.Time) (map[int64][]string, err
 }
 
 func (t *tx) InsertWebhookSecret(id int64, secret string, now time.Time) error {
-	return t.exec("INSERT INTO webhook_secrets (webhook_id, secret, created_at) VALUES ($1, $2, $3)", id, secret, micros(now))
+	return t.Exec("INSERT INTO webhook_secrets (webhook_id, secret, created_at) VALUES ($1, $2, $3)", id, secret, micros(now))
 }
 
 func (t *tx) ExpireWebhookSecrets(id int64, now, until time.Time) error {
-	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
+	if err := t.Exec("DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
 		return err
 	}
-	return t.exec("UPDATE webhook_secrets SET ends_at = $1 WHERE webhook_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
+	return t.Exec("UPDATE webhook_secrets SET ends_at = $1 WHERE webhook_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
 		micros(until), id)
 }
 
