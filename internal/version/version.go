@@ -3,4 +3,4 @@ package version
 
 // Number is the version of the release that this code belongs to. The first section of CHANGELOG.md has the same
 // number.
-const Number = "1.1.0"
+const Number = "1.2.0"
