@@ -41,6 +41,13 @@ func isConflict(err error) bool {
 	return code == pgSerializationFailure || code == pgDeadlock || isLockTimeout(err) || isConstraintViolation(err)
 }
 
+// isRolledBack reports whether err, which a COMMIT has returned, means that the server has certainly rolled the
+// transaction back: because of a conflict, invalid data (class 22) or a violated constraint (class 23).
+func isRolledBack(err error) bool {
+	code := pgCode(err)
+	return isConflict(err) || strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
+}
+
 // isLockTimeout reports whether a transaction was rolled back because it had waited too long for a lock.
 func isLockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }
 
@@ -79,11 +86,22 @@ func isFatal(err error) bool {
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
+// isSessionTimeout reports whether the server closed only this connection, because its session was idle or its
+// transaction was open for too long.
+func isSessionTimeout(err error) bool {
+	switch pgCode(err) {
+	case "25P03", "25P04", "57P05": // idle in a transaction, transaction too long, idle session
+		return true
+	}
+	return false
+}
+
 // isServerLost reports whether other connections to the same server are probably broken as well. It returns false if
-// the server has cancelled the statement, or if the statement was never sent because its context had already ended.
+// the server has cancelled the statement or ended only this session because of a timeout, or if the statement was never
+// sent because its context had already ended.
 func isServerLost(err error) bool {
 	code := pgCode(err)
-	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err) && !isUnsent(err)
+	return code == pgReadOnly || isFatal(err) && !isSessionTimeout(err) || code == "" && isBroken(err) && !isUnsent(err)
 }
 
 // isUnsent reports whether a statement was not sent to the server because its context had already ended.

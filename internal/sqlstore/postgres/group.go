@@ -87,8 +87,7 @@ func (p *Engine) commitGroup(writes []*engine.Write) (touched engine.Touched, er
 		touched = unit.Save(&b)
 		stateOf(conn).committing.Store(true)
 		err := p.options.Metrics.Commit(func() error { return saveGroup(ctx, conn, &b, commitID) })
-		// After a conflict, the server has certainly rolled the transaction back.
-		if err != nil && !isConflict(err) {
+		if err != nil && !isRolledBack(err) {
 			lost = err
 			return err
 		}

@@ -40,6 +40,8 @@ func Arrays(types []string, n int, appendRow func(args []any, row int) []any) []
 			columns[i] = make([]*string, n)
 		case "BYTEA":
 			columns[i] = make([][]byte, n)
+		default:
+			panic("no array of the SQL type " + name + " can be sent")
 		}
 	}
 	var values []any

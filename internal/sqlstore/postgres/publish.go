@@ -30,14 +30,15 @@ type Feed struct {
 const publishAtOnce = 10_000
 
 // publishSQL returns the statements of a publication. They are sent in one message, so a node that crashes or is
-// disconnected cannot keep the lock.
+// disconnected cannot keep the lock. Because the message ends with a COMMIT, it is never cancelled (connection.go), so it
+// must not wait long for the lock of another node. Publish tries again instead.
 //
 // A publication moves the rows with the lowest ids in the inbox, because successive changes of one resource have
 // ascending ids. Transaction ids do not show which change came first.
 func (f Feed) publishSQL() string {
 	return fmt.Sprintf(`
 	BEGIN ISOLATION LEVEL READ COMMITTED;
-	`+useIndexes+`;
+	`+useIndexes+`; SET LOCAL lock_timeout = '1s';
 	SELECT one FROM %[3]s FOR UPDATE;
 	WITH waiting AS MATERIALIZED (
 		SELECT id FROM %[6]s ORDER BY id LIMIT %[7]d
@@ -95,6 +96,6 @@ func (p *Engine) publishOnce(ctx context.Context) error {
 	return p.withConn(ctx, func(conn *pgx.Conn) error {
 		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
 		_, err := conn.PgConn().Exec(ctx, p.options.Feed.publishSQL()).ReadAll()
-		return err
+		return rollback(conn, err)
 	})
 }

@@ -190,7 +190,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 		}
 	})
 	direct.AwaitLockWait()
-	_, err = slow.ExecContext(t.Context(), strings.Join(strings.Split(store.options.Feed.publishSQL(), ";")[4:], ";"))
+	_, err = slow.ExecContext(t.Context(), strings.Join(strings.Split(store.options.Feed.publishSQL(), ";")[5:], ";"))
 	must(t, err)
 	publication.Wait()
 	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first", "second"}) {
@@ -209,5 +209,31 @@ func TestWatermarksOfAnotherServerAreDropped(t *testing.T) {
 	write(t, store, telling("new"))
 	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"restored", "new"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A publication waits for the lock of another node only for a while. If the time is over, it fails, and the server is
+// not considered lost.
+func TestPublicationThatWaitsForALockGivesUp(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	write(t, store, telling("first"))
+	other, err := direct.Begin()
+	must(t, err)
+	defer other.Rollback()
+	_, err = other.Exec("SELECT one FROM news_turn FOR UPDATE")
+	must(t, err)
+	store.cancelTimeout = ample // so that a slow response from a busy machine does not look like a lost server
+	store.epoch.Store(1)        // so that connections that still have the default timeout are not used
+	store.timeout = 2 * shortBudget
+	wantUnavailable(t, "a publication", store.Publish(t.Context()))
+	if epoch, discarded := store.epoch.Load(), store.pool.Stat().TotalConns() == 0; epoch != 1 || discarded {
+		t.Errorf("the epoch is %d, and the connection was discarded: %v", epoch, discarded)
+	}
+	must(t, other.Rollback())
+	store.timeout = ample
+	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("got %q, want the event", got)
 	}
 }

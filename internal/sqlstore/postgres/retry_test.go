@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/sqlstore/engine"
 )
 
@@ -139,6 +140,34 @@ func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 		}
 		if cancels != (runs == 1) {
 			t.Errorf("the caller cancels: %v; %d runs", cancels, runs)
+		}
+	}
+}
+
+// If the server rejects a COMMIT because of the data, the write fails at once, because it would be rejected again.
+func TestRejectedCommitIsNotRetried(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	direct.Do(`CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'rejected' USING ERRCODE = 'check_violation'; END $$`,
+		"CREATE CONSTRAINT TRIGGER rejecting AFTER INSERT ON things DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION reject()")
+	runs := 0
+	err := store.Write(t.Context(), func(tx *engine.Tx) error {
+		runs++
+		return adding("rejected")(tx)
+	})
+	if e, ok := errors.AsType[*engine.Error](err); !ok || e.Class != engine.Internal || runs != 1 {
+		t.Errorf("after %d runs: %v, want an internal error after one", runs, err)
+	}
+}
+
+// A server that ends a session because of a timeout still serves the other sessions. A server that shuts down does not.
+func TestSessionTimeoutDoesNotMeanThatTheServerIsLost(t *testing.T) {
+	t.Parallel()
+	for code, lost := range map[string]bool{"25P03": false, "25P04": false, "57P05": false, "57P01": true, "XX000": true} {
+		if got := isServerLost(&pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"}); got != lost {
+			t.Errorf("%s means that the server is lost: %v, want %v", code, got, lost)
 		}
 	}
 }

@@ -69,9 +69,10 @@ func (v *validator) current() *validatorSession {
 func (v *validator) close() {
 	v.mu.Lock()
 	v.closed = true
+	s := v.session.Swap(nil)
 	v.mu.Unlock()
 	v.cancel()
-	if s := v.session.Swap(nil); s != nil {
+	if s != nil {
 		s.close()
 	}
 	v.running.Wait()
@@ -80,6 +81,9 @@ func (v *validator) close() {
 // drop ends a session that can no longer prove that the database is unchanged. Everything that was read during this
 // session is then outdated.
 func (v *validator) drop(s *validatorSession) {
+	// With the lock, close either takes the session first or waits until it is closed.
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.session.CompareAndSwap(s, nil) {
 		// Close the connection in the background, because a silent server would delay requests.
 		v.running.Go(s.close)

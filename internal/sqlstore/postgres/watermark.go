@@ -53,14 +53,16 @@ func MoveWatermark(queue, condition string) string {
 // dropForeignWatermarks deletes watermarks that were set on another server. Such watermarks come with a restored dump.
 // They are wrong here, because transaction ids may be lower on this server.
 func (p *Engine) dropForeignWatermarks(ctx context.Context) error {
-	return p.withConn(ctx, func(conn *pgx.Conn) error {
-		const foreign = " FROM queue_marks WHERE xid > pg_snapshot_xmin(pg_current_snapshot())"
-		var id int64
-		found, err := engine.FirstRow(ctx, connection{conn}, "SELECT id"+foreign+" LIMIT 1", &id)
-		if err != nil || !found {
+	const foreign = " FROM queue_marks WHERE xid > pg_snapshot_xmin(pg_current_snapshot())"
+	return p.retry(ctx, ctx, engine.WriteOptions{Timeout: startTimeout}, func(ctx context.Context) error {
+		return p.withConn(ctx, func(conn *pgx.Conn) error {
+			var id int64
+			found, err := engine.FirstRow(ctx, connection{conn}, "SELECT id"+foreign+" LIMIT 1", &id)
+			if err != nil || !found {
+				return err
+			}
+			_, err = conn.Exec(ctx, "DELETE"+foreign)
 			return err
-		}
-		_, err = conn.Exec(ctx, "DELETE"+foreign)
-		return err
+		})
 	})
 }

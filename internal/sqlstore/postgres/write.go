@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,12 @@ const lockWaitShare = 20
 // a transaction of its own, within the rest of its time.
 func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
 	if err := ctx.Err(); err != nil {
-		return &engine.Error{Kind: engine.Other, Class: engine.Unavailable, Err: err}
+		return engine.EndedError(err)
 	}
 	if o.Declared == nil {
 		return p.writeAlone(ctx, context.WithoutCancel(ctx), o, alone)
 	}
-	deadline := time.Now().Add(p.timeout)
+	deadline := time.Now().Add(max(p.timeout, o.Timeout))
 	queued, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	if err := p.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
@@ -52,10 +53,9 @@ func (p *Engine) acquireAlone(caller, ctx context.Context, key string) (admissio
 	if err == nil {
 		return slot, nil
 	}
-	if err = ctx.Err(); err == nil {
-		err = caller.Err()
-	}
-	return slot, engine.EndedError(fmt.Errorf("all connections for single writes are in use: %w", err))
+	// If waiting was cancelled because ctx or caller has ended, say which of them, because only a deadline is a timeout.
+	err = cmp.Or(ctx.Err(), caller.Err(), err)
+	return slot, engine.EndedError(fmt.Errorf("all connections for single writes, or this key's share of them, are in use: %w", err))
 }
 
 // aloneOptions returns the options for the transaction of a write that runs alone. A write that may take a long time,
@@ -107,8 +107,7 @@ func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, 
 			if err = commit(); err == nil {
 				return nil
 			}
-			// After a conflict, the server has certainly rolled the transaction back.
-			if !isConflict(err) {
+			if !isRolledBack(err) {
 				lost = err
 			}
 			return convertError(err)
