@@ -191,9 +191,9 @@ func TestCheckPrintsFindings(t *testing.T) {
 	_, s := newShop(t)
 	s.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	s.stop()
-	execute(t, "animalstore.db", "UPDATE pets SET name_folded = 'X' || char(27); UPDATE inventory SET sold = -1")
+	execute(t, "animalstore.db", "UPDATE categories SET name_key = 'X' || char(27); UPDATE inventory SET sold = -1")
 	want := result{Code: 1, Stderr: "animalstore: animalstore.db has 2 findings\n",
-		Stdout: "inventory sold: counted -1, found 0\n" + `pets 1: its search text is "X\x1b", but its name is "Rex"` + "\n"}
+		Stdout: "inventory sold: counted -1, found 0\n" + `categories 1: the key of its name is "X\x1b", but its name is ""` + "\n"}
 	if r := animalstore(t, "check"); r != want {
 		t.Errorf("got %v, want %v", r, want)
 	}

@@ -19,8 +19,8 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	db.Do(
 		"ALTER TABLE "+fmt.Sprintf(triggers, "DISABLE"),
 		fmt.Sprintf("INSERT INTO categories (id, name) SELECT n, 'Category ' || n FROM generate_series(1, %d) AS n", categories(n)),
-		fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status)
-			SELECT name, upper(name), 1 + n %% %[2]d,
+		fmt.Sprintf(`INSERT INTO pets (name, category_id, status)
+			SELECT name, 1 + n %% %[2]d,
 				CASE WHEN n > %[1]d * 0.8 THEN 'available' WHEN n %% 50 = 0 THEN 'pending' WHEN n %% 99 = 0 THEN NULL ELSE 'sold' END
 			FROM (SELECT n, (ARRAY['Rex', 'Bella', 'Zoë', 'Hazel', 'Mia', 'Bo', 'Luna', 'Max', 'Kitty', 'Odin', 'Nala'])[1 + n %% 11] || ' ' ||
 				(ARRAY['Bengal', 'Siamese', 'Poodle', 'Collie', 'Parrot', 'Gecko', 'Tortoise'])[1 + n / 11 %% 7] || ' ' || n AS name

@@ -100,13 +100,8 @@ func (t *tx) InsertCategories(categories ...shop.Category) error {
 	})
 }
 
-// UpdateCategory sets the name and its key in separate statements. On PostgreSQL, a trigger removes the key whenever
-// the name is set, because nodes of version 1.0 change only the name.
 func (t *tx) UpdateCategory(_, after shop.Category) error {
-	if err := t.Exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID); err != nil {
-		return err
-	}
-	return t.setCategoryKeys(after)
+	return t.Exec("UPDATE categories SET name = $2, name_key = $3 WHERE id = $1", appendCategory(nil, after)...)
 }
 
 // AssignCategoryIDs returns the lowest unused ids after the last id that it assigned. It skips ids that clients have

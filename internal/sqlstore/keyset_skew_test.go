@@ -28,7 +28,7 @@ var skewed = []string{
 // the next three have no status. category is an SQL expression for the category of an animal, and categories is the
 // number of categories that this expression can yield.
 func skewedPets(category string, count, categories int) string {
-	return fmt.Sprintf(`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'REX', %s,
+	return fmt.Sprintf(`INSERT INTO pets (name, category_id, status) SELECT 'Rex', %s,
 		CASE WHEN n <= %d THEN 'pending' WHEN n <= %d THEN NULL WHEN n %% 10 = 0 THEN 'available' ELSE 'sold' END FROM n WHERE n <= %d`,
 		category, 3*categories, 6*categories, count)
 }

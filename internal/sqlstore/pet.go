@@ -12,7 +12,7 @@ import (
 // petColumns are the columns that queries read. petFields are the columns that statements write, except for the id.
 const (
 	petColumns = "id, name, category_id, coalesce(status, '')"
-	petFields  = "name, name_folded, category_id, status"
+	petFields  = "name, category_id, status"
 )
 
 // scanPets returns a function that scans one pet. The function reuses its variables for every row, because
@@ -31,13 +31,12 @@ var (
 	petInsertion = &engine.Insertion{Table: "pets", Columns: "id, " + petFields, Types: petTypes}
 	petUpdate    = newRowUpdate("pets", petFields, petTypes)
 	// petTypes are the SQL types of the values that appendPet appends.
-	petTypes = []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "TEXT"}
+	petTypes = []string{"BIGINT", "TEXT", "BIGINT", "TEXT"}
 )
 
-// appendPet appends the pet's id and one value for each of petFields to args. name_folded is written only for nodes
-// of version 1.0, which read it during an upgrade.
+// appendPet appends the pet's id and one value for each of petFields to args.
 func appendPet(args []any, pet shop.Pet) []any {
-	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
+	return append(args, pet.ID, pet.Name, pet.CategoryID, nullable(string(pet.Status)))
 }
 
 func scanPet(scan Scanner) (shop.Pet, error) { return scanPets()(scan) }

@@ -47,7 +47,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		const rows = " FROM generate_series(1, 1000) AS n"
 		direct.Do("INSERT INTO event_inbox (at, type, subject, actor, data) SELECT n, 'key.created', 'keys/1', 'system', '{}'"+rows,
 			addChanges+"generate_series(1, 1000)",
-			"INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex ' || n, 'REX ' || n, 1"+rows,
+			"INSERT INTO pets (name, category_id) SELECT 'Rex ' || n, 1"+rows,
 			"INSERT INTO write_outcomes (id, at, done) SELECT CAST('"+string(rune('a'+n))+"' || n AS BYTEA), "+postgres.NowMicros+", TRUE"+rows,
 			"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
 				"0, '"+string(rune('a'+n))+"' || n, '', 201, '{}', '', "+postgres.NowMicros+rows)
@@ -111,7 +111,7 @@ func TestIndexingReadsOnlyTheOldestChanges(t *testing.T) {
 	direct := pgtest.Connect(t, database)
 	direct.Do("INSERT INTO categories (id) VALUES (1)")
 	for range 10 {
-		direct.Do("INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex', 'REX', 1 FROM generate_series(1, 5000)")
+		direct.Do("INSERT INTO pets (name, category_id) SELECT 'Rex', 1 FROM generate_series(1, 5000)")
 	}
 	if n := pgtest.Value[int](direct, "SELECT count(*) FROM pet_search_changes"); n != 50_000 {
 		t.Fatalf("%d changes are waiting, want 50000", n)

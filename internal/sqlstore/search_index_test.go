@@ -87,7 +87,7 @@ func TestPetsMayChangeWhileABatchIsUnfinished(t *testing.T) {
 			t.Fatal(name, "batch: nothing is left to write")
 		}
 		for _, statement := range []string{"UPDATE pets SET name = 'Rex 1' WHERE id = 1", "DELETE FROM pets WHERE id = 2",
-			"INSERT INTO pets (id, name, name_folded, category_id) VALUES (3, 'Bella 3', 'BELLA 3', 1)"} {
+			"INSERT INTO pets (id, name, category_id) VALUES (3, 'Bella 3', 1)"} {
 			write(t, store, executing(statement))
 		}
 		for batch.More {

@@ -63,28 +63,13 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with its folded name, in which differences between upper and lower case are removed. Version 1.0 uses
-// the folded name for searches.
-type petRow struct {
-	shop.Pet
-	folded string
-}
-
 func (c *checker) checkPets(ctx context.Context) error {
-	table := sqlstore.Table[petRow]{Name: sqlstore.Pets.Name, Columns: sqlstore.Pets.Columns + ", name_folded"}
-	table.Scan = func(scan sqlstore.Scanner) (p petRow, err error) {
-		p.Pet, err = sqlstore.Pets.Scan(func(columns ...any) error { return scan(append(columns, &p.folded)...) })
-		return p, err
-	}
-	return checkResources(ctx, c, table, func(p petRow) int64 { return p.ID }, func(p petRow) string {
+	return checkResources(ctx, c, sqlstore.Pets, func(p shop.Pet) int64 { return p.ID }, func(p shop.Pet) string {
 		if problems := p.Fields().Problems(); len(problems) > 0 {
 			return "its " + problems.String()
 		}
-		if p.folded != shop.Fold(p.Name) {
-			return fmt.Sprintf("its search text is %q, but its name is %q", p.folded, p.Name)
-		}
 		return ""
-	}, func(row, event petRow) bool { return row.Pet == event.Pet })
+	}, func(row, event shop.Pet) bool { return row == event })
 }
 
 // categoryRow is a category with the key by which its name is found. The key is NULL if an earlier version has written

@@ -31,7 +31,7 @@ var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
-		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
+		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}}},
 	{name: "pet_periods", key: 1, columns: []copiedColumn{{"begins_at", integer}, {"arrivals", integer}, {"sales", integer}}},
 	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
