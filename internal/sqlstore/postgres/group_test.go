@@ -110,3 +110,21 @@ func TestGroupsKeepToTheTimeout(t *testing.T) {
 	wantUnavailable(t, "a slow write that a group cannot run", store.Engine.Write(t.Context(), slow, alone(adding("slow"))))
 	checkOutcomes(t, direct, map[string]error{"a": nil, "b": nil})
 }
+
+// If the client of a write goes away while its group runs, and the group cannot run the write, it is not done later: the
+// client may already have sent its request to another node.
+func TestWriteOfAGoneClientDoesNotRunAfterItsGroup(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := engine.WriteOptions{Declared: declared(func() (string, error) {
+		cancel()
+		return "", engine.ErrAlone
+	})}
+	err := store.Engine.Write(ctx, o, alone(adding("late")))
+	if wantUnavailable(t, "the write", err); !errors.Is(err, context.Canceled) {
+		t.Errorf("the write: %v", err)
+	}
+	checkOutcomes(t, direct, map[string]error{})
+}

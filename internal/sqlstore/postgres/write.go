@@ -32,6 +32,9 @@ func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*e
 	if err := p.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return engine.EndedError(err) // the group has not done the write, and a client that has gone may send it elsewhere
+	}
 	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	return p.writeAlone(ctx, left, o, alone)
