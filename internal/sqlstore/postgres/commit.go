@@ -21,13 +21,12 @@ var (
 // NowMicros is an SQL expression for the server's time in microseconds since 1970.
 const NowMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
-// insertOutcome inserts the id of a write into write_outcomes, in the transaction of the write. Until version 1.1, the
-// table was called commits. It was renamed so that a node of such a version, which looks at the schema only when it
-// starts, fails clearly with its next write instead of ignoring the new tables.
+// insertOutcome inserts the id of a write into write_outcomes, in the transaction of the write.
 const insertOutcome = "INSERT INTO write_outcomes (id, at, done) VALUES ($1, " + NowMicros + ", TRUE)"
 
-// How long the rows in write_outcomes must be kept. A node looks up an outcome within seconds. If the outcome is that a
-// write must not be committed, it is kept longer, because the write's COMMIT may still arrive after a network failure.
+// How long the rows in write_outcomes must be kept. The engine never deletes them. The caller does, as a part of its
+// maintenance. A node looks up an outcome within seconds. If the outcome is that a write must not be committed, it is
+// kept longer, because the write's COMMIT may still arrive after a network failure.
 const (
 	DoneRetention   = 10 * time.Minute
 	UndoneRetention = time.Hour

@@ -42,7 +42,7 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 		t.Errorf("a read without a client: %v", err)
 	}
 	idle()
-	for timeout := shortBudget; len(begun) == 0; timeout *= 2 { // on a busy machine, the statement may begin late
+	for timeout := shortTimeout; len(begun) == 0; timeout *= 2 { // on a busy machine, the statement may begin late
 		store.timeout = timeout
 		err = store.Read(t.Context(), endless)
 	}

@@ -6,7 +6,8 @@
 // after a conflict (write.go, retry.go). If the server is lost or a failover makes it read-only, reads and writes look
 // for a writable server until their time is over (pool.go). A write that gets no response to its COMMIT is not simply
 // retried: resolveCommit first finds out whether the write was committed (commit.go). A server that has lost a part of
-// its history is refused (timeline.go). A session that stays open proves that nothing has changed (validator.go).
+// its history is refused (timeline.go). Snapshots show whether the database has changed since it was read. They can be
+// compared only while the server has not crashed, and a session that is still open proves that (validator.go).
 package postgres
 
 import (
@@ -28,13 +29,13 @@ import (
 type Options struct {
 	engine.Options
 	Migrations []string
-	// Versioned are the tables on which the version of a snapshot says something. There is no version if the server
-	// does not store one of them itself.
+	// Versioned lists the tables for which a version (engine.Version) must tell whether they have changed. If the server
+	// does not itself store one of them, for example because it is a foreign table, there are no versions.
 	Versioned []string
 	// Feed is the table into which Publish moves rows.
 	Feed Feed
-	// OnRefusedServer is called when a server is refused because it has lost a part of its history. It is called once
-	// for each such server and must not block. It may be nil.
+	// OnRefusedServer is called when a server is refused because it has lost a part of its history. It is not called
+	// again while the same refusal repeats. It must not block. It may be nil.
 	OnRefusedServer func(error)
 }
 
@@ -100,7 +101,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	return p, nil
 }
 
-// Close refuses new reads and writes and waits until all connections that are in use have been released.
+// Close waits for the queued writes, refuses new reads and writes, and waits until all connections have been released.
 func (p *Engine) Close() error {
 	p.groups.stop()
 	p.closed.Store(true)
@@ -130,7 +131,7 @@ func (p *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-// HeavyReads reserves three quarters of the connections for writes and for reads that are not heavy.
+// HeavyReads returns a quarter of the connections. The others remain for writes and for all other reads.
 func (p *Engine) HeavyReads() int { return max(1, int(p.pool.Config().MaxConns)/4) }
 
 // transaction runs fn in a transaction. The transaction is rolled back unless fn calls commit.

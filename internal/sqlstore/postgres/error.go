@@ -63,7 +63,8 @@ func isConstraintViolation(err error) bool {
 	return code == pgUniqueViolation || code == pgForeignKeyViolation
 }
 
-// isAway reports whether the server said that it is shutting down, out of resources, failing or read-only.
+// isAway reports whether the server said that it cannot serve the request now: it has lost a connection (class 08), is
+// out of resources (53), is shutting down or has cancelled the statement (57), fails (58) or is read-only.
 func isAway(err error) bool {
 	code := pgCode(err)
 	for _, class := range []string{"08", "53", "57", "58", pgReadOnly} {
@@ -74,7 +75,8 @@ func isAway(err error) bool {
 	return false
 }
 
-// isRefused reports whether no server accepted a connection in time.
+// isRefused reports whether a connection could not be opened: no server could be reached in time, the login was rejected,
+// or every server was refused.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok || errors.Is(err, errNoConnection)

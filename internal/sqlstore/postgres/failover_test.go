@@ -88,8 +88,8 @@ func awaitReadOnly(t *testing.T, store *node) {
 func awaitNotReady(t *testing.T, store *node, kinds ...engine.Kind) {
 	t.Helper()
 	var err error
-	for budget := shortBudget; budget <= 2*ample; budget *= 2 {
-		store.timeout = budget
+	for timeout := shortTimeout; timeout <= 2*ample; timeout *= 2 {
+		store.timeout = timeout
 		if err = store.Ready(t.Context()); err != nil && slices.Contains(kinds, engine.KindOf(err)) {
 			return
 		}
@@ -139,9 +139,9 @@ func TestCommittedMeansReplicated(t *testing.T) {
 		}
 		return false
 	})
-	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortBudget("waits", sent)(), "after": nil}
+	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortTimeout("waits", sent)(), "after": nil}
 	h.direct.Await("the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
-	h.setBudget(ample)
+	h.setTimeout(ample)
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
@@ -149,7 +149,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	// both.
 	h.alone = true
 	disconnected, release := h.proxy.CutLate(pgtest.IsCommit)
-	outcome := h.startWriteWithShortBudget("lost", disconnected)
+	outcome := h.startWriteWithShortTimeout("lost", disconnected)
 	release()
 	h.direct.Await("both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
 	h.direct.Do("SELECT pg_cancel_backend(pid) " + waiting)
@@ -177,7 +177,7 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	h := &faultHarness{T: t, store: store, direct: pgtest.Connect(t, database)}
 	fillPool(t, store)
 	first.Delay(time.Hour)
-	h.setBudget(shortBudget)
+	h.setTimeout(shortTimeout)
 	before := store.epoch.Load()
 	// This write may fail, because it is the first one after the server became silent.
 	outcomes := map[string]error{"first": h.write("first"), "second": nil, "third": nil}

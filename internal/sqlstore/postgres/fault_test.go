@@ -26,7 +26,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		begin, end func(*faultHarness)
-		budget     time.Duration // the retry budget of the store; 0 means shortBudget
+		timeout    time.Duration // the timeout of the store; 0 means shortTimeout
 		requests   int           // the number of reads, which is also the number of writes; 0 means 4
 		ready      []engine.Kind // the kinds of error that the readiness check may report; nil means any of an outage
 	}{
@@ -42,7 +42,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			begin: func(h *faultHarness) { h.setOption("SET default_transaction_read_only = on") },
 			end:   func(h *faultHarness) { h.setOption("RESET default_transaction_read_only") }},
 		// The test would never end if a rejected login were tried again.
-		"rejected": {budget: 24 * time.Hour, ready: []engine.Kind{engine.Unreachable},
+		"rejected": {timeout: 24 * time.Hour, ready: []engine.Kind{engine.Unreachable},
 			begin: func(h *faultHarness) { allow(h, "false") },
 			end:   func(h *faultHarness) { allow(h, "true") }},
 	} {
@@ -53,7 +53,7 @@ func TestUnavailableServerIsRefusedInBoundedTime(t *testing.T) {
 			h.works("before")
 			h.proxy.Delay(0)
 			c.begin(h)
-			h.setBudget(cmp.Or(c.budget, shortBudget))
+			h.setTimeout(cmp.Or(c.timeout, shortTimeout))
 			outcomes := map[string]error{"before": nil, "after": nil}
 			var wg sync.WaitGroup
 			for i := range cmp.Or(c.requests, 4) {
@@ -147,7 +147,7 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 	must(t, errors.Join(slices.Collect(maps.Values(outcomes))...)) // no write failed
 }
 
-// The network stays silent or cut after a COMMIT was lost. If the network recovers within the budget, the
+// The network stays silent or cut after a COMMIT was lost. If the network recovers within the timeout, the
 // write is done exactly once. Otherwise the write reports an unknown outcome and is done once or not at all.
 func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
@@ -175,14 +175,14 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						outcome = h.startWrite("lost")
 						pgtest.AwaitSignal(t, "a COMMIT", disconnected)
 					} else {
-						outcome = h.startWriteWithShortBudget("lost", disconnected)
+						outcome = h.startWriteWithShortTimeout("lost", disconnected)
 					}
 					if cut {
 						h.proxy.Cut()
 						h.proxy.Delay(0)
 					}
 					if inTime {
-						// The duration of the outage does not matter as long as it is shorter than the retry budget.
+						// The duration of the outage does not matter as long as it is shorter than the timeout.
 						time.Sleep(100 * time.Millisecond)
 						heal()
 					}

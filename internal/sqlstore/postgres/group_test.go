@@ -96,7 +96,7 @@ func TestGroupsKeepToTheTimeout(t *testing.T) {
 		})
 		<-begun // now that this write has begun, the next one needs another group
 	}
-	store.timeout = shortBudget
+	store.timeout = shortTimeout
 	err := store.group(t.Context(), "too late")
 	if wantUnavailable(t, "a write behind groups that are stuck", err); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a write behind groups that are stuck: %v", err)

@@ -23,8 +23,8 @@ const (
 	// ample is the time for operations that must succeed. It is longer than a client would wait, because a busy machine
 	// may need more time.
 	ample = time.Minute
-	// shortBudget is the time for operations that a test expects to give up.
-	shortBudget = time.Second
+	// shortTimeout is the time for operations that a test expects to give up.
+	shortTimeout = time.Second
 )
 
 // schema has the tables that the engine needs, a table of things, and a feed of news.
@@ -203,7 +203,7 @@ func newFaultHarness(t *testing.T, database string) *faultHarness {
 	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: pgtest.Connect(t, database)}
 }
 
-func (h *faultHarness) setBudget(d time.Duration) { h.store.timeout = d }
+func (h *faultHarness) setTimeout(d time.Duration) { h.store.timeout = d }
 
 // setOption changes an option of the database. The option applies only to new connections, so setOption makes the
 // engine open new ones.
@@ -241,11 +241,11 @@ func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	}
 }
 
-// startWriteWithShortBudget is like startWrite but uses a short time. It returns when the COMMIT has been sent. On a busy
+// startWriteWithShortTimeout is like startWrite but uses a short time. It returns when the COMMIT has been sent. On a busy
 // machine, the time may be over before that. In this case nothing has been written, and the write is started again.
-func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
+func (h *faultHarness) startWriteWithShortTimeout(name string, sent <-chan struct{}) (outcome func() error) {
 	h.Helper()
-	h.setBudget(shortBudget)
+	h.setTimeout(shortTimeout)
 	for end := time.Now().Add(2 * ample); time.Now().Before(end); {
 		outcome = h.startWrite(name)
 		refused := make(chan struct{})
@@ -281,7 +281,7 @@ func (h *faultHarness) read(name string) (n int, err error) {
 // works checks that the engine can write a thing and read it back.
 func (h *faultHarness) works(name string) {
 	h.Helper()
-	h.setBudget(ample)
+	h.setTimeout(ample)
 	if err := h.write(name); err != nil {
 		h.Errorf("writing %s: %v", name, err)
 	}

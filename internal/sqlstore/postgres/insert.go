@@ -17,7 +17,8 @@ func Unnest(types []string) string {
 	return "unnest(" + strings.Join(columns, ", ") + ")"
 }
 
-// insertSQL returns a statement that inserts rows in the order in which they are passed to Arrays.
+// insertSQL returns a statement that inserts rows in the order in which they are passed to Arrays. If into.First is set,
+// it is an SQL expression for the first column, such as the server's time, and the arrays are only for the others.
 func insertSQL(into *engine.Insertion) string {
 	given, selected := into.Columns, into.Columns
 	if into.First != "" {
@@ -25,7 +26,7 @@ func insertSQL(into *engine.Insertion) string {
 		selected = into.First + ", " + given
 	}
 	return "INSERT INTO " + into.Table + " (" + into.Columns + ") SELECT " + selected + " FROM " + Unnest(into.Types) +
-		" WITH ORDINALITY AS new (" + given + ", place) ORDER BY place"
+		" WITH ORDINALITY AS new (" + given + ", position) ORDER BY position"
 }
 
 // Arrays returns the arguments for Unnest: an array of n elements for each type. appendRow appends the values of one

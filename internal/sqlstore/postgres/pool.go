@@ -19,9 +19,10 @@ import (
 const (
 	// defaultMaxConns is the default maximum number of connections in the pool.
 	defaultMaxConns = 32
-	// idleTime is how long a connection may be idle before it must be checked, because its server may be lost.
+	// idleTime is how long a connection may be idle before its server may be lost. After that, acquire pings the server,
+	// and a single query gets only pingTimeout at first.
 	idleTime = time.Second
-	// pingTimeout is how long a server may take to answer a ping on an idle connection.
+	// pingTimeout is how long a server may take to answer a ping, and how long closing a connection may take.
 	pingTimeout = time.Second
 )
 
@@ -171,7 +172,7 @@ func (p *Engine) hosts() string {
 // release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly broken,
 // release discards it instead. err is the error returned by the last operation, or nil. If err means that the server is
 // lost, a new epoch starts, so that no other connection to that server is used. Each of these connections would cost a
-// later request one attempt, or its whole budget if the server is silent.
+// later request one attempt, or its whole time if the server is silent.
 func (p *Engine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {

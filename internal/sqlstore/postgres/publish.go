@@ -10,7 +10,12 @@ import (
 )
 
 // Feed is a table with a column id that gives every row its position. Writes insert their rows into the inbox of the
-// feed, and Publish moves them to the feed.
+// feed, and Publish moves them to the feed. The caller's migrations create three tables:
+//
+//   - the feed, with Columns and an id GENERATED ALWAYS AS IDENTITY as its primary key,
+//   - the inbox, with Columns, such an id as well, a column xid of the type xid8 with the default pg_current_xact_id(),
+//     and an index on xid (watermark.go says why),
+//   - the lock table, with a column named one and a single row.
 //
 // The id of a row in the inbox is not a safe position. A transaction that was assigned a low id may commit after a reader
 // has already read past that id. So a row gets its position only after its transaction has committed, and only one
@@ -20,7 +25,7 @@ import (
 // and never before an earlier publication.
 type Feed struct {
 	Table   string
-	Inbox   string // a queue with the same columns
+	Inbox   string // the table from which Publish takes the rows
 	Lock    string // the table with a single row that a publication locks
 	Columns string // the columns of a row, without its id
 	Channel string // the channel on which Listen hears of publications

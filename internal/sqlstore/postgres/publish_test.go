@@ -108,7 +108,7 @@ func TestReadPositionsAreNotAssignedAgainAfterFailover(t *testing.T) {
 	primary, replica := pgtest.StartWithReplica(t, true)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
 	h := &faultHarness{T: t, store: store, direct: pgtest.Connect(t, primary.URL())}
-	h.setBudget(ample)
+	h.setTimeout(ample)
 	var want []string
 	for i := range 40 {
 		want = append(want, fmt.Sprint(i))
@@ -117,13 +117,13 @@ func TestReadPositionsAreNotAssignedAgainAfterFailover(t *testing.T) {
 	got, reached := readFeed(t, store, 0)
 	write(t, store, telling("late"))
 	replica.Stop(t)
-	h.setBudget(shortBudget)
+	h.setTimeout(shortTimeout)
 	if err := store.Publish(t.Context()); err == nil {
 		t.Fatal("a publication succeeded without the replica")
 	}
 	h.direct.Await("the publication to wait for the replica",
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%news_inbox%')")
-	h.setBudget(ample)
+	h.setTimeout(ample)
 	if early, _ := readPublished(t, store, reached); len(early) > 0 {
 		t.Errorf("read %q, which the replica lacks", early)
 	}
@@ -226,7 +226,7 @@ func TestPublicationThatWaitsForALockGivesUp(t *testing.T) {
 	must(t, err)
 	store.cancelTimeout = ample // so that a slow response from a busy machine does not look like a lost server
 	store.epoch.Store(1)        // so that connections that still have the default timeout are not used
-	store.timeout = 2 * shortBudget
+	store.timeout = 2 * shortTimeout
 	wantUnavailable(t, "a publication", store.Publish(t.Context()))
 	if epoch, discarded := store.epoch.Load(), store.pool.Stat().TotalConns() == 0; epoch != 1 || discarded {
 		t.Errorf("the epoch is %d, and the connection was discarded: %v", epoch, discarded)

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore/engine"
 )
 
-// Read runs fn in a snapshot. If fn probably executes one query, Read executes it without BEGIN and COMMIT, in one round
+// Read runs fn in a snapshot. If fn probably executes one query, Read executes it without BEGIN and ROLLBACK, in one round
 // trip instead of three.
 func (p *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
 	err = p.retry(ctx, ctx, engine.WriteOptions{Timeout: o.Timeout}, func(ctx context.Context) (err error) {
@@ -49,7 +49,7 @@ func (p *Engine) snapshot(ctx context.Context, fn func(*engine.Tx) error) error 
 //
 // readSingle does not ping a connection that was idle, because the query itself shows whether the server is lost. The
 // query first gets as much time as a ping would. If the server confirms that it has cancelled the query, the query
-// was only slow, and it is executed again with the whole budget.
+// was only slow, and it is executed again with the rest of the time.
 func (p *Engine) readSingle(ctx context.Context, query stampQuery, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
 	conn, idle, err := p.acquireUnpinged(ctx)
 	if err != nil {

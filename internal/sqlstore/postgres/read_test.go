@@ -55,10 +55,10 @@ func TestSecondQueryReadsTheSameSnapshot(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		must(t, store.Write(t.Context(), adding("Rex")))
+		must(t, store.Write(t.Context(), adding("lamp")))
 		second, err := query()
 		if err == nil && first != second {
-			t.Errorf("there were %d animals and then %d", first, second)
+			t.Errorf("there were %d things and then %d", first, second)
 		}
 		return err
 	})

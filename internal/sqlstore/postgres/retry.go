@@ -79,7 +79,7 @@ func (p *Engine) serializeRetries(ctx context.Context, key string) admission.Slo
 	return slot
 }
 
-// newRetrySlot returns the retry slot. Writes that wait for it need no limit, because the budget of each write ends.
+// newRetrySlot returns the retry slot. Writes that wait for it need no limit, because the time of each write ends.
 func newRetrySlot() *admission.Semaphore {
 	return admission.NewSemaphore(admission.ConflictRetries.Limit())
 }

@@ -66,16 +66,16 @@ func TestRetryBudgetLimitsAWrite(t *testing.T) {
 	database := newDatabase(t)
 	slow := executing("SELECT pg_sleep(0.4)")
 	store := open(t, database, Options{Options: engine.Options{Timeout: 200 * time.Millisecond}})
-	wantUnavailable(t, "with the budget of the store", store.Write(t.Context(), slow))
+	wantUnavailable(t, "with the timeout of the store", store.Write(t.Context(), slow))
 	must(t, store.Engine.Write(t.Context(), engine.WriteOptions{Timeout: time.Hour}, alone(slow))) // this write has more time
 }
 
 // Writes that conflict are retried one at a time. If they were retried together, they would conflict again until their
-// budget is spent.
+// time is over.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{Options: engine.Options{Timeout: time.Hour}})
-	write(t, store, adding("Rex"))
+	write(t, store, adding("lamp"))
 	var retries, running atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 100 {
@@ -119,7 +119,7 @@ func renaming(name string, between func()) func(*engine.Tx) error {
 func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{Options: engine.Options{Timeout: time.Hour}})
-	write(t, store, adding("Rex"))
+	write(t, store, adding("lamp"))
 	for _, cancels := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -126,7 +126,7 @@ func TestUnsuitableServerIsUnavailable(t *testing.T) {
 	name := pgtest.Connect(t, database).Name()
 	pgtest.Connect(t, server.URL()).Do("DROP DATABASE "+name+" WITH (FORCE)",
 		"CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'")
-	err := store.Write(t.Context(), adding("Rex"))
+	err := store.Write(t.Context(), adding("lamp"))
 	wantUnavailable(t, "a write", err)
 	if kind := engine.KindOf(err); kind != engine.Unsuitable {
 		t.Errorf("%v is %s", err, kind)

@@ -50,9 +50,11 @@ func isLostTimeline(err error) bool {
 
 // timelineGuard remembers the highest timeline that this node has seen.
 type timelineGuard struct {
-	mu       sync.Mutex
-	seen     timeline
-	reported timelineError // the last refusal that this node has reported
+	mu   sync.Mutex
+	seen timeline
+	// reported is the last refusal that this node has reported. It stays when another server is accepted. If the URL
+	// lists a refused server and a good one, every new connection tries both, and only the first refusal is news.
+	reported timelineError
 }
 
 // observe returns a *timelineError if a server must be refused. If not, it remembers the server's timeline.

@@ -139,12 +139,12 @@ func TestServerWithoutTimelinesWorks(t *testing.T) {
 	server := pgtest.Start(t)
 	must(t, createDatabase(server.URL()))
 	direct := pgtest.Connect(t, server.URL())
-	direct.Do("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "CREATE ROLE clerk LOGIN",
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk",
-		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO clerk")
-	url := strings.Replace(server.URL(), "animalstore@", "clerk@", 1)
+	direct.Do("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "CREATE ROLE limited LOGIN",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO limited",
+		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO limited")
+	url := strings.Replace(server.URL(), "animalstore@", "limited@", 1)
 	store := open(t, url, Options{})
-	write(t, store, adding("Rex"))
+	write(t, store, adding("lamp"))
 	wantReady(t, store, "")
 	if n := measured(t, store, "animalstore_postgres_timeline", ""); n != 0 {
 		t.Errorf("the timeline is %v, want 0", n)

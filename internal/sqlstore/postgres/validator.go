@@ -22,7 +22,8 @@ type validator struct {
 	engine *Engine
 	// session is nil while there is no open session. No version can be confirmed during that time.
 	session atomic.Pointer[validatorSession]
-	// latest is the newest snapshot that this node has seen. Anything that was read in another snapshot is outdated.
+	// latest is the snapshot that this node has read last. A version with another snapshot is
+	// probably outdated and is not checked.
 	latest      atomic.Pointer[string]
 	generations atomic.Int64
 	checks      singleflight.Group[struct{}, engine.Stamp]
@@ -100,8 +101,8 @@ func (s *validatorSession) close() {
 }
 
 // check returns the version that the database has at some time during the call, and the server's time shortly
-// afterwards. If the version is not certain, it is zero. All calls that are waiting for a running check to end share
-// the next check.
+// afterwards. If the version is not certain, it is zero. A check that is already running may have asked too early for
+// this call, so the call waits for the next one. All calls that wait share it.
 func (v *validator) check(ctx context.Context) (engine.Version, time.Time) {
 	check, own, err := v.checks.Join(ctx, struct{}{}, v.checks.Begun(), nil)
 	if err != nil {

@@ -28,7 +28,7 @@ func newValidatorHarness(t *testing.T) *validatorHarness {
 	server := pgtest.Start(t, "autovacuum=off", "max_prepared_transactions=2")
 	must(t, createDatabase(server.URL()))
 	h := &validatorHarness{t, server, open(t, server.URL(), Options{}), pgtest.Connect(t, server.URL())}
-	write(t, h.store, adding("Rex"))
+	write(t, h.store, adding("lamp"))
 	h.awaitValidator()
 	return h
 }
@@ -81,7 +81,7 @@ func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
 	conn, err := h.direct.Conn(t.Context())
 	must(t, err)
 	defer conn.Close()
-	const insert = "INSERT INTO things (name) VALUES ('Luna')"
+	const insert = "INSERT INTO things (name) VALUES ('chair')"
 	for name, c := range map[string]struct{ before, commit []string }{
 		"a statement":                 {nil, []string{insert}},
 		"a long transaction":          {[]string{"BEGIN", insert}, []string{"COMMIT"}},
@@ -143,7 +143,7 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 			}
 			crash(h)
 			h.direct = pgtest.Connect(t, h.server.URL())
-			write(t, h.store, adding("Luna"))
+			write(t, h.store, adding("chair"))
 			if isCurrent(t, h.store, version) {
 				t.Errorf("the version %+v is current directly after the crash", version)
 			}
@@ -171,7 +171,7 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 	h := newValidatorHarness(t)
 	w := h.store.validator
 	for name, during := range map[string]func(){
-		"commit": func() { write(t, h.store, adding("Luna")) },
+		"commit": func() { write(t, h.store, adding("chair")) },
 		"new session": func() {
 			w.drop(w.session.Load())
 			h.awaitValidator()
@@ -215,7 +215,7 @@ func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	h.direct = pgtest.Connect(t, h.server.URL())
 	proxy := pgtest.StartProxy(t, h.server.URL())
 	h.store = open(t, proxy.URL(), Options{})
-	write(t, h.store, adding("Rex"))
+	write(t, h.store, adding("lamp"))
 	h.awaitValidator()
 	held := h.store.pool.AcquireAllIdle(t.Context())
 	proxy.Redirect(other.server)
@@ -319,7 +319,7 @@ func TestStandbyHasNoVersion(t *testing.T) {
 	primary, standby := pgtest.StartWithReplica(t, true)
 	must(t, createDatabase(primary.URL()))
 	store := open(t, primary.URL(), Options{})
-	write(t, store, adding("Rex"))
+	write(t, store, adding("lamp"))
 	awaitValidator(t, store)
 	p := store.Engine
 	session := p.validator.session.Load()

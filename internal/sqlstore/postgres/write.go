@@ -17,8 +17,9 @@ import (
 // by lockWaitShare.
 const lockWaitShare = 20
 
-// Write runs a write in a group if it declares its rows. If it does not, or if the group cannot run it, Write runs it in
-// a transaction of its own, within the rest of its time.
+// Write runs o.Declared in a group. Declared describes the rows that the write needs and what it does with them. If it is
+// nil, or if the group returns engine.ErrAlone because it cannot run the write, Write runs alone in a transaction of its
+// own, within the rest of the write's time.
 func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
 	if err := ctx.Err(); err != nil {
 		return engine.EndedError(err)
@@ -74,6 +75,9 @@ func (p *Engine) aloneOptions(timeout time.Duration) pgx.TxOptions {
 // continues, because its transaction may be nearly committed. But there are no further attempts, because the client may
 // already have sent its request to another node. A delayed attempt here could overwrite what that node has written
 // since.
+//
+// fn returns what it has touched: bits whose meaning only the caller knows. In the end, writeAlone passes the bits of all
+// attempts to Options.AfterWrite, so that the caller can wake up its readers or drop cached data.
 //
 // While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a slot, and an attempt
 // gives up when it has waited for a lock for a while. The write then leaves its slot to another write and waits for a

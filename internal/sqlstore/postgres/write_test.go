@@ -48,13 +48,13 @@ func (h *aloneHarness) create(ctx context.Context, kind int64) error {
 		if kind != 1 {
 			return "", engine.ErrAlone
 		}
-		return "Rex", nil
+		return "lamp", nil
 	})}
 	return h.store.Engine.Write(ctx, o, alone(func(tx *engine.Tx) error {
 		if err := tx.Exec("INSERT INTO kinds (id) VALUES ($1) ON CONFLICT DO NOTHING", kind); err != nil {
 			return err
 		}
-		return tx.Exec("INSERT INTO things (name, kind) VALUES ('Rex', $1)", kind)
+		return tx.Exec("INSERT INTO things (name, kind) VALUES ('lamp', $1)", kind)
 	}))
 }
 
@@ -93,20 +93,20 @@ func TestWritesThatWaitForALockLeaveConnections(t *testing.T) {
 	}
 }
 
-// A write that is waiting for a lock gives up its place from time to time, so that writes that need no lock can use the
-// place. The waiting write succeeds when the other transaction ends.
-func TestWriteThatWaitsForALockGivesItsPlaceBack(t *testing.T) {
+// A write that is waiting for a lock gives up its slot from time to time, so that writes that need no lock can use the
+// slot. The waiting write succeeds when the other transaction ends.
+func TestWriteThatWaitsForALockGivesItsSlotBack(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
 	h.store.timeout = ample / 3 // each attempt waits for the lock for one second
 	h.startCreates(1)
-	must(t, h.create(t.Context(), 8)) // this write needs the only place that its key may use
+	must(t, h.create(t.Context(), 8)) // this write needs the only slot that its key may use
 	must(t, h.other.Commit())
 	h.running.Wait()
 }
 
-// A write that is waiting for a place fails if its caller goes away. The write has not begun by then.
-func TestWriteWaitsForAPlaceOnlyWhileItsCallerWaits(t *testing.T) {
+// A write that is waiting for a slot fails if its caller goes away. The write has not begun by then.
+func TestWriteWaitsForASlotOnlyWhileItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	h := newAloneHarness(t)
 	h.store.timeout = time.Hour
