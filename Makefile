@@ -14,7 +14,7 @@ ROUNDS ?= 3
 
 # The packages whose own goroutines share memory. make test runs their tests with the race detector, which makes
 # everything ten times slower; make test-race does so for all packages.
-RACE = (^animalstore/client|/internal/(admission|backup|server|shop|web|webhook|sqlstore/.*))$$
+RACE = /internal/(admission|server|shop|singleflight|web|webhook|sqlstore/.*)$$
 # The packages whose tests take many minutes or need more tools. Each has a target of its own, which runs all of its tests.
 BY_HAND = (/bench|/internal/(attack|conformance|hatest|plans|soak|upgrade))$$
 

@@ -56,32 +56,40 @@ func (c *localCatalog) nextHold(orders int64) (next time.Time, known bool) {
 	return cached.next, true
 }
 
-// readState runs fn on a snapshot and returns the state of the catalogue in this snapshot. On SQLite, it loads the version
-// before it takes the snapshot. A change in between then makes the version outdated, but never wrong.
-func (s *Store) readState(ctx context.Context, o engine.ReadOptions, versioned bool, fn func(*engine.Tx) error) (state shop.CatalogState, err error) {
-	orders, readAt := s.catalog.orders.Load(), time.Now()
-	version := s.catalog.version()
-	o.Stamped, o.Versioned, o.Value = true, versioned, nextHold
-	hold, known := s.catalog.nextHold(orders)
-	if known {
-		o.Value = ""
+// catalogBefore is what is known about the catalogue before a snapshot is taken. A change in between makes the version
+// outdated, but never wrong.
+type catalogBefore struct {
+	version shop.CatalogVersion
+	orders  int64 // the number of changes to orders
+	at      time.Time
+	hold    time.Time // when the next hold expires, if known is set
+	known   bool      // whether no query is needed for hold
+}
+
+// beforeRead returns what is known now, and makes the read o return the rest.
+func (s *Store) beforeRead(o *engine.ReadOptions, versioned bool) (before catalogBefore) {
+	before.orders, before.at, before.version = s.catalog.orders.Load(), time.Now(), s.catalog.version()
+	o.Stamped, o.Versioned = true, versioned
+	if before.hold, before.known = s.catalog.nextHold(before.orders); !before.known {
+		o.Value = nextHold
 	}
-	stamp, err := s.engine.Read(ctx, o, fn)
-	if err != nil {
-		return state, err
-	}
-	if !known {
-		hold = fromMicros(stamp.Value.V)
-		s.catalog.hold.Store(&cachedHold{hold, orders, readAt})
+	return before
+}
+
+// catalogState returns the state of the catalogue in the snapshot with this stamp.
+func (s *Store) catalogState(before catalogBefore, stamp engine.Stamp, versioned bool) (state shop.CatalogState) {
+	if !before.known {
+		before.hold = fromMicros(stamp.Value.V)
+		s.catalog.hold.Store(&cachedHold{before.hold, before.orders, before.at})
 	}
 	if s.server != nil {
-		version = shop.CatalogVersion{Changes: stamp.Version.Session, Snapshot: stamp.Version.Snapshot}
+		before.version = shop.CatalogVersion{Changes: stamp.Version.Session, Snapshot: stamp.Version.Snapshot}
 	}
 	if versioned {
-		state.Version = version
+		state.Version = before.version
 	}
-	state.Time, state.NextHold = s.time(stamp.Time), hold
-	return state, nil
+	state.Time, state.NextHold = s.time(stamp.Time), before.hold
+	return state
 }
 
 // CurrentVersion returns the current version of the catalogue and the time of the store's clock. The version is zero if

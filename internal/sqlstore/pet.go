@@ -47,7 +47,7 @@ func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	query, args := petsQuery(t.dialect, list)
-	return allUpTo(t, list.Limit, scanPets(), query, args...)
+	return engine.AllUpTo(t.Tx, list.Limit, scanPets(), query, args...)
 }
 
 // petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an index on

@@ -142,12 +142,14 @@ func (s *Store) Close() error {
 func (s *Store) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) error) (err error) {
 	ctx, span := s.spans.Start(ctx, "store.read")
 	defer func() { s.spans.End(span, err) }()
-	run := func(t *engine.Tx) error { return fn(&tx{Tx: t, dialect: s.dialect}) }
 	o := engine.ReadOptions{Timeout: r.Budget, Single: r.SingleQuery}
-	if r.State == nil {
-		_, err = s.engine.Read(ctx, o, run)
-	} else {
-		*r.State, err = s.readState(ctx, o, r.Version, run)
+	var before catalogBefore
+	if r.State != nil {
+		before = s.beforeRead(&o, r.Version)
+	}
+	stamp, err := s.engine.Read(ctx, o, func(t *engine.Tx) error { return fn(&tx{Tx: t, dialect: s.dialect}) })
+	if err == nil && r.State != nil {
+		*r.State = s.catalogState(before, stamp, r.Version)
 	}
 	err = shopError(err)
 	s.metrics.countError(ctx, err)

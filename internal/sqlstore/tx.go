@@ -25,10 +25,6 @@ func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any)
 	return engine.AllUpTo(t.Tx, 0, scan, query, args...)
 }
 
-func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
-	return engine.AllUpTo(t.Tx, capacity, scan, query, args...)
-}
-
 func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) (T, bool, error) {
 	return engine.One(t.Tx, scan, query, args...)
 }

@@ -82,7 +82,7 @@ func (u *unit) Run(write any) error {
 		u.now = u.dialect.clock()
 	}
 	t := &unitTx{tx: &tx{Tx: &engine.Tx{Ctx: context.Background(), Conn: undeclared{}}, dialect: u.dialect}, unit: u}
-	err := t.Run(func() error { return write.(*declaredWrite).fn(t) })
+	err := t.Outcome(write.(*declaredWrite).fn(t))
 	if err == nil {
 		u.apply(&t.changes)
 	}

@@ -12,9 +12,9 @@ type Tx struct {
 	failed  error
 }
 
-// Run calls fn. If a statement in fn has failed, Run returns the error of that statement even if fn ignored it.
-func (t *Tx) Run(fn func() error) error {
-	err := fn()
+// Outcome returns the error of a function that has used the transaction: that of the first statement that failed, even if
+// the function ignored it, and otherwise err, which the function has returned.
+func (t *Tx) Outcome(err error) error {
 	if t.failed != nil {
 		return t.failed
 	}

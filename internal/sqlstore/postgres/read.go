@@ -39,7 +39,7 @@ func (p *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine
 func (p *Engine) snapshot(ctx context.Context, fn func(*engine.Tx) error) error {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return p.transaction(ctx, snapshot, func(t *engine.Tx, _ func() error) error {
-		return t.Run(func() error { return fn(t) })
+		return t.Outcome(fn(t))
 	})
 }
 
@@ -72,14 +72,11 @@ func (p *Engine) querySingle(
 ) (stamp engine.Stamp, err error) {
 	single := &singleQuery{connection: connection{conn}, columns: query.columns}
 	t := newTx(ctx, single)
-	err = t.Run(func() error {
-		if err := fn(t); err != nil || single.used || query.columns == "" {
-			return err
-		}
+	err = t.Outcome(fn(t))
+	if err == nil && !single.used && query.columns != "" {
 		single.columns = ""
 		single.stamp, _, err = engine.One(t, scanStamp, "SELECT "+query.columns)
-		return err
-	})
+	}
 	if err != nil || query.columns == "" {
 		return stamp, err
 	}

@@ -100,14 +100,11 @@ func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, 
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
 		err = p.transaction(ctx, p.aloneOptions(o.Timeout), func(t *engine.Tx, commit func() error) error {
-			err := t.Run(func() error {
-				changes, err := fn(t)
-				touched |= changes
-				if err != nil {
-					return err
-				}
-				return t.Exec(insertOutcome, commitID)
-			})
+			changes, err := fn(t)
+			touched |= changes
+			if err = t.Outcome(err); err == nil {
+				err = t.Exec(insertOutcome, commitID)
+			}
 			if err != nil {
 				return err
 			}

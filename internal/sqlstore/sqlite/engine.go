@@ -141,34 +141,27 @@ func (s *Engine) Close() (err error) {
 func (s *Engine) Connect() *Conn { return storeConn(s.file.path, s.options.Exclusive) }
 
 // Read runs fn on a snapshot. The stamp has no version and no time, because the file has no clock.
-func (s *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
-	err = s.readOn(ctx, s.readers, o.Timeout, func(t *engine.Tx) error {
-		if err := fn(t); err != nil || o.Value == "" {
-			return err
-		}
-		if _, err := engine.FirstRow(t.Ctx, t.Conn, o.Value, &stamp.Value); err != nil {
-			return t.Fail(err)
-		}
-		return nil
-	})
-	return stamp, err
+func (s *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine.Tx) error) (engine.Stamp, error) {
+	return s.readOn(ctx, s.readers, o, fn)
 }
 
 // readOn runs fn on a connection from a pool. The time spent waiting for the connection counts towards the deadline. If
 // the deadline passes or ctx ends, the running statement is interrupted, and the connection returns to the pool.
-func (s *Engine) readOn(ctx context.Context, pool chan *Conn, timeout time.Duration, fn func(*engine.Tx) error) error {
+func (s *Engine) readOn(
+	ctx context.Context, pool chan *Conn, o engine.ReadOptions, fn func(*engine.Tx) error,
+) (stamp engine.Stamp, err error) {
 	if err := s.file.check(); err != nil {
-		return err
+		return stamp, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(s.options.Timeout, timeout))
+	ctx, cancel := context.WithTimeout(ctx, max(s.options.Timeout, o.Timeout))
 	defer cancel()
 	var c *Conn
 	select {
 	case c = <-pool:
 	case <-s.closed:
-		return engine.ClosedError()
+		return stamp, engine.ClosedError()
 	case <-ctx.Done():
-		return engine.EndedError(ctx.Err())
+		return stamp, engine.EndedError(ctx.Err())
 	}
 	defer func() { pool <- c }()
 	t := &engine.Tx{Ctx: ctx, Conn: c, Convert: convertError}
@@ -177,9 +170,15 @@ func (s *Engine) readOn(ctx context.Context, pool chan *Conn, timeout time.Durat
 	defer c.rollback()
 	// BEGIN ignores ctx, because it does not do any work that would have to be interrupted.
 	if err := c.Exec(context.Background(), "BEGIN", nil); err != nil {
-		return t.Fail(err)
+		return stamp, t.Fail(err)
 	}
-	return t.Run(func() error { return fn(t) })
+	if err := t.Outcome(fn(t)); err != nil || o.Value == "" {
+		return stamp, err
+	}
+	if _, err := engine.FirstRow(ctx, c, o.Value, &stamp.Value); err != nil {
+		return stamp, t.Fail(err)
+	}
+	return stamp, nil
 }
 
 // Write queues a write for the next group.
@@ -189,10 +188,11 @@ func (s *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*e
 
 // Ready executes Options.ReadProbe.
 func (s *Engine) Ready(ctx context.Context) error {
-	return s.readOn(ctx, s.checker, 0, func(t *engine.Tx) error {
+	_, err := s.readOn(ctx, s.checker, engine.ReadOptions{}, func(t *engine.Tx) error {
 		_, err := engine.All(t, func(engine.Scanner) (none struct{}, err error) { return none, nil }, s.options.ReadProbe)
 		return err
 	})
+	return err
 }
 
 // HeavyReads reserves half of the readers for reads that are not heavy. Heavy reads get the other half, about one

@@ -1,6 +1,12 @@
 package sqlite
 
-import "animalstore/internal/sqlstore/engine"
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"animalstore/internal/sqlstore/engine"
+)
 
 // writer runs all writes to a file one after another, on the only writing connection.
 //
@@ -38,4 +44,161 @@ func (w *writer) loop() {
 			again = w.commitGroup(again, false)
 		}
 	}
+}
+
+// group is one transaction that is shared by several writes. They run one after another.
+//
+// A write that declares its rows runs on the unit, in memory. Its changes are saved together with those of other writes:
+// before COMMIT, and before a write runs alone, which must see them. A write that runs alone has a savepoint, so that
+// its failure undoes only its own changes. Afterwards the unit forgets its rows, because the write may have changed
+// them. Nothing is kept for the next group, because another process may write in between.
+type group struct {
+	writer  *writer
+	unit    engine.Unit
+	touched engine.Touched
+	shared  bool  // whether the group has more than one write
+	err     error // the error that ended the transaction, or nil
+}
+
+// commitGroup runs writes in one transaction and commits it. If open is set, writes that arrive in the meantime join
+// the group.
+//
+// If an error in one write ends the whole transaction, as a full disk does, commitGroup finishes this write and returns
+// the others. They must run again, in a group that is not open. If the group were open, every new write could end the
+// transaction once more on a full disk, and the writes that run again would wait forever.
+func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine.Write) {
+	start := w.options.Spans.Now()
+	g := &group{writer: w, unit: w.options.NewUnit()}
+	if g.begin() != nil {
+		// This group may already have waited a long time for the lock. The queued writes fail together with the group,
+		// so that they do not have to wait just as long.
+		for range len(w.queue.Writes) {
+			writes = w.queue.Join(writes)
+		}
+		engine.Finish(writes, g.err)
+		return nil
+	}
+	for i := 0; i < len(writes); i++ {
+		g.shared = len(writes) > 1
+		if alive := g.run(writes[i]); !alive {
+			w.conn.rollback()
+			engine.Finish(writes[i:i+1], nil)
+			return append(writes[:i:i], writes[i+1:]...)
+		}
+		if open && i == len(writes)-1 && len(writes) < engine.MaxGroup {
+			if len(w.queue.Writes) == 0 && len(writes) <= w.recentWriters/2 {
+				// Let goroutines that are about to write join this group, so that they do not have to wait
+				// for the next one.
+				runtime.Gosched()
+			}
+			writes = w.queue.Join(writes)
+		}
+	}
+	w.options.Metrics.Group.Observe(float64(len(writes)))
+	w.recentWriters = max(len(writes)+len(w.queue.Writes), w.recentWriters-(w.recentWriters+15)/16)
+	err := g.commit()
+	w.options.AfterWrite(g.touched, err == nil)
+	w.options.Spans.Group(start, writes, err)
+	engine.Finish(writes, err)
+	if err == nil {
+		w.checkpoint() // the writes do not wait for this, because they have already returned
+	}
+	return nil
+}
+
+func (g *group) begin() error {
+	if g.err = g.writer.file.check(); g.err == nil && g.exec("BEGIN IMMEDIATE") != nil {
+		g.writer.conn.rollback()
+	}
+	return g.err
+}
+
+// commit saves the unit and commits the transaction. After an error, the transaction is rolled back.
+func (g *group) commit() error {
+	if g.save() != nil || g.writer.options.Metrics.Commit(func() error { return g.exec("COMMIT") }) != nil {
+		g.writer.conn.rollback()
+	}
+	return g.err
+}
+
+// run runs one write. If the write fails, run undoes only the changes made by this write. It reports whether the
+// transaction is still alive, because some errors, such as a full disk, make SQLite roll back the whole transaction.
+func (g *group) run(w *engine.Write) (alive bool) {
+	if w.Err = w.Begin(); w.Err != nil {
+		return true
+	}
+	if w.Declared != nil {
+		var b engine.Batch
+		g.unit.Load(&b, []any{w.Declared})
+		if g.batch(&b) != nil {
+			w.Err = g.err
+			return false
+		}
+		if w.Err = w.Call(func() error { return g.unit.Run(w.Declared) }); !errors.Is(w.Err, engine.ErrAlone) {
+			return true
+		}
+	}
+	return g.runAlone(w)
+}
+
+// runAlone runs a write behind a savepoint.
+func (g *group) runAlone(w *engine.Write) (alive bool) {
+	if g.save() != nil || g.exec("SAVEPOINT alone") != nil {
+		w.Err = g.err
+		return false
+	}
+	// The write runs with a context that is never cancelled. An interrupted statement would roll back the whole
+	// transaction, including the changes made by other writes.
+	t := &engine.Tx{Ctx: context.Background(), Conn: g.writer.conn, Convert: convertError, Waiting: g.othersWait}
+	w.Err = t.Outcome(w.Call(func() error {
+		touched, err := w.Alone(t)
+		g.touched |= touched
+		return err
+	}))
+	g.unit.Forget()
+	if t.Failed() != nil && !g.writer.conn.inTransaction() {
+		g.err = t.Failed()
+		return false
+	}
+	after := []string{"RELEASE alone"}
+	if w.Err != nil || w.Panic != nil {
+		after = []string{"ROLLBACK TO alone", "RELEASE alone"}
+	}
+	for _, statement := range after {
+		if g.exec(statement) != nil {
+			// Even a write that succeeded must now fail, because its response may depend on rows that are lost.
+			if w.Err = t.Failed(); w.Err == nil {
+				w.Err = g.err
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// othersWait reports whether other writes are waiting for the running one.
+func (g *group) othersWait() bool { return g.shared || len(g.writer.queue.Writes) > 0 }
+
+// exec executes a statement that controls the transaction, such as COMMIT. If the statement fails, the transaction has
+// ended.
+func (g *group) exec(statement string) error {
+	return g.fail(g.writer.conn.Exec(context.Background(), statement, nil))
+}
+
+// save writes the changes of the unit. If that fails, the transaction has ended.
+func (g *group) save() error {
+	var b engine.Batch
+	g.touched |= g.unit.Save(&b)
+	return g.batch(&b)
+}
+
+func (g *group) batch(b *engine.Batch) error {
+	return g.fail(b.Run(context.Background(), g.writer.conn))
+}
+
+func (g *group) fail(err error) error {
+	if err != nil && g.err == nil {
+		g.err = convertError(err)
+	}
+	return g.err
 }
