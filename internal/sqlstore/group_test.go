@@ -291,3 +291,31 @@ func TestLargeMemberIsUndoneWhole(t *testing.T) {
 		}
 	}
 }
+
+// If SQLite rejects the changes of a write that declares its rows, only this write fails. Here the data are damaged: an
+// animal is available although an order holds it.
+func TestRejectedChangesFailOnlyTheirWrite(t *testing.T) {
+	t.Parallel()
+	order := func(tx shop.WriteTx) error {
+		now, err := tx.Now()
+		if err == nil {
+			_, err = tx.InsertOrder(shop.Order{PetID: 1, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)})
+		}
+		return err
+	}
+	create := func(name string) modelWrite { return modelWrite{set: &shop.WriteSet{Categories: []int64{1}}, fn: adding(name)} }
+	again := modelWrite{set: &shop.WriteSet{Pets: []int64{1}}, fn: order}
+	for name, last := range map[string]modelWrite{"saved before COMMIT": create("C"), "saved before a write that runs alone": {fn: adding("C")}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := openNew(t)
+			write(t, store, adding("A"))
+			write(t, store, order)
+			errs := togetherDeclared(t, store, create("B"), again, last)
+			wantDone(t, store, errs, "C B A", true, false, true)
+			if counted, pets, _ := totals(t, store); counted != pets {
+				t.Errorf("%d animals are counted, there are %d", counted, pets)
+			}
+		})
+	}
+}

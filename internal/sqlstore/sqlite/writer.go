@@ -40,7 +40,8 @@ func (w *writer) loop() {
 	for first := range w.queue.Writes {
 		again := w.commitGroup([]*engine.Write{first}, true)
 		for len(again) > 0 {
-			// This loop ends, because every call of commitGroup finishes at least one write.
+			// This loop ends, because every call of commitGroup finishes at least one write, except for the first one
+			// after which the writes run alone.
 			again = w.commitGroup(again, false)
 		}
 	}
@@ -53,11 +54,12 @@ func (w *writer) loop() {
 // its failure undoes only its own changes. Afterwards the unit forgets its rows, because the write may have changed
 // them. Nothing is kept for the next group, because another process may write in between.
 type group struct {
-	writer  *writer
-	unit    engine.Unit
-	touched engine.Touched
-	shared  bool  // whether the group has more than one write
-	err     error // the error that ended the transaction, or nil
+	writer   *writer
+	unit     engine.Unit
+	touched  engine.Touched
+	shared   bool  // whether the group has more than one write
+	err      error // the error that ended the transaction, or nil
+	rejected bool  // whether SQLite has rejected the changes of the unit, for example because of a constraint
 }
 
 // commitGroup runs writes in one transaction and commits it. If open is set, writes that arrive in the meantime join
@@ -66,6 +68,9 @@ type group struct {
 // If an error in one write ends the whole transaction, as a full disk does, commitGroup finishes this write and returns
 // the others. They must run again, in a group that is not open. If the group were open, every new write could end the
 // transaction once more on a full disk, and the writes that run again would wait forever.
+//
+// If SQLite rejects the changes of the unit, it does not say whose changes they are. All writes then run again, each of
+// them alone, so that only the one with the wrong changes fails.
 func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine.Write) {
 	start := w.options.Spans.Now()
 	g := &group{writer: w, unit: w.options.NewUnit()}
@@ -82,6 +87,9 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 		g.shared = len(writes) > 1
 		if alive := g.run(writes[i]); !alive {
 			w.conn.rollback()
+			if g.rejected {
+				return undeclared(writes)
+			}
 			engine.Finish(writes[i:i+1], nil)
 			return append(writes[:i:i], writes[i+1:]...)
 		}
@@ -97,6 +105,9 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 	w.options.Metrics.Group.Observe(float64(len(writes)))
 	w.recentWriters = max(len(writes)+len(w.queue.Writes), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
+	if g.rejected {
+		return undeclared(writes)
+	}
 	w.options.AfterWrite(g.touched, err == nil)
 	w.options.Spans.Group(start, writes, err)
 	engine.Finish(writes, err)
@@ -104,6 +115,14 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 		w.checkpoint() // the writes do not wait for this, because they have already returned
 	}
 	return nil
+}
+
+// undeclared makes writes run alone and returns them.
+func undeclared(writes []*engine.Write) []*engine.Write {
+	for _, w := range writes {
+		w.Declared = nil
+	}
+	return writes
 }
 
 func (g *group) begin() error {
@@ -189,7 +208,11 @@ func (g *group) exec(statement string) error {
 func (g *group) save() error {
 	var b engine.Batch
 	g.touched |= g.unit.Save(&b)
-	return g.batch(&b)
+	err := g.batch(&b)
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		g.rejected = e.Class == engine.Internal
+	}
+	return err
 }
 
 func (g *group) batch(b *engine.Batch) error {
