@@ -303,7 +303,9 @@ func TestRejectedChangesFailOnlyTheirWrite(t *testing.T) {
 		}
 		return err
 	}
-	create := func(name string) modelWrite { return modelWrite{set: &shop.WriteSet{Categories: []int64{1}}, fn: adding(name)} }
+	create := func(name string) modelWrite {
+		return modelWrite{set: &shop.WriteSet{Categories: []int64{1}}, fn: adding(name)}
+	}
 	again := modelWrite{set: &shop.WriteSet{Pets: []int64{1}}, fn: order}
 	for name, last := range map[string]modelWrite{"saved before COMMIT": create("C"), "saved before a write that runs alone": {fn: adding("C")}} {
 		t.Run(name, func(t *testing.T) {
