@@ -101,7 +101,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer closeTraces(traces, log.Logger)
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
 		Exclusive:       true,
-		OnRefusedServer: func(err error) { log.Error("a database server was refused", "error", err) },
+		OnLostHistory: func(err error) { log.Error("a database server was refused", "error", err) },
 		Tracer:          traces.Tracer(),
 	})
 	if err != nil {

@@ -83,7 +83,7 @@ func (s *Store) catalogState(before catalogBefore, stamp engine.Stamp, versioned
 		s.catalog.hold.Store(&cachedHold{before.hold, before.orders, before.at})
 	}
 	if s.server != nil {
-		before.version = shop.CatalogVersion{Changes: stamp.Version.Session, Snapshot: stamp.Version.Snapshot}
+		before.version = shop.CatalogVersion{Changes: stamp.Version.SessionID, Snapshot: stamp.Version.Snapshot}
 	}
 	if versioned {
 		state.Version = before.version
@@ -98,8 +98,8 @@ func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (s
 	if s.server == nil {
 		return s.catalog.version(), s.dialect.clock()
 	}
-	version, now := s.server.Version(ctx, engine.Version{Session: seen.Changes, Snapshot: seen.Snapshot})
-	return shop.CatalogVersion{Changes: version.Session, Snapshot: version.Snapshot}, s.time(now)
+	version, now := s.server.Version(ctx, engine.Version{SessionID: seen.Changes, Snapshot: seen.Snapshot})
+	return shop.CatalogVersion{Changes: version.SessionID, Snapshot: version.Snapshot}, s.time(now)
 }
 
 // time returns the time of the store's clock, which is that of the database unless the store has a clock of its own.

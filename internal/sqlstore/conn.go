@@ -68,7 +68,7 @@ func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
 // the store.
 func OpenReadOnly(ctx context.Context, database string) (*Conn, error) {
 	if IsURL(database) {
-		c, version, err := postgres.OpenReadOnly(ctx, database)
+		c, version, err := postgres.ConnectURL(ctx, database)
 		if err != nil {
 			return nil, err
 		}

@@ -58,9 +58,9 @@ type Options struct {
 	// RetryBudget is the maximum time for a read. On a PostgreSQL server, it is also the maximum time for a write,
 	// including all retries. If it is 0, defaultTimeout is used.
 	RetryBudget time.Duration
-	// OnRefusedServer is called when the store refuses a PostgreSQL server that has lost a part of the store's
+	// OnLostHistory is called when the store refuses a PostgreSQL server that has lost a part of the store's
 	// history. It is called once for each such server and must not block.
-	OnRefusedServer func(error)
+	OnLostHistory func(error)
 	// Tracer starts spans for the transactions of traced requests. If it is nil, there are no spans.
 	Tracer trace.Tracer
 }
@@ -123,9 +123,9 @@ func (s *Store) openServer(ctx context.Context, url string, o Options) error {
 	}
 	s.server, err = postgres.Open(ctx, url, postgres.Options{
 		Options: s.engineOptions(postgresDialect(o.Now), "postgresql", o), Migrations: migrations,
-		Versioned:       []string{"pets", "orders", "pet_search", "pet_search_changes", "search_progress"},
-		Feed:            postgres.Feed{Table: "events", Inbox: "event_inbox", Lock: "event_turn", Columns: newEventColumns, Channel: "animalstore_events"},
-		OnRefusedServer: o.OnRefusedServer,
+		Versioned:     []string{"pets", "orders", "pet_search", "pet_search_changes", "search_progress"},
+		Feed:          postgres.Feed{Table: "events", Inbox: "event_inbox", Lock: "event_turn", Columns: newEventColumns, Channel: "animalstore_events"},
+		OnLostHistory: o.OnLostHistory,
 	})
 	s.engine = s.server
 	return err

@@ -76,8 +76,8 @@ type Stamp struct {
 
 // Version identifies a state of the database. The zero value means that the state is not known.
 type Version struct {
-	Session  int64
-	Snapshot string
+	SessionID int64 // identifies the session that can show whether the state has changed; 0 if there is none
+	Snapshot  string
 }
 
 // Touched is a set of bits that says which kinds of rows a write may have changed. The caller of the engine defines

@@ -51,13 +51,13 @@ func newCommitID() []byte {
 // The INSERT is a single statement, so the response comes from one server. It always writes, because the response to a
 // write waits for the synchronous replica. A write is therefore not reported as committed while a failover could still
 // undo it.
-func (p *Engine) resolveCommit(ctx context.Context, commitID []byte, lost error) error {
+func (e *Engine) resolveCommit(ctx context.Context, commitID []byte, lost error) error {
 	const resolveSQL = `
 		INSERT INTO write_outcomes (id, at, done) VALUES ($1, ` + NowMicros + `, FALSE)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done`
 	for attempt := 0; ; attempt++ {
 		var committed bool
-		err := p.withConn(ctx, func(conn *pgx.Conn) error {
+		err := e.withConn(ctx, func(conn *pgx.Conn) error {
 			stateOf(conn).committing.Store(true) // the INSERT commits its own transaction
 			return conn.QueryRow(ctx, resolveSQL, commitID).Scan(&committed)
 		})

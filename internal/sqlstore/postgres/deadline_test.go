@@ -57,14 +57,14 @@ func TestEndlessReadIsInterrupted(t *testing.T) {
 // A statement whose context has already ended is never sent, so its failure does not mean that the server is lost.
 func TestUnsentStatementDoesNotEndTheEpoch(t *testing.T) {
 	t.Parallel()
-	p := open(t, newDatabase(t), Options{})
+	e := open(t, newDatabase(t), Options{})
 	ended, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	err := p.withConn(t.Context(), func(conn *pgx.Conn) error {
+	err := e.withConn(t.Context(), func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ended, "SELECT 1")
 		return err
 	})
-	if epoch := p.epoch.Load(); !errors.Is(err, context.DeadlineExceeded) || epoch != 0 {
+	if epoch := e.epoch.Load(); !errors.Is(err, context.DeadlineExceeded) || epoch != 0 {
 		t.Errorf("it returned %v, and the epoch is %d", err, epoch)
 	}
 }

@@ -7,7 +7,7 @@
 // for a writable server until their time is over (pool.go). A write that gets no response to its COMMIT is not simply
 // retried: resolveCommit first finds out whether the write was committed (commit.go). A server that has lost a part of
 // its history is refused (timeline.go). Snapshots show whether the database has changed since it was read. They can be
-// compared only while the server has not crashed, and a session that is still open proves that (validator.go).
+// compared only while the server has not crashed, and a session that is still open proves that (change_detector.go).
 package postgres
 
 import (
@@ -34,9 +34,9 @@ type Options struct {
 	Versioned []string
 	// Feed is the table into which Publish moves rows.
 	Feed Feed
-	// OnRefusedServer is called when a server is refused because it has lost a part of its history. It is not called
+	// OnLostHistory is called when a server is refused because it has lost a part of its history. It is not called
 	// again while the same refusal repeats. It must not block. It may be nil.
-	OnRefusedServer func(error)
+	OnLostHistory func(error)
 }
 
 // Engine implements engine.Engine for a PostgreSQL server.
@@ -53,7 +53,7 @@ type Engine struct {
 	// retrySlot ensures that this node retries only one write at a time after a conflict.
 	retrySlot *admission.Semaphore
 	groups    *groups
-	validator *validator
+	detector  *changeDetector
 	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used again,
 	// because it is a connection to a lost server.
 	epoch atomic.Int64
@@ -71,7 +71,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Engine{
+	e := &Engine{
 		options:          o,
 		timeout:          o.Timeout,
 		config:           config,
@@ -85,36 +85,36 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 		if err := validate(ctx, conn); err != nil {
 			return err
 		}
-		return p.checkTimeline(ctx, conn)
+		return e.checkTimeline(ctx, conn)
 	}
-	if p.pool, err = p.newPool(settings); err != nil {
+	if e.pool, err = e.newPool(settings); err != nil {
 		return nil, err
 	}
-	p.groups, p.validator = startGroups(p), newValidator(p)
-	if err = p.migrate(ctx); err == nil {
-		err = p.dropForeignWatermarks(ctx)
+	e.groups, e.detector = startGroups(e), newChangeDetector(e)
+	if err = e.migrate(ctx); err == nil {
+		err = e.dropForeignWatermarks(ctx)
 	}
 	if err != nil {
-		p.Close()
+		e.Close()
 		return nil, openError(err)
 	}
-	return p, nil
+	return e, nil
 }
 
 // Close waits for the queued writes, refuses new reads and writes, and waits until all connections have been released.
-func (p *Engine) Close() error {
-	p.groups.stop()
-	p.closed.Store(true)
-	p.validator.close()
-	p.pool.Close()
+func (e *Engine) Close() error {
+	e.groups.stop()
+	e.closed.Store(true)
+	e.detector.close()
+	e.pool.Close()
 	return nil
 }
 
 // Ready checks that the server can be read, accepts writes and has lost no part of its history. If it does not accept
 // writes, a new epoch starts, because another server may have become the primary.
-func (p *Engine) Ready(ctx context.Context) error {
-	era := p.epoch.Load()
-	_, err := p.Read(ctx, engine.ReadOptions{}, func(t *engine.Tx) error {
+func (e *Engine) Ready(ctx context.Context) error {
+	epoch := e.epoch.Load()
+	_, err := e.Read(ctx, engine.ReadOptions{}, func(t *engine.Tx) error {
 		refuses, _, err := engine.One(t, engine.ScanValue[bool],
 			"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'")
 		if err == nil && refuses {
@@ -123,24 +123,24 @@ func (p *Engine) Ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.checkTimelineAgain(t)
+		return e.checkTimelineAgain(t)
 	})
 	if errors.Is(err, errReadOnly) {
-		p.startEpoch(ctx, era)
+		e.startEpoch(ctx, epoch)
 	}
 	return err
 }
 
 // HeavyReads returns a quarter of the connections. The others remain for writes and for all other reads.
-func (p *Engine) HeavyReads() int { return max(1, int(p.pool.Config().MaxConns)/4) }
+func (e *Engine) HeavyReads() int { return max(1, int(e.pool.Config().MaxConns)/4) }
 
 // transaction runs fn in a transaction. The transaction is rolled back unless fn calls commit.
-func (p *Engine) transaction(ctx context.Context, options pgx.TxOptions, fn func(t *engine.Tx, commit func() error) error) (err error) {
-	conn, err := p.acquire(ctx)
+func (e *Engine) transaction(ctx context.Context, options pgx.TxOptions, fn func(t *engine.Tx, commit func() error) error) (err error) {
+	conn, err := e.acquire(ctx)
 	if err != nil {
 		return convertError(err)
 	}
-	defer func() { p.release(ctx, conn, err) }()
+	defer func() { e.release(ctx, conn, err) }()
 	pgTx, err := conn.BeginTx(ctx, options)
 	if err != nil {
 		return convertError(err)
@@ -149,7 +149,7 @@ func (p *Engine) transaction(ctx context.Context, options pgx.TxOptions, fn func
 	defer pgTx.Rollback(ctx)
 	return fn(newTx(ctx, connection{conn.Conn()}), func() error {
 		stateOf(conn.Conn()).committing.Store(true)
-		return p.options.Metrics.Commit(func() error { return pgTx.Commit(ctx) })
+		return e.options.Metrics.Commit(func() error { return pgTx.Commit(ctx) })
 	})
 }
 

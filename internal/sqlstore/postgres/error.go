@@ -63,9 +63,9 @@ func isConstraintViolation(err error) bool {
 	return code == pgUniqueViolation || code == pgForeignKeyViolation
 }
 
-// isAway reports whether the server said that it cannot serve the request now: it has lost a connection (class 08), is
-// out of resources (53), is shutting down or has cancelled the statement (57), fails (58) or is read-only.
-func isAway(err error) bool {
+// isServerUnavailable reports whether the server said that it cannot serve the request now: it has lost a connection
+// (class 08), is out of resources (53), is shutting down or has cancelled the statement (57), fails (58) or is read-only.
+func isServerUnavailable(err error) bool {
 	code := pgCode(err)
 	for _, class := range []string{"08", "53", "57", "58", pgReadOnly} {
 		if strings.HasPrefix(code, class) {
@@ -75,9 +75,9 @@ func isAway(err error) bool {
 	return false
 }
 
-// isRefused reports whether a connection could not be opened: no server could be reached in time, the login was rejected,
-// or every server was refused.
-func isRefused(err error) bool {
+// isConnectError reports whether a connection could not be opened: no server could be reached in time, the login was
+// rejected, or no server was suitable.
+func isConnectError(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok || errors.Is(err, errNoConnection)
 }
@@ -136,7 +136,7 @@ func isRetryable(err error) bool {
 		return isBroken(err)
 	}
 	// A rejected login is not retried, because it would be rejected again.
-	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err)
+	return isConflict(err) || isServerUnavailable(err) || isFatal(err) && !isConnectError(err)
 }
 
 // isBroken reports whether a connection was lost or could not be opened.
@@ -144,7 +144,7 @@ func isBroken(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return isRefused(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return isConnectError(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
 }
 
@@ -154,11 +154,11 @@ func convertError(err error) error {
 	if _, own := errors.AsType[*engine.Error](err); own {
 		return err
 	}
-	if !isRefused(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if !isConnectError(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return engine.EndedError(err)
 	}
 	conflict := isConflict(err) && !isConstraintViolation(err)
-	if conflict || isLostTimeline(err) || errors.Is(err, errReadOnly) || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) {
+	if conflict || isLostTimeline(err) || errors.Is(err, errReadOnly) || isServerUnavailable(err) || isFatal(err) || isConnectError(err) || pgCode(err) == "" && isBroken(err) {
 		return unavailableError(err)
 	}
 	return &engine.Error{Kind: classify(err), Class: engine.Internal, Err: err}
@@ -187,7 +187,7 @@ func classify(err error) engine.Kind {
 		return engine.Corrupt
 	case isConflict(err):
 		return engine.Conflict
-	case isAway(err), isFatal(err), isRefused(err):
+	case isServerUnavailable(err), isFatal(err), isConnectError(err):
 		return engine.Unreachable
 	case errors.Is(err, context.DeadlineExceeded):
 		return engine.TimedOut

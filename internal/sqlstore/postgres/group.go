@@ -37,8 +37,8 @@ const (
 	groupTimeouts = "SELECT set_config('lock_timeout', '1s', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)"
 )
 
-func startGroups(p *Engine) *groups {
-	g := &groups{queue: engine.NewQueue(), engine: p}
+func startGroups(e *Engine) *groups {
+	g := &groups{queue: engine.NewQueue(), engine: e}
 	for range groupWorkers {
 		g.workers.Go(g.loop)
 	}
@@ -68,13 +68,13 @@ func (g *groups) loop() {
 
 // commitGroup runs writes in one transaction and commits it. An error applies to all writes. If it wraps
 // errUnknownOutcome, all of them may have been committed. If it does not, none of them has been.
-func (p *Engine) commitGroup(writes []*engine.Write) (touched engine.Touched, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
+func (e *Engine) commitGroup(writes []*engine.Write) (touched engine.Touched, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), e.timeout)
 	defer cancel()
 	commitID := newCommitID()
 	var lost error // the reason why the outcome of COMMIT is not known
-	err = p.withConn(ctx, func(conn *pgx.Conn) error {
-		unit := p.options.NewUnit()
+	err = e.withConn(ctx, func(conn *pgx.Conn) error {
+		unit := e.options.NewUnit()
 		if err := loadGroup(ctx, conn, unit, writes); err != nil {
 			return rollback(conn, err)
 		}
@@ -86,7 +86,7 @@ func (p *Engine) commitGroup(writes []*engine.Write) (touched engine.Touched, er
 		var b engine.Batch
 		touched = unit.Save(&b)
 		stateOf(conn).committing.Store(true)
-		err := p.options.Metrics.Commit(func() error { return saveGroup(ctx, conn, &b, commitID) })
+		err := e.options.Metrics.Commit(func() error { return saveGroup(ctx, conn, &b, commitID) })
 		if err != nil && !isRolledBack(err) {
 			lost = err
 			return err
@@ -95,18 +95,18 @@ func (p *Engine) commitGroup(writes []*engine.Write) (touched engine.Touched, er
 	})
 	switch {
 	case lost != nil:
-		err = p.resolveCommit(ctx, commitID, lost)
+		err = e.resolveCommit(ctx, commitID, lost)
 	case err != nil && ctx.Err() != nil:
 		return touched, engine.EndedError(ctx.Err()) // the time is over
 	}
 	switch {
 	case err == nil:
-		p.options.Metrics.Group.Observe(float64(len(writes)))
+		e.options.Metrics.Group.Observe(float64(len(writes)))
 		return touched, nil
 	case errors.Is(err, errUnknownOutcome):
 		return touched, err
 	}
-	p.countRetry(err)
+	e.countRetry(err)
 	return touched, engine.ErrAlone
 }
 

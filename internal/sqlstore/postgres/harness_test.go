@@ -103,14 +103,14 @@ func options() Options {
 func open(t *testing.T, url string, o Options) *node {
 	t.Helper()
 	if o.NewUnit == nil {
-		timeout, refused := o.Timeout, o.OnRefusedServer
+		timeout, refused := o.Timeout, o.OnLostHistory
 		o = options()
-		o.Timeout, o.OnRefusedServer = cmp.Or(timeout, ample), refused
+		o.Timeout, o.OnLostHistory = cmp.Or(timeout, ample), refused
 	}
-	p, err := Open(t.Context(), url, o)
+	e, err := Open(t.Context(), url, o)
 	must(t, err)
-	t.Cleanup(func() { p.Close() })
-	return &node{p, o.Metrics}
+	t.Cleanup(func() { e.Close() })
+	return &node{e, o.Metrics}
 }
 
 // newDatabase returns the URL of a new database on the shared server.
@@ -120,11 +120,11 @@ func newDatabase(t *testing.T) string {
 }
 
 func createDatabase(url string) error {
-	p, err := Open(context.Background(), url, options())
+	e, err := Open(context.Background(), url, options())
 	if err != nil {
 		return err
 	}
-	return p.Close()
+	return e.Close()
 }
 
 func write(t *testing.T, n *node, fn func(*engine.Tx) error) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Collectors returns the metrics that only this engine has.
-func (p *Engine) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{poolCollector{p}, p.timelineRefusals, newTimelineGauge(&p.timelines), newCacheGauge(p.validator)}
+func (e *Engine) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{poolCollector{e}, e.timelineRefusals, newTimelineGauge(&e.timelines), newCacheGauge(e.detector)}
 }
 
 // poolCollector exports statistics about the connection pool. It uses the names, types, labels and help texts
@@ -38,13 +38,13 @@ var poolMetrics = []poolMetric{
 		func(_ *Engine, s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
 	newPoolMetric("wait_count_total", prometheus.CounterValue,
 		"The total number of connections waited for.",
-		func(p *Engine, s *pgxpool.Stat) float64 {
-			return float64(s.EmptyAcquireCount() + p.failedWaits.Load())
+		func(e *Engine, s *pgxpool.Stat) float64 {
+			return float64(s.EmptyAcquireCount() + e.failedWaits.Load())
 		}),
 	newPoolMetric("wait_duration_seconds_total", prometheus.CounterValue,
 		"The total time blocked waiting for a new connection.",
-		func(p *Engine, s *pgxpool.Stat) float64 {
-			return (s.EmptyAcquireWaitTime() + time.Duration(p.failedWaitTime.Load())).Seconds()
+		func(e *Engine, s *pgxpool.Stat) float64 {
+			return (s.EmptyAcquireWaitTime() + time.Duration(e.failedWaitTime.Load())).Seconds()
 		}),
 	newPoolMetric("max_idle_closed_total", prometheus.CounterValue,
 		"The total number of connections closed due to SetMaxIdleConns.",
@@ -90,12 +90,12 @@ func newTimelineGauge(timelines *timelineGuard) prometheus.Collector {
 	}, func() float64 { return float64(timelines.highest().Number) })
 }
 
-func newCacheGauge(v *validator) prometheus.Collector {
+func newCacheGauge(d *changeDetector) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_postgres_response_cache_usable",
 		Help: "Whether cached responses can be confirmed by the PostgreSQL server (1) or every read asks the database (0).",
 	}, func() float64 {
-		if v.session.Load() == nil {
+		if d.session.Load() == nil {
 			return 0
 		}
 		return 1

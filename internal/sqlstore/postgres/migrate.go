@@ -18,13 +18,13 @@ const startTimeout = 30 * time.Second
 // next migration, and the other nodes then see that it has been applied. For each migration, migrate waits up to
 // startTimeout for a server that is starting and for locks. The migrations themselves have no timeout. If
 // Options.Existing is set and there is no schema, migrate returns engine.ErrNoStore.
-func (p *Engine) migrate(ctx context.Context) error {
-	steps := p.options.Migrations
+func (e *Engine) migrate(ctx context.Context) error {
+	steps := e.options.Migrations
 	waitCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for attempt := 0; ; attempt++ {
 		var version int
-		err := p.withConn(waitCtx, func(conn *pgx.Conn) (err error) {
+		err := e.withConn(waitCtx, func(conn *pgx.Conn) (err error) {
 			version, err = schemaVersion(waitCtx, connection{conn})
 			return err
 		})
@@ -34,12 +34,12 @@ func (p *Engine) migrate(ctx context.Context) error {
 			return nil
 		case err == nil && version > len(steps):
 			return engine.NewerSchemaError(version, len(steps))
-		case err == nil && version == 0 && p.options.Existing:
+		case err == nil && version == 0 && e.options.Existing:
 			return engine.ErrNoStore
 		case err == nil:
-			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateNext(ctx, waitCtx, conn, steps) })
+			err = e.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateNext(ctx, waitCtx, conn, steps) })
 			if err == nil {
-				return p.migrate(ctx)
+				return e.migrate(ctx)
 			}
 		}
 		if !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waitCtx, attempt) {

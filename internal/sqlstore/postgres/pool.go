@@ -69,38 +69,38 @@ func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error)
 
 // newPool returns a pool that has no connections yet. The pool does not ping idle connections, because
 // acquire decides whether a connection is usable.
-func (p *Engine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
+func (e *Engine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced
 	// below.
-	config, err := pgxpool.ParseConfig(p.config.ConnString())
+	config, err := pgxpool.ParseConfig(e.config.ConnString())
 	if err != nil {
 		return nil, withoutURL(err)
 	}
-	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
+	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = e.config, settings.maxConns, 0, 0
 	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
 	// Health checks must be frequent compared to these limits, because only a health check closes expired connections.
 	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
-	config.BeforeConnect = p.trackConn
+	config.BeforeConnect = e.configureConn
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
 // withConn runs fn with a connection from the pool and releases the connection afterwards.
-func (p *Engine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
-	conn, err := p.acquire(ctx)
+func (e *Engine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
+	conn, err := e.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { p.release(ctx, conn, err) }()
+	defer func() { e.release(ctx, conn, err) }()
 	return fn(conn.Conn())
 }
 
 // acquire returns a connection from the current epoch whose server responds. The caller must pass it to release.
 // It pings the server only if the connection was idle for a while. If the ping fails, a new epoch starts. A silent
 // server therefore costs only one ping and not one ping for every connection.
-func (p *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (e *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	for {
-		conn, idle, err := p.acquireUnpinged(ctx)
+		conn, idle, err := e.acquireUnpinged(ctx)
 		if err != nil || !idle {
 			return conn, err
 		}
@@ -110,21 +110,21 @@ func (p *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		p.startEpoch(ctx, stateOf(conn.Conn()).epoch)
+		e.startEpoch(ctx, stateOf(conn.Conn()).epoch)
 		discard(conn)
 	}
 }
 
 // acquireUnpinged is like acquire, but does not ping the server. It reports whether the connection was idle for so
 // long that the server may be lost.
-func (p *Engine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Conn, idle bool, err error) {
+func (e *Engine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Conn, idle bool, err error) {
 	for {
 		start := time.Now()
-		conn, err := p.pool.Acquire(ctx)
+		conn, err := e.pool.Acquire(ctx)
 		if err != nil {
-			return nil, false, p.acquireError(ctx, time.Since(start), err)
+			return nil, false, e.acquireError(ctx, time.Since(start), err)
 		}
-		if p.isCurrent(conn.Conn()) {
+		if e.isCurrent(conn.Conn()) {
 			state := stateOf(conn.Conn())
 			state.committing.Store(false)
 			return conn, time.Since(state.lastUsed) >= idleTime, nil
@@ -134,8 +134,8 @@ func (p *Engine) acquireUnpinged(ctx context.Context) (conn *pgxpool.Conn, idle 
 }
 
 // isCurrent reports whether a connection is from the current epoch and its server is on the newest timeline.
-func (p *Engine) isCurrent(conn *pgx.Conn) bool {
-	return stateOf(conn).epoch == p.epoch.Load() && !p.timelines.isOutdated(timelineOf(conn))
+func (e *Engine) isCurrent(conn *pgx.Conn) bool {
+	return stateOf(conn).epoch == e.epoch.Load() && !e.timelines.isOutdated(timelineOf(conn))
 }
 
 // errNoConnection marks a request that timed out while the pool was still connecting to a server.
@@ -144,26 +144,26 @@ var errNoConnection = errors.New("no connection")
 // acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so acquireError
 // adds the reason. It also counts waits that failed because every connection was in use. pgxpool counts only waits that
 // end with a connection.
-func (p *Engine) acquireError(ctx context.Context, waited time.Duration, err error) error {
-	stat := p.pool.Stat()
+func (e *Engine) acquireError(ctx context.Context, waited time.Duration, err error) error {
+	stat := e.pool.Stat()
 	switch {
-	case p.closed.Load():
+	case e.closed.Load():
 		return engine.ClosedError()
 	case ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns():
-		p.failedWaits.Add(1)
-		p.failedWaitTime.Add(int64(waited))
+		e.failedWaits.Add(1)
+		e.failedWaitTime.Add(int64(waited))
 		return fmt.Errorf("all %d connections are in use: %w", stat.MaxConns(), err)
 	case ctx.Err() != nil && stat.ConstructingConns() > 0:
-		return fmt.Errorf("%w to %s: %w", errNoConnection, p.hosts(), err)
+		return fmt.Errorf("%w to %s: %w", errNoConnection, e.hosts(), err)
 	}
 	return err
 }
 
 // hosts returns the addresses of all servers in the URL, separated by commas.
-func (p *Engine) hosts() string {
+func (e *Engine) hosts() string {
 	address := func(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
-	hosts := []string{address(p.config.Host, p.config.Port)}
-	for _, fallback := range p.config.Fallbacks {
+	hosts := []string{address(e.config.Host, e.config.Port)}
+	for _, fallback := range e.config.Fallbacks {
 		hosts = append(hosts, address(fallback.Host, fallback.Port))
 	}
 	return strings.Join(slices.Compact(hosts), ", ")
@@ -173,10 +173,10 @@ func (p *Engine) hosts() string {
 // release discards it instead. err is the error returned by the last operation, or nil. If err means that the server is
 // lost, a new epoch starts, so that no other connection to that server is used. Each of these connections would cost a
 // later request one attempt, or its whole time if the server is silent.
-func (p *Engine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
+func (e *Engine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {
-		p.startEpoch(ctx, state.epoch)
+		e.startEpoch(ctx, state.epoch)
 	}
 	if pgConn.IsClosed() || pgConn.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
 		discard(conn)

@@ -35,7 +35,7 @@ type Feed struct {
 const publishAtOnce = 10_000
 
 // publishSQL returns the statements of a publication. They are sent in one message, so a node that crashes or is
-// disconnected cannot keep the lock. Because the message ends with a COMMIT, it is never cancelled (connection.go), so it
+// disconnected cannot keep the lock. Because the message ends with a COMMIT, it is never cancelled (connstate.go), so it
 // must not wait long for the lock of another node. Publish tries again instead.
 //
 // A publication moves the rows with the lowest ids in the inbox, because successive changes of one resource have
@@ -68,12 +68,12 @@ func (f Feed) waitingSQL() string {
 const useIndexes = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
 
 // Publish moves the rows of all committed transactions to the feed, in as many publications as necessary.
-func (p *Engine) Publish(ctx context.Context) error {
-	return p.retry(ctx, ctx, engine.WriteOptions{}, func(ctx context.Context) error {
+func (e *Engine) Publish(ctx context.Context) error {
+	return e.retry(ctx, ctx, engine.WriteOptions{}, func(ctx context.Context) error {
 		for {
-			waiting, err := p.hasInbox(ctx)
+			waiting, err := e.hasInbox(ctx)
 			if err == nil && waiting {
-				err = p.publishOnce(ctx)
+				err = e.publishOnce(ctx)
 			}
 			if err != nil {
 				return convertError(err)
@@ -86,9 +86,9 @@ func (p *Engine) Publish(ctx context.Context) error {
 }
 
 // hasInbox reports whether any row is waiting to be published.
-func (p *Engine) hasInbox(ctx context.Context) (waiting bool, err error) {
-	err = p.withConn(ctx, func(conn *pgx.Conn) error {
-		results, err := conn.PgConn().Exec(ctx, p.options.Feed.waitingSQL()).ReadAll()
+func (e *Engine) hasInbox(ctx context.Context) (waiting bool, err error) {
+	err = e.withConn(ctx, func(conn *pgx.Conn) error {
+		results, err := conn.PgConn().Exec(ctx, e.options.Feed.waitingSQL()).ReadAll()
 		for _, result := range results {
 			waiting = waiting || len(result.Rows) > 0
 		}
@@ -97,10 +97,10 @@ func (p *Engine) hasInbox(ctx context.Context) (waiting bool, err error) {
 	return waiting, err
 }
 
-func (p *Engine) publishOnce(ctx context.Context) error {
-	return p.withConn(ctx, func(conn *pgx.Conn) error {
+func (e *Engine) publishOnce(ctx context.Context) error {
+	return e.withConn(ctx, func(conn *pgx.Conn) error {
 		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
-		_, err := conn.PgConn().Exec(ctx, p.options.Feed.publishSQL()).ReadAll()
+		_, err := conn.PgConn().Exec(ctx, e.options.Feed.publishSQL()).ReadAll()
 		return rollback(conn, err)
 	})
 }

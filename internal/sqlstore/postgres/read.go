@@ -12,15 +12,15 @@ import (
 
 // Read runs fn in a snapshot. If fn probably executes one query, Read executes it without BEGIN and ROLLBACK, in one round
 // trip instead of three.
-func (p *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
-	err = p.retry(ctx, ctx, engine.WriteOptions{Timeout: o.Timeout}, func(ctx context.Context) (err error) {
-		query := p.newStampQuery(o)
+func (e *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
+	err = e.retry(ctx, ctx, engine.WriteOptions{Timeout: o.Timeout}, func(ctx context.Context) (err error) {
+		query := e.newStampQuery(o)
 		if o.Single {
-			if stamp, err = p.readSingle(ctx, query, fn); !errors.Is(err, errSecondQuery) {
+			if stamp, err = e.readSingle(ctx, query, fn); !errors.Is(err, errSecondQuery) {
 				return err
 			}
 		}
-		return p.snapshot(ctx, func(t *engine.Tx) error {
+		return e.snapshot(ctx, func(t *engine.Tx) error {
 			if err := fn(t); err != nil || query.columns == "" {
 				return err
 			}
@@ -28,7 +28,7 @@ func (p *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine
 			if err != nil {
 				return err
 			}
-			stamp = p.stamp(row, t.Conn.(connection).Conn, query.session)
+			stamp = e.stamp(row, t.Conn.(connection).Conn, query.session)
 			return nil
 		})
 	})
@@ -36,9 +36,9 @@ func (p *Engine) Read(ctx context.Context, o engine.ReadOptions, fn func(*engine
 }
 
 // snapshot runs fn in a transaction that reads one snapshot.
-func (p *Engine) snapshot(ctx context.Context, fn func(*engine.Tx) error) error {
+func (e *Engine) snapshot(ctx context.Context, fn func(*engine.Tx) error) error {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return p.transaction(ctx, snapshot, func(t *engine.Tx, _ func() error) error {
+	return e.transaction(ctx, snapshot, func(t *engine.Tx, _ func() error) error {
 		return t.Outcome(fn(t))
 	})
 }
@@ -50,24 +50,24 @@ func (p *Engine) snapshot(ctx context.Context, fn func(*engine.Tx) error) error 
 // readSingle does not ping a connection that was idle, because the query itself shows whether the server is lost. The
 // query first gets as much time as a ping would. If the server confirms that it has cancelled the query, the query
 // was only slow, and it is executed again with the rest of the time.
-func (p *Engine) readSingle(ctx context.Context, query stampQuery, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
-	conn, idle, err := p.acquireUnpinged(ctx)
+func (e *Engine) readSingle(ctx context.Context, query stampQuery, fn func(*engine.Tx) error) (stamp engine.Stamp, err error) {
+	conn, idle, err := e.acquireUnpinged(ctx)
 	if err != nil {
 		return stamp, convertError(err)
 	}
-	defer func() { p.release(ctx, conn, err) }()
+	defer func() { e.release(ctx, conn, err) }()
 	if idle {
 		limited, cancel := context.WithTimeout(ctx, pingTimeout)
-		stamp, err = p.querySingle(limited, conn.Conn(), query, fn)
+		stamp, err = e.querySingle(limited, conn.Conn(), query, fn)
 		cancel()
 		if pgCode(err) != pgQueryCanceled || ctx.Err() != nil {
 			return stamp, err
 		}
 	}
-	return p.querySingle(ctx, conn.Conn(), query, fn)
+	return e.querySingle(ctx, conn.Conn(), query, fn)
 }
 
-func (p *Engine) querySingle(
+func (e *Engine) querySingle(
 	ctx context.Context, conn *pgx.Conn, query stampQuery, fn func(*engine.Tx) error,
 ) (stamp engine.Stamp, err error) {
 	single := &singleQuery{connection: connection{conn}, columns: query.columns}
@@ -80,7 +80,7 @@ func (p *Engine) querySingle(
 	if err != nil || query.columns == "" {
 		return stamp, err
 	}
-	return p.stamp(single.stamp, conn, query.session), nil
+	return e.stamp(single.stamp, conn, query.session), nil
 }
 
 // errSecondQuery marks a read that must run in a transaction, because it executes more than one query.

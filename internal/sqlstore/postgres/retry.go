@@ -14,18 +14,18 @@ import (
 // conflicts. Any further violation is treated as a bug.
 const maxConstraintViolations = 10
 
-// maxSlotPause limits the pauses between the attempts of the write in the retry slot to 16 ms. This write may lose to
+// maxSlotExponent limits the pauses between the attempts of the write in the retry slot to 2⁴ = 16 ms. This write may lose to
 // first attempts of other writes again and again. Meanwhile, all other writes that have had a conflict wait for the
 // slot.
-const maxSlotPause = 4
+const maxSlotExponent = 4
 
 // retry calls fn until it succeeds, fails permanently, or the time in o is over. Once caller is done, retry starts no
 // further attempt. Each attempt gets a context that is derived from ctx and expires when the time is over.
-func (p *Engine) retry(caller, ctx context.Context, o engine.WriteOptions, fn func(context.Context) error) error {
-	if p.closed.Load() {
+func (e *Engine) retry(caller, ctx context.Context, o engine.WriteOptions, fn func(context.Context) error) error {
+	if e.closed.Load() {
 		return engine.ClosedError()
 	}
-	limited, cancel := context.WithTimeout(ctx, max(p.timeout, o.Timeout))
+	limited, cancel := context.WithTimeout(ctx, max(e.timeout, o.Timeout))
 	defer cancel()
 	violations := 0
 	var lastErr error
@@ -45,26 +45,26 @@ func (p *Engine) retry(caller, ctx context.Context, o engine.WriteOptions, fn fu
 		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil {
 			return err
 		}
-		pause := attempt
+		exponent := attempt
 		if slot.Held() {
-			pause = min(attempt, maxSlotPause) // other writes are waiting for the slot
+			exponent = min(attempt, maxSlotExponent) // other writes are waiting for the slot
 		}
-		if !backOff(limited, pause) {
+		if !backOff(limited, exponent) {
 			return err
 		}
-		p.countRetry(err)
+		e.countRetry(err)
 		switch {
 		case !isLostRace(err):
 			slot.Release() // the next attempt may wait for a lock, a slot or the server, and must not hold up other writes
 		case !slot.Held() && !gaveUpSlot:
-			slot = p.serializeRetries(limited, o.Key)
+			slot = e.serializeRetries(limited, o.Key)
 			gaveUpSlot = !slot.Held()
 		}
 	}
 }
 
-func (p *Engine) countRetry(err error) {
-	p.options.Metrics.Retries.WithLabelValues(string(classify(err))).Inc()
+func (e *Engine) countRetry(err error) {
+	e.options.Metrics.Retries.WithLabelValues(string(classify(err))).Inc()
 }
 
 // serializeRetries waits until no other write on this node is being retried after a conflict, and takes the retry
@@ -72,10 +72,10 @@ func (p *Engine) countRetry(err error) {
 // were retried at the same time, they would conflict again. A write that has waited for a fifth of the usual time proceeds
 // without the slot, because the write that it is waiting for may itself be blocked. Keys take turns, so that a key
 // with many conflicts delays only its own writes.
-func (p *Engine) serializeRetries(ctx context.Context, key string) admission.Slot {
-	limited, cancel := context.WithTimeout(ctx, p.timeout/5)
+func (e *Engine) serializeRetries(ctx context.Context, key string) admission.Slot {
+	limited, cancel := context.WithTimeout(ctx, e.timeout/5)
 	defer cancel()
-	slot, _ := p.retrySlot.Acquire(limited, key)
+	slot, _ := e.retrySlot.Acquire(limited, key)
 	return slot
 }
 

@@ -41,8 +41,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {
-		p := retrier()
-		err = p.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
+		e := retrier()
+		err = e.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
 			if attempts++; attempts > len(codes) {
 				return nil
 			}

@@ -51,13 +51,13 @@ func majorVersion(version string) (major int, ok bool) {
 	return major, err == nil
 }
 
-// commitSQL selects the value of synchronous_commit that applies to this session. It first sets the value to on, unless
+// synchronousCommitSQL selects the value of synchronous_commit that applies to this session. It first sets the value to on, unless
 // it is remote_apply, which is even safer. A value that a session has set itself stays in effect when the server's
 // configuration is reloaded.
 //
 // %d is the process id that the server sent when the connection was opened. If another process executes the statement,
 // there is a pooler, which may use a different session for every transaction. In this case, the statement sets nothing.
-const commitSQL = `
+const synchronousCommitSQL = `
 	SELECT CASE WHEN value IS NULL OR pg_backend_pid() <> %d THEN value
 		ELSE set_config('synchronous_commit', CASE value WHEN 'remote_apply' THEN value ELSE 'on' END, false) END
 	FROM (SELECT current_setting('synchronous_commit', true) AS value) AS setting`
@@ -66,7 +66,7 @@ const commitSQL = `
 // and, if there is a synchronous standby, on the disk of that standby. It fails if the setting is too weak and
 // a pooler prevents the session from changing it.
 func requireDurableCommits(ctx context.Context, conn *pgconn.PgConn) error {
-	value, err := selectText(ctx, conn, fmt.Sprintf(commitSQL, conn.PID()))
+	value, err := selectText(ctx, conn, fmt.Sprintf(synchronousCommitSQL, conn.PID()))
 	switch {
 	case isUnsupported(err):
 		return nil

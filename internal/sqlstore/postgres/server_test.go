@@ -18,8 +18,8 @@ func TestDatabaseWithAnotherEncodingIsRefused(t *testing.T) {
 		database := pgtest.Shared(t).NewDatabaseInEncoding(t, encoding)
 		for how, open := range map[string]func() error{
 			"Open": func() error { return createDatabase(database) },
-			"OpenReadOnly": func() error {
-				_, _, err := OpenReadOnly(t.Context(), database)
+			"ConnectURL": func() error {
+				_, _, err := ConnectURL(t.Context(), database)
 				return err
 			},
 		} {

@@ -13,17 +13,17 @@ import (
 // stampQuery is the part of a statement that reads the stamp of its snapshot.
 type stampQuery struct {
 	columns string // SQL expressions for the columns of a stampRow; empty if no stamp is needed
-	// session is the session of the validator that was open before the statement was sent. It is nil if the version is
+	// session is the session of the detector that was open before the statement was sent. It is nil if the version is
 	// not needed, or if no session could check the version later.
-	session *validatorSession
+	session *detectorSession
 }
 
-func (p *Engine) newStampQuery(o engine.ReadOptions) (q stampQuery) {
+func (e *Engine) newStampQuery(o engine.ReadOptions) (q stampQuery) {
 	if !o.Stamped {
 		return q
 	}
 	if o.Versioned {
-		q.session = p.validator.current()
+		q.session = e.detector.current()
 	}
 	value := "CAST(NULL AS BIGINT)"
 	if o.Value != "" {
@@ -65,11 +65,11 @@ func versionColumns(versioned bool) string {
 //
 // The version contains the timeline that the server reported when the connection was opened. This timeline applies to
 // the statement only if the same server process executed it. If another process did, the stamp has no version.
-func (p *Engine) stamp(r stampRow, conn *pgx.Conn, session *validatorSession) engine.Stamp {
+func (e *Engine) stamp(r stampRow, conn *pgx.Conn, session *detectorSession) engine.Stamp {
 	stamp := engine.Stamp{Time: time.UnixMicro(r.now).UTC(), Value: r.value}
 	if server := timelineOf(conn); session != nil && r.version != "" && server.Number != 0 && r.pid == int64(conn.PgConn().PID()) {
-		stamp.Version = engine.Version{Session: session.generation, Snapshot: server.String() + " " + r.version}
-		p.validator.latest.Store(&stamp.Version.Snapshot)
+		stamp.Version = engine.Version{SessionID: session.id, Snapshot: server.String() + " " + r.version}
+		e.detector.latest.Store(&stamp.Version.Snapshot)
 	}
 	return stamp
 }
@@ -77,10 +77,10 @@ func (p *Engine) stamp(r stampRow, conn *pgx.Conn, session *validatorSession) en
 // Version returns the version that the database has at some time during the call, and the server's time shortly
 // afterwards. It returns a zero version if the version is not known, or if this node already knows that the database has
 // changed since the version in seen.
-func (p *Engine) Version(ctx context.Context, seen engine.Version) (engine.Version, time.Time) {
-	session, latest := p.validator.session.Load(), p.validator.latest.Load()
-	if session == nil || session.generation != seen.Session || latest == nil || *latest != seen.Snapshot {
+func (e *Engine) Version(ctx context.Context, seen engine.Version) (engine.Version, time.Time) {
+	session, latest := e.detector.session.Load(), e.detector.latest.Load()
+	if session == nil || session.id != seen.SessionID || latest == nil || *latest != seen.Snapshot {
 		return engine.Version{}, time.Time{}
 	}
-	return p.validator.check(ctx)
+	return e.detector.check(ctx)
 }

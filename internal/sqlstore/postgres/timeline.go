@@ -83,8 +83,8 @@ func (g *timelineGuard) isOutdated(server timeline) bool {
 	return server.Number != 0 && server.Number < g.highest().Number
 }
 
-// isNew reports whether a refusal differs from the last one, and remembers it.
-func (g *timelineGuard) isNew(refusal timelineError) bool {
+// recordRefusal remembers a refusal and reports whether it differs from the last one.
+func (g *timelineGuard) recordRefusal(refusal timelineError) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	changed := g.reported != refusal

@@ -20,7 +20,7 @@ const timelineKey = "timeline"
 
 // checkTimeline refuses a new connection if its server is on a lower timeline than one that this node has seen. It
 // does nothing if the server does not report its timeline.
-func (p *Engine) checkTimeline(ctx context.Context, conn *pgconn.PgConn) error {
+func (e *Engine) checkTimeline(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, timelineSQL).ReadAll()
 	if isUnsupported(err) {
 		return nil
@@ -31,13 +31,13 @@ func (p *Engine) checkTimeline(ctx context.Context, conn *pgconn.PgConn) error {
 	row := results[0].Rows[0]
 	server := newTimeline(string(row[0]), string(row[1]))
 	conn.CustomData()[timelineKey] = server
-	return p.observeTimeline(server)
+	return e.observeTimeline(server)
 }
 
 // checkTimelineAgain refuses the server of an open connection in the same way. Behind a pooler, a connection may lead to
 // another server than before.
-func (p *Engine) checkTimelineAgain(t *engine.Tx) error {
-	if p.timelines.highest().Number == 0 {
+func (e *Engine) checkTimelineAgain(t *engine.Tx) error {
+	if e.timelines.highest().Number == 0 {
 		return nil // the server does not report its timeline
 	}
 	server, _, err := engine.One(t, func(scan engine.Scanner) (timeline, error) {
@@ -48,7 +48,7 @@ func (p *Engine) checkTimelineAgain(t *engine.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := p.observeTimeline(server); err != nil {
+	if err := e.observeTimeline(server); err != nil {
 		return t.Fail(err)
 	}
 	return nil
@@ -56,12 +56,12 @@ func (p *Engine) checkTimelineAgain(t *engine.Tx) error {
 
 // observeTimeline returns a *timelineError if a server must be refused. It counts the refusal and reports it, unless the
 // same refusal was the last one.
-func (p *Engine) observeTimeline(server timeline) error {
-	err := p.timelines.observe(server)
+func (e *Engine) observeTimeline(server timeline) error {
+	err := e.timelines.observe(server)
 	if refusal, ok := errors.AsType[*timelineError](err); ok {
-		p.timelineRefusals.Inc()
-		if p.timelines.isNew(*refusal) && p.options.OnRefusedServer != nil {
-			p.options.OnRefusedServer(refusal)
+		e.timelineRefusals.Inc()
+		if e.timelines.recordRefusal(*refusal) && e.options.OnLostHistory != nil {
+			e.options.OnLostHistory(refusal)
 		}
 	}
 	return err

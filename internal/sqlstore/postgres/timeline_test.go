@@ -24,7 +24,7 @@ func newTimelineHarness(t *testing.T) *timelineHarness {
 	h := &timelineHarness{}
 	h.primary, h.replica = pgtest.StartWithReplica(t, false)
 	proxy := pgtest.StartProxy(t, h.primary.URL())
-	store := open(t, proxy.URL(), Options{OnRefusedServer: func(err error) {
+	store := open(t, proxy.URL(), Options{OnLostHistory: func(err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.reported = append(h.reported, err.Error())

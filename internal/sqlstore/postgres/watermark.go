@@ -52,10 +52,10 @@ func MoveWatermark(queue, condition string) string {
 
 // dropForeignWatermarks deletes watermarks that were set on another server. Such watermarks come with a restored dump.
 // They are wrong here, because transaction ids may be lower on this server.
-func (p *Engine) dropForeignWatermarks(ctx context.Context) error {
+func (e *Engine) dropForeignWatermarks(ctx context.Context) error {
 	const foreign = " FROM queue_marks WHERE xid > pg_snapshot_xmin(pg_current_snapshot())"
-	return p.retry(ctx, ctx, engine.WriteOptions{Timeout: startTimeout}, func(ctx context.Context) error {
-		return p.withConn(ctx, func(conn *pgx.Conn) error {
+	return e.retry(ctx, ctx, engine.WriteOptions{Timeout: startTimeout}, func(ctx context.Context) error {
+		return e.withConn(ctx, func(conn *pgx.Conn) error {
 			var id int64
 			found, err := engine.FirstRow(ctx, connection{conn}, "SELECT id"+foreign+" LIMIT 1", &id)
 			if err != nil || !found {

@@ -13,24 +13,24 @@ import (
 	"animalstore/internal/sqlstore/engine"
 )
 
-// lockWaitShare determines how long one attempt of a write that runs alone waits for a lock: for its whole time divided
-// by lockWaitShare.
-const lockWaitShare = 20
+// lockWaitDivisor determines how long one attempt of a write that runs alone waits for a lock: for its whole time divided
+// by lockWaitDivisor.
+const lockWaitDivisor = 20
 
 // Write runs o.Declared in a group. Declared describes the rows that the write needs and what it does with them. If it is
 // nil, or if the group returns engine.ErrAlone because it cannot run the write, Write runs alone in a transaction of its
 // own, within the rest of the write's time.
-func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
+func (e *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
 	if err := ctx.Err(); err != nil {
 		return engine.EndedError(err)
 	}
 	if o.Declared == nil {
-		return p.writeAlone(ctx, context.WithoutCancel(ctx), o, alone)
+		return e.writeAlone(ctx, context.WithoutCancel(ctx), o, alone)
 	}
-	deadline := time.Now().Add(max(p.timeout, o.Timeout))
+	deadline := time.Now().Add(max(e.timeout, o.Timeout))
 	queued, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if err := p.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
+	if err := e.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -38,7 +38,7 @@ func (p *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*e
 	}
 	left, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
-	return p.writeAlone(ctx, left, o, alone)
+	return e.writeAlone(ctx, left, o, alone)
 }
 
 // newAloneWrites returns the slots for writes that run alone. These writes use at most half of the connections. The
@@ -49,11 +49,11 @@ func newAloneWrites(maxConns int32) *admission.Semaphore {
 }
 
 // acquireAlone waits for a slot for a write that runs alone until ctx or caller ends.
-func (p *Engine) acquireAlone(caller, ctx context.Context, key string) (admission.Slot, error) {
+func (e *Engine) acquireAlone(caller, ctx context.Context, key string) (admission.Slot, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(caller, cancel)()
-	slot, err := p.aloneWrites.Acquire(waiting, key)
+	slot, err := e.aloneWrites.Acquire(waiting, key)
 	if err == nil {
 		return slot, nil
 	}
@@ -64,8 +64,8 @@ func (p *Engine) acquireAlone(caller, ctx context.Context, key string) (admissio
 
 // aloneOptions returns the options for the transaction of a write that runs alone. A write that may take a long time,
 // such as an import, waits longer for a lock, because it is expensive to repeat.
-func (p *Engine) aloneOptions(timeout time.Duration) pgx.TxOptions {
-	wait := max(time.Millisecond, max(p.timeout, timeout)/lockWaitShare)
+func (e *Engine) aloneOptions(timeout time.Duration) pgx.TxOptions {
+	wait := max(time.Millisecond, max(e.timeout, timeout)/lockWaitDivisor)
 	return pgx.TxOptions{
 		BeginQuery: fmt.Sprintf("BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = %d", wait.Milliseconds()),
 	}
@@ -82,13 +82,13 @@ func (p *Engine) aloneOptions(timeout time.Duration) pgx.TxOptions {
 // While an attempt is waiting for a lock, it occupies a connection. A write therefore needs a slot, and an attempt
 // gives up when it has waited for a lock for a while. The write then leaves its slot to another write and waits for a
 // new slot. After a conflict, it keeps its slot, so that its key does not start more and more writes that conflict.
-func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, fn func(*engine.Tx) (engine.Touched, error)) error {
+func (e *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, fn func(*engine.Tx) (engine.Touched, error)) error {
 	var touched engine.Touched
 	var slot admission.Slot
 	defer func() { slot.Release() }()
-	err := p.retry(caller, ctx, o, func(ctx context.Context) (err error) {
+	err := e.retry(caller, ctx, o, func(ctx context.Context) (err error) {
 		if !slot.Held() {
-			if slot, err = p.acquireAlone(caller, ctx, o.Key); err != nil {
+			if slot, err = e.acquireAlone(caller, ctx, o.Key); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, 
 		}()
 		commitID := newCommitID()
 		var lost error // the reason why the outcome of COMMIT is not known
-		err = p.transaction(ctx, p.aloneOptions(o.Timeout), func(t *engine.Tx, commit func() error) error {
+		err = e.transaction(ctx, e.aloneOptions(o.Timeout), func(t *engine.Tx, commit func() error) error {
 			changes, err := fn(t)
 			touched |= changes
 			if err = t.Outcome(err); err == nil {
@@ -117,10 +117,10 @@ func (p *Engine) writeAlone(caller, ctx context.Context, o engine.WriteOptions, 
 			return convertError(err)
 		})
 		if lost != nil {
-			return p.resolveCommit(ctx, commitID, lost)
+			return e.resolveCommit(ctx, commitID, lost)
 		}
 		return err
 	})
-	p.options.AfterWrite(touched, err == nil)
+	e.options.AfterWrite(touched, err == nil)
 	return err
 }

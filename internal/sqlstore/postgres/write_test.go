@@ -124,14 +124,14 @@ func TestWriteWaitsForASlotOnlyWhileItsCallerWaits(t *testing.T) {
 // for the server, it leaves the slot to other writes.
 func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	t.Parallel()
-	p := retrier()
+	e := retrier()
 	errors := []string{pgSerializationFailure, pgSerializationFailure, pgLockTimeout, pgLockTimeout,
 		pgSerializationFailure, pgReadOnly, pgSerializationFailure}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var taken []bool // for each attempt, whether the slot was taken
-	must(t, p.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
-		slot, err := p.retrySlot.Acquire(ended, "another key")
+	must(t, e.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
+		slot, err := e.retrySlot.Acquire(ended, "another key")
 		slot.Release()
 		if taken = append(taken, err != nil); len(taken) > len(errors) {
 			return nil
@@ -141,7 +141,7 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 	if want := []bool{false, true, true, false, false, true, false, true}; !slices.Equal(taken, want) {
 		t.Errorf("the slot was taken: %v, want %v", taken, want)
 	}
-	if running, waiting := p.retrySlot.Counts(); running+waiting != 0 {
+	if running, waiting := e.retrySlot.Counts(); running+waiting != 0 {
 		t.Errorf("%d writes are in the retry slot and %d wait for it, want none", running, waiting)
 	}
 }
@@ -150,14 +150,14 @@ func TestWriteThatWaitsLeavesTheRetrySlot(t *testing.T) {
 func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := retrier()
+		e := retrier()
 		var order []string
 		var running sync.WaitGroup
-		first, err := p.retrySlot.Acquire(t.Context(), "greedy")
+		first, err := e.retrySlot.Acquire(t.Context(), "greedy")
 		must(t, err)
 		for range 3 {
 			running.Go(func() {
-				slot, err := p.retrySlot.Acquire(t.Context(), "greedy")
+				slot, err := e.retrySlot.Acquire(t.Context(), "greedy")
 				must(t, err)
 				order = append(order, "greedy")
 				slot.Release()
@@ -166,7 +166,7 @@ func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 		synctest.Wait()
 		attempts := 0
 		running.Go(func() {
-			must(t, p.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
+			must(t, e.retry(t.Context(), t.Context(), engine.WriteOptions{}, func(context.Context) error {
 				if attempts++; attempts == 1 {
 					return convertError(&pgconn.PgError{Code: pgSerializationFailure})
 				}

@@ -14,34 +14,34 @@ import (
 	"animalstore/internal/sqlstore/engine"
 )
 
-// validatorHarness has a store on a server of its own. Autovacuum is off, so that transaction ids are assigned only to
+// detectorHarness has a store on a server of its own. Autovacuum is off, so that transaction ids are assigned only to
 // the transactions of the test.
-type validatorHarness struct {
+type detectorHarness struct {
 	*testing.T
 	server *pgtest.Server
 	store  *node
 	direct *pgtest.DB
 }
 
-func newValidatorHarness(t *testing.T) *validatorHarness {
+func newDetectorHarness(t *testing.T) *detectorHarness {
 	t.Helper()
 	server := pgtest.Start(t, "autovacuum=off", "max_prepared_transactions=2")
 	must(t, createDatabase(server.URL()))
-	h := &validatorHarness{t, server, open(t, server.URL(), Options{}), pgtest.Connect(t, server.URL())}
+	h := &detectorHarness{t, server, open(t, server.URL(), Options{}), pgtest.Connect(t, server.URL())}
 	write(t, h.store, adding("lamp"))
-	h.awaitValidator()
+	h.awaitDetector()
 	return h
 }
 
-// awaitValidator waits until the store has a session that can prove that nothing has changed.
-func (h *validatorHarness) awaitValidator() {
+// awaitDetector waits until the store has a session that can prove that nothing has changed.
+func (h *detectorHarness) awaitDetector() {
 	h.Helper()
-	awaitValidator(h.T, h.store)
+	awaitDetector(h.T, h.store)
 }
 
-func awaitValidator(t *testing.T, store *node) {
+func awaitDetector(t *testing.T, store *node) {
 	t.Helper()
-	pgtest.Await(t, "the session of the validator", func() bool { return versionOf(t, store) != engine.Version{} })
+	pgtest.Await(t, "the session of the detector", func() bool { return versionOf(t, store) != engine.Version{} })
 }
 
 // versionOf reads the database with one query and returns its version.
@@ -59,7 +59,7 @@ func isCurrent(t *testing.T, store *node, version engine.Version) bool {
 }
 
 // burn uses up a transaction id by rolling back a transaction that changes nothing.
-func (h *validatorHarness) burn() {
+func (h *detectorHarness) burn() {
 	h.Helper()
 	tx, err := h.direct.BeginTx(h.Context(), nil)
 	must(h.T, err)
@@ -68,7 +68,7 @@ func (h *validatorHarness) burn() {
 	must(h.T, err)
 }
 
-func (h *validatorHarness) snapshot() string {
+func (h *detectorHarness) snapshot() string {
 	h.Helper()
 	return pgtest.Value[string](h.direct, "SELECT CAST(pg_current_snapshot() AS TEXT)")
 }
@@ -77,7 +77,7 @@ func (h *validatorHarness) snapshot() string {
 // been open.
 func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
 	t.Parallel()
-	h := newValidatorHarness(t)
+	h := newDetectorHarness(t)
 	conn, err := h.direct.Conn(t.Context())
 	must(t, err)
 	defer conn.Close()
@@ -117,21 +117,21 @@ func TestEveryCommitMakesVersionsOutdated(t *testing.T) {
 // checkpointer was killed, even the time at which the server was started stays the same.
 func TestCrashMakesVersionsOutdated(t *testing.T) {
 	t.Parallel()
-	for name, crash := range map[string]func(*validatorHarness){
-		"of the server": func(h *validatorHarness) {
+	for name, crash := range map[string]func(*detectorHarness){
+		"of the server": func(h *detectorHarness) {
 			h.server.Kill(h.T)
 			h.server.Restart(h.T)
 		},
-		"of the checkpointer": func(h *validatorHarness) { h.server.KillCheckpointer(h.T) },
+		"of the checkpointer": func(h *detectorHarness) { h.server.KillCheckpointer(h.T) },
 		// The frozen process cannot exit by itself. The server must not recover before this process is gone.
-		"of the checkpointer, with a frozen session": func(h *validatorHarness) {
-			h.server.SignalProcess(h.T, int(h.store.validator.session.Load().conn.PgConn().PID()), "STOP")
+		"of the checkpointer, with a frozen session": func(h *detectorHarness) {
+			h.server.SignalProcess(h.T, int(h.store.detector.session.Load().conn.PgConn().PID()), "STOP")
 			h.server.KillCheckpointer(h.T)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newValidatorHarness(t)
+			h := newDetectorHarness(t)
 			// Stop the WAL writer, which would otherwise write the ids of the transactions to disk.
 			h.server.Signal(t, "walwriter", "STOP")
 			for range 50 {
@@ -147,7 +147,7 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 			if isCurrent(t, h.store, version) {
 				t.Errorf("the version %+v is current directly after the crash", version)
 			}
-			h.awaitValidator()
+			h.awaitDetector()
 			for n := 0; h.snapshot() != snapshot; n++ {
 				if n == 50 {
 					t.Fatalf("the snapshot is %s and will not be %s again", h.snapshot(), snapshot)
@@ -165,19 +165,19 @@ func TestCrashMakesVersionsOutdated(t *testing.T) {
 }
 
 // A read gets the version of its snapshot, even if another transaction commits during the read. The version contains
-// the generation of the session that was open before the read.
+// the id of the session that was open before the read.
 func TestVersionBelongsToTheSnapshot(t *testing.T) {
 	t.Parallel()
-	h := newValidatorHarness(t)
-	w := h.store.validator
+	h := newDetectorHarness(t)
+	d := h.store.detector
 	for name, during := range map[string]func(){
 		"commit": func() { write(t, h.store, adding("chair")) },
 		"new session": func() {
-			w.drop(w.session.Load())
-			h.awaitValidator()
+			d.drop(d.session.Load())
+			h.awaitDetector()
 		},
 	} {
-		generation := w.session.Load().generation
+		id := d.session.Load().id
 		stamp, err := h.store.Engine.Read(t.Context(), engine.ReadOptions{Stamped: true, Versioned: true}, func(tx *engine.Tx) error {
 			err := listing(tx)
 			during()
@@ -185,8 +185,8 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 		})
 		must(t, err)
 		versionOf(t, h.store)
-		if stamp.Version.Session != generation || isCurrent(t, h.store, stamp.Version) {
-			t.Errorf("after a %s, the version %+v is current; the session before the read was %d", name, stamp.Version, generation)
+		if stamp.Version.SessionID != id || isCurrent(t, h.store, stamp.Version) {
+			t.Errorf("after a %s, the version %+v is current; the session before the read was %d", name, stamp.Version, id)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestVersionBelongsToTheSnapshot(t *testing.T) {
 // The version says which server it comes from: the cluster, the timeline, and when the server was started.
 func TestVersionNamesTheServer(t *testing.T) {
 	t.Parallel()
-	h := newValidatorHarness(t)
+	h := newDetectorHarness(t)
 	version := versionOf(t, h.store)
 	want := pgtest.Value[string](h.direct, `SELECT system_identifier || '/1 ' || extract(epoch FROM pg_postmaster_start_time()) || ' ' || pg_current_snapshot()
 		FROM pg_control_system()`)
@@ -207,19 +207,19 @@ func TestVersionNamesTheServer(t *testing.T) {
 // on one of them is not confirmed by the other one, even if both have the same snapshot.
 func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	t.Parallel()
-	other := &validatorHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
+	other := &detectorHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
 	must(t, createDatabase(other.server.URL()))
 	other.direct = pgtest.Connect(t, other.server.URL())
-	h := &validatorHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
+	h := &detectorHarness{T: t, server: pgtest.Start(t, "autovacuum=off")}
 	must(t, createDatabase(h.server.URL()))
 	h.direct = pgtest.Connect(t, h.server.URL())
 	proxy := pgtest.StartProxy(t, h.server.URL())
 	h.store = open(t, proxy.URL(), Options{})
 	write(t, h.store, adding("lamp"))
-	h.awaitValidator()
+	h.awaitDetector()
 	held := h.store.pool.AcquireAllIdle(t.Context())
 	proxy.Redirect(other.server)
-	last := func(h *validatorHarness) int64 {
+	last := func(h *detectorHarness) int64 {
 		return pgtest.Value[int64](h.direct, "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)")
 	}
 	for last(other) < last(h) {
@@ -240,37 +240,37 @@ func TestAnotherServerDoesNotConfirmAVersion(t *testing.T) {
 	}
 }
 
-// The validator drops its session if a connection to the server was lost, or if this node has seen a new primary. It also
+// The detector drops its session if a connection to the server was lost, or if this node has seen a new primary. It also
 // drops the session if another process of the server answers, which may happen behind a pooler.
-func TestSessionOfTheValidatorIsDropped(t *testing.T) {
+func TestSessionOfTheDetectorIsDropped(t *testing.T) {
 	t.Parallel()
-	h := newValidatorHarness(t)
-	p := h.store.Engine
+	h := newDetectorHarness(t)
+	e := h.store.Engine
 	for _, c := range []struct {
 		name   string
-		change func(s *validatorSession)
+		change func(s *detectorSession)
 	}{
-		{"another process", func(s *validatorSession) {
-			config := p.config.Copy()
-			must(t, p.trackConn(t.Context(), config))
+		{"another process", func(s *detectorSession) {
+			config := e.config.Copy()
+			must(t, e.configureConn(t.Context(), config))
 			conn, err := pgx.ConnectConfig(t.Context(), config)
 			must(t, err)
 			s.close()
-			p.validator.session.Store(&validatorSession{conn: conn, generation: s.generation, token: s.token})
+			e.detector.session.Store(&detectorSession{conn: conn, id: s.id, token: s.token})
 		}},
-		{"a lost connection", func(*validatorSession) { p.startEpoch(t.Context(), p.epoch.Load()) }},
-		{"a newer timeline", func(s *validatorSession) {
+		{"a lost connection", func(*detectorSession) { e.startEpoch(t.Context(), e.epoch.Load()) }},
+		{"a newer timeline", func(s *detectorSession) {
 			server := timelineOf(s.conn)
 			server.Number++
-			must(t, p.timelines.observe(server))
+			must(t, e.timelines.observe(server))
 		}},
 	} {
-		h.awaitValidator()
+		h.awaitDetector()
 		version := versionOf(t, h.store)
 		if !isCurrent(t, h.store, version) {
 			t.Fatalf("%s: the version %+v is not current before", c.name, version)
 		}
-		c.change(p.validator.session.Load())
+		c.change(e.detector.session.Load())
 		if isCurrent(t, h.store, version) {
 			t.Errorf("%s: the version is still current", c.name)
 		}
@@ -278,7 +278,7 @@ func TestSessionOfTheValidatorIsDropped(t *testing.T) {
 }
 
 // A server gives no version if its snapshots have another meaning, as in some databases related to PostgreSQL.
-func TestUnfitServersHaveNoVersion(t *testing.T) {
+func TestServersWithoutProofHaveNoVersion(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
 		"constant snapshots":       "CREATE FUNCTION public.pg_current_snapshot() RETURNS pg_snapshot LANGUAGE sql AS 'SELECT CAST(''9:9:'' AS pg_snapshot)'",
@@ -298,13 +298,13 @@ func TestUnfitServersHaveNoVersion(t *testing.T) {
 			store := open(t, database, Options{})
 			direct.Do(statement, fmt.Sprintf("ALTER DATABASE %s SET search_path = public, pg_catalog", direct.Name()))
 			store.pool.Reset() // only new connections have the changed search path
-			w := store.validator
-			s, err := w.connect()
-			if !errors.Is(err, errUnfit) {
+			d := store.detector
+			s, err := d.connect()
+			if !errors.Is(err, errNoProof) {
 				t.Errorf("got %+v, %v", s, err)
 			}
-			w.current()
-			w.running.Wait()
+			d.current()
+			d.running.Wait()
 			if versionOf(t, store) != (engine.Version{}) {
 				t.Error("the database has a version")
 			}
@@ -320,15 +320,15 @@ func TestStandbyHasNoVersion(t *testing.T) {
 	must(t, createDatabase(primary.URL()))
 	store := open(t, primary.URL(), Options{})
 	write(t, store, adding("lamp"))
-	awaitValidator(t, store)
-	p := store.Engine
-	session := p.validator.session.Load()
+	awaitDetector(t, store)
+	e := store.Engine
+	session := e.detector.session.Load()
 	var row stampRow
 	direct := pgtest.Connect(t, standby.URL())
 	must(t, direct.QueryRowContext(t.Context(), "SELECT "+versionColumns(true)).Scan(&row.version, &row.pid, &row.now))
 	// Make the process ids equal. In containers, they are small numbers, so they may happen to be equal.
 	row.pid = int64(session.conn.PgConn().PID())
-	if stamp := p.stamp(row, session.conn, session); stamp.Version != (engine.Version{}) {
+	if stamp := e.stamp(row, session.conn, session); stamp.Version != (engine.Version{}) {
 		t.Errorf("got %+v", stamp.Version)
 	}
 }
@@ -336,20 +336,20 @@ func TestStandbyHasNoVersion(t *testing.T) {
 // There is no version if another process of the server executed the statement, or if the server has no timeline.
 func TestVersionNeedsTheProcessOfTheConnection(t *testing.T) {
 	t.Parallel()
-	p := open(t, newDatabase(t), Options{}).Engine
-	session := &validatorSession{generation: 1}
-	must(t, p.withConn(context.Background(), func(conn *pgx.Conn) error {
+	e := open(t, newDatabase(t), Options{}).Engine
+	session := &detectorSession{id: 1}
+	must(t, e.withConn(context.Background(), func(conn *pgx.Conn) error {
 		for _, c := range []struct {
 			pid   int64
 			known bool
 		}{{int64(conn.PgConn().PID()), true}, {int64(conn.PgConn().PID()) + 1, false}} {
-			stamp := p.stamp(stampRow{version: "1 2:2:", pid: c.pid, now: 1}, conn, session)
+			stamp := e.stamp(stampRow{version: "1 2:2:", pid: c.pid, now: 1}, conn, session)
 			if known := stamp.Version != (engine.Version{}); known != c.known {
 				t.Errorf("process %d: %+v", c.pid, stamp)
 			}
 		}
 		delete(conn.PgConn().CustomData(), timelineKey)
-		if stamp := p.stamp(stampRow{version: "1 2:2:", pid: int64(conn.PgConn().PID()), now: 1}, conn, session); stamp.Version != (engine.Version{}) {
+		if stamp := e.stamp(stampRow{version: "1 2:2:", pid: int64(conn.PgConn().PID()), now: 1}, conn, session); stamp.Version != (engine.Version{}) {
 			t.Errorf("without a timeline: %+v", stamp)
 		}
 		return nil

@@ -20,7 +20,7 @@ const (
 	defaultCancelTimeout = time.Second
 )
 
-// connState is the engine's own information about a connection. trackConn attaches it to the connection.
+// connState is the engine's own information about a connection. configureConn attaches it to the connection.
 type connState struct {
 	epoch      int64       // the engine's epoch when the connection was opened
 	committing atomic.Bool // whether a COMMIT may be in progress
@@ -33,13 +33,13 @@ func stateOf(conn *pgx.Conn) *connState {
 	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// trackConn attaches a connState to a connection that is about to be opened.
+// configureConn attaches a connState to a connection that is about to be opened.
 //
 // When the context of a statement ends, pgx dials the server again to cancel the statement. If the server confirms this
 // within cancelTimeout, it is alive and the statement was merely slow. pgx must not cancel a COMMIT. A primary that is
 // waiting for its synchronous replica would then stop waiting, and everybody could see a write that a failover can
 // still undo. Therefore dialling fails while committing is set.
-func (p *Engine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
+func (e *Engine) configureConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if state.committing.Load() {
@@ -48,10 +48,10 @@ func (p *Engine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 		return dial(ctx, network, address)
 	}
 	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: p.cancelTimeout}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: e.cancelTimeout}
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		state.epoch, state.lastUsed = p.epoch.Load(), time.Now()
+		state.epoch, state.lastUsed = e.epoch.Load(), time.Now()
 		conn.CustomData()[connStateKey] = state
 		return nil
 	}
@@ -68,8 +68,8 @@ func discard(conn *pgxpool.Conn) {
 }
 
 // startEpoch starts the epoch that follows the given one, unless another request has already started it.
-func (p *Engine) startEpoch(ctx context.Context, ended int64) {
+func (e *Engine) startEpoch(ctx context.Context, ended int64) {
 	if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled request says nothing about the server
-		p.epoch.CompareAndSwap(ended, ended+1)
+		e.epoch.CompareAndSwap(ended, ended+1)
 	}
 }
