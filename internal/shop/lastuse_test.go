@@ -25,7 +25,8 @@ func TestLastUseSurvivesAFailedSave(t *testing.T) {
 				equal(t, "the last use "+when, key.LastUsedAt, at[1-i]) // the newest key comes first
 			}
 		}
-		first, second := use(0), use(1)
+		use(0)
+		second := use(1)
 		s.Store.FailWith(func(write bool) error {
 			if write {
 				return errors.New("the disk is full")
@@ -35,7 +36,7 @@ func TestLastUseSurvivesAFailedSave(t *testing.T) {
 		if err := s.SaveLastUses(t.Context()); err == nil {
 			t.Error("the failure is not reported")
 		}
-		first = use(0)
+		first := use(0)
 		s.Store.FailWith(nil)
 		want("before it is saved", s.Service, first, second)
 		check(t, s.SaveLastUses(t.Context()))

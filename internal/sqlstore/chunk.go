@@ -59,10 +59,3 @@ func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query strin
 	})
 	return found, err
 }
-
-// execIn executes a statement for a list of ids. Its arguments have the same meaning as those of allIn.
-func execIn(t *tx, ids []int64, statement string, args ...any) error {
-	return inPaddedChunks(ids, "$", func(part []int64, places string) error {
-		return t.Exec(numbered(fmt.Sprintf(statement, places)), append(slices.Clone(args), anys(part)...)...)
-	})
-}
