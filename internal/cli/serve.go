@@ -100,9 +100,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	traces := openTraces(ctx, log.Logger, throttle)
 	defer closeTraces(traces, log.Logger)
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{
-		Exclusive:       true,
+		Exclusive:     true,
 		OnLostHistory: func(err error) { log.Error("a database server was refused", "error", err) },
-		Tracer:          traces.Tracer(),
+		Tracer:        traces.Tracer(),
 	})
 	if err != nil {
 		return err
