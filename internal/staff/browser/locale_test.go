@@ -1,11 +1,14 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/browsertest"
 	"animalstore/internal/shop"
@@ -14,7 +17,7 @@ import (
 
 // Dates, times and numbers are shown in the format of the reader's language. Times are in the shop's time zone, and the
 // zone is named if the reader is in another one. The formats are applied before the first paint, so nothing on the page
-// moves.
+// moves because of them.
 func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, shop.Options{Location: shoptest.Zone("Asia/Tokyo")})
@@ -42,15 +45,23 @@ func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 		if got := p.text("tbody time"); got != want+suffix {
 			t.Errorf("in %s and %s the order was placed on %s, want %s", language, zone, got, want+suffix)
 		}
-		moved := `new Promise(done => {
-			let sum = 0;
-			new PerformanceObserver(list => list.getEntries().forEach(e => sum += e.value)).observe({type: "layout-shift", buffered: true});
-			requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
-		})`
-		if sum := browsertest.Eval[float64](p.Page, moved); sum > 0 {
-			t.Errorf("in %s the page has moved by %v", language, sum)
+		painted := `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done([...window.painted].join("; ")))))`
+		if got := browsertest.Eval[string](p.Page, painted); got != want+suffix {
+			t.Errorf("in %s the browser has painted %s, want only %s", language, got, want+suffix)
 		}
 	}
+	// Before each frame, the browser records the time that it is about to paint.
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`
+			window.painted = new Set();
+			const record = () => {
+				const time = document.querySelector("tbody time");
+				if (time) painted.add(time.textContent.replace(/\s+/g, " ").trim());
+				requestAnimationFrame(record);
+			};
+			requestAnimationFrame(record);`).Do(ctx)
+		return err
+	}))
 	look("de-DE", "Asia/Tokyo", "1.234", "")
 	look("en-US", "Asia/Tokyo", "1,234", "")
 	look("en-US", "Europe/Berlin", "1,234", " GMT+9")

@@ -43,15 +43,16 @@
     const localized = text(element);
     if (element.textContent !== localized) element.textContent = localized;
   }
-  // The parser may add the text of an element after the element itself, so texts are watched, too.
+  // The parser may add the text of an element after the element itself, and even in parts, so texts are watched, too.
   new MutationObserver((changes) => {
     for (const { target, addedNodes } of changes) {
-      if (target.matches?.(selector)) localize(target);
+      const changed = target.nodeType === Node.TEXT_NODE ? target.parentElement : target;
+      if (changed?.matches?.(selector)) localize(changed);
       for (const node of addedNodes) {
         if (node.nodeType !== Node.ELEMENT_NODE) continue;
         if (node.matches(selector)) localize(node);
         for (const element of node.querySelectorAll(selector)) localize(element);
       }
     }
-  }).observe(document, { childList: true, subtree: true });
+  }).observe(document, { characterData: true, childList: true, subtree: true });
 })();
