@@ -106,9 +106,7 @@ func (c *responseCache) store(request string, e *entry) {
 		}
 	}
 	if c.size+size > maxCacheBytes {
-		clear(c.entries)
-		clear(c.keySize)
-		c.size = 0
+		c.entries, c.keySize, c.size = map[string]*entry{}, map[int64]int{}, 0 // new maps, because a map does not shrink
 	}
 	c.entries[request] = e
 	c.size += size

@@ -52,7 +52,7 @@ func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)
 		return Credential{}, false, nil
 	}
 	if len(c.entries) >= maxCachedKeys {
-		clear(c.entries)
+		c.entries = map[SecretHash]cachedKey{} // a new map, because a map does not shrink
 	}
 	c.entries[hash] = cachedKey{credential, start}
 	return credential, true, nil

@@ -53,8 +53,13 @@ func (u *lastUses[ID]) save(ctx context.Context, s *Service, set func(tx Bookkee
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.saved = uses
-	maps.DeleteFunc(u.unsaved, func(id ID, at time.Time) bool { return uses[id].Equal(at) }) // uses since then stay
+	left := map[ID]time.Time{} // a new map, because a map does not shrink
+	for id, at := range u.unsaved {
+		if !uses[id].Equal(at) { // used again since then
+			left[id] = at
+		}
+	}
+	u.saved, u.unsaved = uses, left
 	return nil
 }
 
