@@ -47,16 +47,6 @@ func (r *Rate) Take(key string) (allowed bool, left float64) {
 	return allowed, limiter.TokensAt(now)
 }
 
-// Left returns how many uses a key has left.
-func (r *Rate) Left(key string) float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if limiter, ok := r.byKey[key]; ok {
-		return limiter.TokensAt(r.Now())
-	}
-	return float64(r.Burst)
-}
-
 // tidy forgets the keys that have their whole burst left, because they need not be remembered. It copies the others,
 // because a map does not shrink. If there are too many others, it forgets them as well.
 func (r *Rate) tidy(now time.Time) {

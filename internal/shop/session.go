@@ -13,9 +13,8 @@ const (
 	SessionLifetime = 12 * time.Hour
 	// LongSessionLifetime is how long a session lasts if the user asked to stay signed in.
 	LongSessionLifetime = 30 * 24 * time.Hour
-	// maxSecretSessions is the maximum number of sessions for one secret. Any further sign-in ends the oldest
-	// session.
-	maxSecretSessions = 100
+	// maxKeySessions is the maximum number of sessions of one key. Any further sign-in ends the oldest session.
+	maxKeySessions = 50
 	// maxListedSessions is the maximum number of sessions that a list contains.
 	maxListedSessions = 200
 )
@@ -73,8 +72,8 @@ func (s *Service) SignIn(ctx context.Context, secret string, n NewSession) (Sign
 	return SignedIn{token, principal}, nil
 }
 
-// openSession stores a new session for a secret. It ends the session that the new one replaces and, if the secret has
-// too many sessions, the oldest ones.
+// openSession stores a new session for a secret. It ends the session that the new one replaces and, if the key of the
+// secret has too many sessions, the oldest ones.
 func (s *Service) openSession(tx BookkeepingTx, token string, secret SecretHash, n NewSession) error {
 	now, lifetime := s.now(), SessionLifetime
 	if n.Keep {
@@ -89,7 +88,7 @@ func (s *Service) openSession(tx BookkeepingTx, token string, secret SecretHash,
 	if err := tx.InsertSession(session); err != nil {
 		return err
 	}
-	return tx.TrimSessions(secret, maxSecretSessions)
+	return tx.TrimSessions(secret, maxKeySessions)
 }
 
 // SessionPrincipal returns the principal that opened a session. It fails with invalid_api_key if the session
@@ -209,7 +208,8 @@ type SessionReader interface {
 type SessionBookkeeping interface {
 	// InsertSession stores a session. It ignores KeyID and KeyName, which follow from the secret.
 	InsertSession(Session) error
-	// TrimSessions removes the oldest sessions of a secret until at most keep of them are left.
+	// TrimSessions removes the oldest sessions of the key that a secret belongs to until at most keep of them are left. The
+	// configured key has only this secret.
 	TrimSessions(secret SecretHash, keep int) error
 	// SetSessionLastSeen stores when a session was used, unless a later use is already stored. It does nothing
 	// if the session has been removed.

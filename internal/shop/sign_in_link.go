@@ -85,25 +85,25 @@ func (s *Service) keyOfSecret(tx ReadTx, secret SecretHash) (key Key, valid bool
 	return credential.Key, found && credential.validAt(s.now()), err
 }
 
-// SignInLinkKey returns the name of the key that a sign-in link signs in with. It does not use up the link. It
-// fails with invalid_api_key if the link has expired or was used.
-func (s *Service) SignInLinkKey(ctx context.Context, token string) (string, error) {
+// SignInLinkPrincipal returns the principal that a sign-in link signs in. It does not use up the link. It fails with
+// invalid_api_key if the link has expired or was used.
+func (s *Service) SignInLinkPrincipal(ctx context.Context, token string) (Principal, error) {
 	if !isSignInToken(token) {
-		return "", errInvalidLink()
+		return Principal{}, errInvalidLink()
 	}
-	return read(ctx, s, Reading{}, func(tx ReadTx) (string, error) {
+	return read(ctx, s, Reading{}, func(tx ReadTx) (Principal, error) {
 		link, found, err := tx.SignInLink(HashSecret(token))
 		if err != nil {
-			return "", err
+			return Principal{}, err
 		}
 		key, err := s.validLink(tx, link, found)
-		return key.Name, err
+		return Principal{key}, err
 	})
 }
 
 // SignInWithLink uses up a sign-in link and opens a session for its key. If several calls use the same link, even on
 // different nodes, only one of them succeeds. SignInWithLink fails with invalid_api_key if the link has expired or was
-// used.
+// used. It writes even then, so a caller that serves strangers calls SignInLinkPrincipal first.
 func (s *Service) SignInWithLink(ctx context.Context, token string, n NewSession) (SignedIn, error) {
 	if !isSignInToken(token) {
 		return SignedIn{}, errInvalidLink()

@@ -14,8 +14,8 @@ import (
 // wantInvalidLink checks that a link neither names its key nor signs anybody in.
 func wantInvalidLink(t *testing.T, s *shop.Service, how, link string) {
 	t.Helper()
-	if name, err := s.SignInLinkKey(t.Context(), link); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
-		t.Errorf("%s: the link is for %q (%v), want invalid_api_key", how, name, err)
+	if p, err := s.SignInLinkPrincipal(t.Context(), link); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
+		t.Errorf("%s: the link is for %q (%v), want invalid_api_key", how, p.Name(), err)
 	}
 	if in, err := s.SignInWithLink(t.Context(), link, shop.NewSession{}); err == nil || shop.AsError(err).Code != shop.InvalidAPIKey {
 		t.Errorf("%s: the link signed in %q (%v), want invalid_api_key", how, in.Principal.Actor(), err)
@@ -34,7 +34,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	}
 	other := must(s.Node(ctx, shop.Options{}))(t)
 	for range 3 {
-		equal(t, "the key of the link", must(other.SignInLinkKey(ctx, link.Token))(t), key.Name)
+		equal(t, "the key of the link", must(other.SignInLinkPrincipal(ctx, link.Token))(t).Name(), key.Name)
 	}
 	in := must(other.SignInWithLink(ctx, link.Token, shop.NewSession{}))(t)
 	equal(t, "who signed in", in.Principal.Actor(), "keys/1")
@@ -78,14 +78,14 @@ func TestSignInLinkExpires(t *testing.T) {
 		create := func() string { return must(s.CreateSignInLink(ctx, key.ID))(t).Token }
 		link := create()
 		time.Sleep(shop.SignInLinkLifetime - time.Microsecond)
-		equal(t, "the key of the link", must(s.SignInLinkKey(ctx, link))(t), key.Name)
+		equal(t, "the key of the link", must(s.SignInLinkPrincipal(ctx, link))(t).Name(), key.Name)
 		time.Sleep(time.Microsecond)
 		wantInvalidLink(t, s.Service, "after ten minutes", link)
 
 		link = create()
 		newer := create()
 		wantInvalidLink(t, s.Service, "after a newer link for the same key", link)
-		must(s.SignInLinkKey(ctx, newer))(t)
+		must(s.SignInLinkPrincipal(ctx, newer))(t)
 
 		key = must(s.RotateKey(ctx, shop.Caller{}, key.ID, 0))(t)
 		wantInvalidLink(t, s.Service, "after a rotation without overlap", newer)

@@ -47,7 +47,9 @@ func (t *tx) InsertSession(session shop.Session) error {
 func (t *tx) TrimSessions(secret shop.SecretHash, keep int) error {
 	return t.Exec(`
 		DELETE FROM sessions WHERE hash IN (
-			SELECT hash FROM sessions WHERE secret_hash = $1 ORDER BY coalesce(created_at, 0) DESC, hash LIMIT $2 OFFSET $3)`,
+			SELECT hash FROM sessions WHERE secret_hash IN (
+				SELECT $1 UNION SELECT c.hash FROM key_secrets c JOIN key_secrets own ON own.key_id = c.key_id WHERE own.hash = $1)
+			ORDER BY coalesce(created_at, 0) DESC, hash LIMIT $2 OFFSET $3)`,
 		secret[:], removeAtOnce, keep)
 }
 

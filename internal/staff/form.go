@@ -13,23 +13,25 @@ import (
 )
 
 const (
-	// maxFormBytes is the maximum size of a form, and maxPublicFormBytes the maximum for a user who is not
-	// signed in. formTimeout is how long a browser may take to send the form.
-	maxFormBytes       = 64 << 10
+	// maxFormBytes is the maximum size of a form. formTimeout is how long a browser may take to send the form.
+	maxFormBytes = 64 << 10
+	formTimeout  = 30 * time.Second
+	// maxPublicFormBytes and publicFormTimeout are the limits for users who are not signed in. Their forms are short, and
+	// a stranger who sends one slowly must not keep a connection for long.
 	maxPublicFormBytes = 4 << 10
+	publicFormTimeout  = 5 * time.Second
 	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat fields, and
 	// in them a character may need six bytes.
 	maxFieldBytes = 4 << 10
-	formTimeout   = 30 * time.Second
 )
 
 // readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
 // unread, net/http would wait for the rest without a deadline. The caller must release the slot when the form is no
 // longer used.
 func (x *exchange) readForm() (slot admission.Slot, err error) {
-	limit := int64(maxFormBytes)
+	limit, timeout := int64(maxFormBytes), formTimeout
 	if x.route.scope == anyone {
-		limit = maxPublicFormBytes
+		limit, timeout = maxPublicFormBytes, publicFormTimeout
 	}
 	size := x.r.ContentLength
 	if size < 0 || size > limit {
@@ -44,7 +46,7 @@ func (x *exchange) readForm() (slot admission.Slot, err error) {
 		}
 	}()
 	control := http.NewResponseController(x.w)
-	control.SetReadDeadline(time.Now().Add(formTimeout))
+	control.SetReadDeadline(time.Now().Add(timeout))
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return slot, shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)

@@ -32,6 +32,20 @@ func (x *exchange) acquireSlot() error {
 // acquire counts the exchange towards a limit until it sends its response. If the limit has a queue, acquire waits for
 // the key's turn.
 func (x *exchange) acquire(kind admission.Kind) error {
+// countAs counts a sign-in as a request of the key that signs in, instead of as one of a stranger. It fails with
+// rate_limited if the key has used up its rate limit or its share, and with unavailable if all users together have too
+// many requests in progress.
+func (x *exchange) countAs(principal shop.Principal) error {
+	if err := x.Limits.CheckRate(x.w.Header(), principal); err != nil {
+		return err
+	}
+	x.releaseLimits()
+	x.principal = principal
+	err := x.acquireSlot()
+	x.principal = shop.Principal{} // an error page must not look as if the user was signed in
+	return err
+}
+
 	slot, err := x.Limits.Acquire(x.r.Context(), kind, x.principal)
 	if err == nil {
 		x.held = append(x.held, slot)
@@ -58,15 +72,6 @@ func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy;
 // the memory for pages.
 func errKeyBusy() error {
 	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
-}
-
-// checkLinkAttempts fails with rate_limited if links that do not work were tried too often from the network address of
-// the request.
-func (x *exchange) checkLinkAttempts() error {
-	if x.Limits.FailedSignIns.Left(addressOf(x.r)) < 1 {
-		return shop.Errorf(shop.RateLimited, "There were too many links that do not work; try again in a few seconds.")
-	}
-	return nil
 }
 
 // addressOf returns the network address that a request comes from.

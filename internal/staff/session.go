@@ -104,7 +104,15 @@ func (p *Pages) signInPage(x *exchange) error {
 
 func (p *Pages) signIn(x *exchange) error {
 	form := signInForm{Next: staffPathOr(x.field("next"), "/"), Keep: x.field("keep") != ""}
-	in, err := p.Service.SignIn(x.r.Context(), strings.TrimSpace(x.field("key")), x.newSession())
+	secret := strings.TrimSpace(x.field("key"))
+	var in shop.SignedIn
+	principal, err := p.Service.Authenticate(x.r.Context(), secret)
+	if err == nil {
+		err = x.countAs(principal)
+	}
+	if err == nil {
+		in, err = p.Service.SignIn(x.r.Context(), secret, x.newSession())
+	}
 	if err != nil {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
 			return err

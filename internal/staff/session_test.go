@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/admission"
 	"animalstore/internal/shop"
@@ -277,6 +278,38 @@ func TestHalfSentFormsDoNotMakeThePagesBusy(t *testing.T) {
 		defer rest.Close()
 	}
 	s.browser().mustGet("/staff/sign-in")
+}
+
+// formDeadlines is a response that records the deadlines for reading the form.
+type formDeadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Duration // from the time of the call; 0 if the deadline was removed
+}
+
+func (d *formDeadlines) SetReadDeadline(deadline time.Time) error {
+	left := time.Duration(0)
+	if !deadline.IsZero() {
+		left = time.Until(deadline).Round(time.Second)
+	}
+	d.set = append(d.set, left)
+	return nil
+}
+
+// A user who is not signed in has less time to send a form.
+func TestFormsMustArriveInTime(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	in := shoptest.Must(s.SignIn(t.Context(), configuredKey, shop.NewSession{}))(t)
+	for path, want := range map[string]time.Duration{"/staff/sign-in": 5 * time.Second, "/staff/sign-in/link": 5 * time.Second, "/staff/pets": 30 * time.Second} {
+		r := httptest.NewRequest("POST", path, strings.NewReader("name=Rex"))
+		r.Header.Set("Content-Type", formType)
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: in.Token})
+		w := &formDeadlines{ResponseRecorder: httptest.NewRecorder()}
+		s.pages.ServeHTTP(w, r)
+		if !slices.Equal(w.set, []time.Duration{want, 0}) {
+			t.Errorf("%s: got the deadlines %v, want %v and none after that", path, w.set, want)
+		}
+	}
 }
 
 // The body of a form is read to its end, because net/http would otherwise wait for the rest without a deadline. There

@@ -71,23 +71,24 @@ type signInLinkPage struct {
 func (p *Pages) openSignInLink(x *exchange) error {
 	x.hideToken()
 	page := signInLinkPage{Token: x.r.URL.Query().Get("token")}
-	if err := x.checkLinkAttempts(); err != nil {
-		return err
-	}
-	name, err := p.Service.SignInLinkKey(x.r.Context(), page.Token)
+	principal, err := p.Service.SignInLinkPrincipal(x.r.Context(), page.Token)
 	if err != nil {
 		return x.showLinkError(err)
 	}
-	page.KeyName = name
+	page.KeyName = principal.Name()
 	return x.show(http.StatusOK, "sign-in-link", "Sign in", page)
 }
 
 func (p *Pages) useSignInLink(x *exchange) error {
 	x.hideToken()
-	if err := x.checkLinkAttempts(); err != nil {
-		return err
+	var in shop.SignedIn
+	principal, err := p.Service.SignInLinkPrincipal(x.r.Context(), x.field("token"))
+	if err == nil {
+		err = x.countAs(principal)
 	}
-	in, err := p.Service.SignInWithLink(x.r.Context(), x.field("token"), x.newSession())
+	if err == nil {
+		in, err = p.Service.SignInWithLink(x.r.Context(), x.field("token"), x.newSession())
+	}
 	if err != nil {
 		return x.showLinkError(err)
 	}
@@ -99,12 +100,15 @@ func (p *Pages) useSignInLink(x *exchange) error {
 // would also remove the Origin header, without which the form is refused if the pages are served over HTTP.
 func (x *exchange) hideToken() { x.w.Header().Set("Referrer-Policy", "strict-origin") }
 
-// showLinkError shows a page that says that the link no longer works, and counts the failed attempt. It does so only if
-// err means that the link is invalid, and returns any other error.
+// showLinkError shows a page that says that the link no longer works. It does so only if err means that the link is
+// invalid, and returns any other error. It fails with rate_limited if too many links from the same network address did
+// not work. A link that works is never refused because of them: behind a proxy, all users may share one address.
 func (x *exchange) showLinkError(err error) error {
 	if shop.AsError(err).Code != shop.InvalidAPIKey {
 		return err
 	}
-	x.Limits.FailedSignIns.Take(addressOf(x.r))
+	if allowed, _ := x.Limits.FailedSignIns.Take(addressOf(x.r)); !allowed {
+		return shop.Errorf(shop.RateLimited, "There were too many links that do not work; try again in a few seconds.")
+	}
 	return x.show(http.StatusGone, "sign-in-link", "This link no longer works", signInLinkPage{})
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -86,20 +87,24 @@ var sessionCases = []testCase{
 		}
 	}},
 
-	{name: "the oldest sessions of a secret are removed", run: func(t *testing.T, store shop.Store) {
+	{name: "the oldest sessions of a key are removed", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
+		addKey(t, store, shop.Key{Name: "Anna", Scopes: []shop.Scope{shop.PetsRead}, CreatedAt: now}, "old", "new")
+		addKey(t, store, shop.Key{Name: "Ben", Scopes: []shop.Scope{shop.PetsRead}, CreatedAt: now}, "other")
+		// The configured key is not stored.
+		secrets := []string{"old", "new", "old", "new", "configured", "configured", "configured", "other"}
 		write(t, store, func(tx shop.WriteTx) (err error) {
-			for i, token := range []string{"1", "2", "3", "4"} {
-				session := shop.Session{ID: shop.HashSecret(token), Secret: shop.HashSecret("a"), EndsAt: now.Add(time.Hour)}
+			for i, secret := range secrets {
+				session := shop.Session{ID: shop.HashSecret(fmt.Sprint(i)), Secret: shop.HashSecret(secret), EndsAt: now.Add(time.Hour)}
 				if i > 0 {
 					session.CreatedAt = now.Add(time.Duration(i) * time.Second)
 				}
 				err = errors.Join(err, tx.InsertSession(session))
 			}
-			other := shop.Session{ID: shop.HashSecret("other"), Secret: shop.HashSecret("b"), EndsAt: now.Add(time.Hour)}
-			return errors.Join(err, tx.InsertSession(other), tx.TrimSessions(shop.HashSecret("a"), 2))
+			return errors.Join(err, tx.TrimSessions(shop.HashSecret("new"), 2), tx.TrimSessions(shop.HashSecret("configured"), 2))
 		})
-		for token, want := range map[string]bool{"1": false, "2": false, "3": true, "4": true, "other": true} {
+		for i := range secrets {
+			token, want := fmt.Sprint(i), i != 0 && i != 1 && i != 4
 			read(t, store, func(tx shop.ReadTx) error {
 				_, found, err := tx.Session(shop.HashSecret(token))
 				if found != want {
