@@ -36,6 +36,17 @@ type Slot struct {
 // Held reports whether the slot has been acquired and not yet released.
 func (s *Slot) Held() bool { return s.semaphore != nil }
 
+// Extend makes the operation weigh as much as n others more, even beyond the limit. It is meant for an operation that can
+// no longer be refused. It does nothing if the slot is not held.
+func (s *Slot) Extend(n int) {
+	if s.semaphore != nil {
+		s.semaphore.mu.Lock()
+		defer s.semaphore.mu.Unlock()
+		s.semaphore.take(s.key, n)
+		s.n += n
+	}
+}
+
 // Release ends the operation and passes its slot on to the next waiting operation that may have it. It does nothing if
 // the slot is not held.
 func (s *Slot) Release() {

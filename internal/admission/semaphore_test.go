@@ -133,6 +133,12 @@ func TestWeights(t *testing.T) {
 			}
 			h.slots[c.key] = append(h.slots[c.key], slot)
 		}
+		h.slots["b"][0].Extend(1) // an operation that runs is not refused
+		for _, key := range []string{"a", "c"} {
+			if _, err := h.semaphore.AcquireN(key, 1); err == nil {
+				h.Errorf("%s got a slot", key)
+			}
+		}
 	})
 }
 

@@ -260,6 +260,11 @@ func TestMemoryForBodiesIsLimitedPerKey(t *testing.T) {
 	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/pets?limit=1", "", bearing(greedy)).want(t, 200, "")
 	s.do("GET", page, "").want(t, 200, "")
+	// The response to a request that may have changed something is not refused.
+	tools := s.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearing(greedy), "Accept: application/json, text/event-stream").want(t, 200, "")
+	if len(tools.body) <= 5000 {
+		t.Errorf("the list of tools has only %d bytes, so this test proves nothing", len(tools.body))
+	}
 	slot.Release()
 	s.do("GET", page, "", bearing(greedy)).want(t, 200, "")
 	s.do("POST", "/v1/pets", large, bearing(greedy)).wantError(t, 400, shop.ValidationFailed)

@@ -14,14 +14,17 @@ import (
 const shortBody = 1 << 10
 
 // send sends a response with the given status, type and body. The body may consist of several parts. If the responses
-// that clients have not read yet take up too much memory, send sends an error response instead.
+// that clients have not read yet take up too much memory, send sends an error response instead. It does so only for
+// reads: the response to a write must not deny what was committed. These responses are short, except those of tools, and
+// a tool counts towards its own limit until its response is sent.
 func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
 	h := x.w.Header()
-	if !x.shared {
+	isHead := x.r.Method == http.MethodHead
+	if !x.shared && (isHead || x.r.Method == http.MethodGet) {
 		slot, err := x.limits.HoldBody(x.principal, int64(length))
 		if err != nil {
 			h.Del("Etag")
@@ -32,7 +35,6 @@ func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 		defer slot.Release()
 	}
 	h["Content-Type"] = contentType
-	isHead := x.r.Method == http.MethodHead
 	if isHead || length > shortBody || x.r.ProtoMajor == 2 {
 		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}

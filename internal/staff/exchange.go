@@ -24,6 +24,7 @@ type exchange struct {
 	principal shop.Principal
 	liveFrom  int64            // the position in the event feed before the page was rendered
 	held      []admission.Slot // the limits towards which the exchange counts
+	answer    reservedPage     // the memory for the response to a form
 	triggers  map[string]any
 	message   *message // what the page will tell the user, or nil
 	streamed  bool     // whether the response is a stream, whose duration is not measured

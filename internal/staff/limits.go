@@ -8,9 +8,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// acquireSlot counts the exchange as a request in progress until it sends its response. It does nothing if the exchange
-// already counts. It fails with rate_limited if the user's key has too many requests in progress, and with unavailable
-// if all users together have too many.
+// acquireSlot counts the exchange as a request in progress until it sends its response, and reserves the memory for the
+// response to a form. It does nothing if the exchange already counts. It fails with rate_limited if the user's key has
+// too many requests in progress or too many pages in memory, and with unavailable if all users together have too many.
 func (x *exchange) acquireSlot() error {
 	if len(x.held) > 0 {
 		return nil
@@ -26,12 +26,12 @@ func (x *exchange) acquireSlot() error {
 	if err != nil {
 		return errBusy()
 	}
+	if x.r.Method == http.MethodPost {
+		return x.reserveAnswer()
+	}
 	return nil
 }
 
-// acquire counts the exchange towards a limit until it sends its response. If the limit has a queue, acquire waits for
-// the key's turn.
-func (x *exchange) acquire(kind admission.Kind) error {
 // countAs counts a sign-in as a request of the key that signs in, instead of as one of a stranger. It fails with
 // rate_limited if the key has used up its rate limit or its share, and with unavailable if all users together have too
 // many requests in progress.
@@ -46,6 +46,9 @@ func (x *exchange) countAs(principal shop.Principal) error {
 	return err
 }
 
+// acquire counts the exchange towards a limit until it sends its response. If the limit has a queue, acquire waits for
+// the key's turn.
+func (x *exchange) acquire(kind admission.Kind) error {
 	slot, err := x.Limits.Acquire(x.r.Context(), kind, x.principal)
 	if err == nil {
 		x.held = append(x.held, slot)

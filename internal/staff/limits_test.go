@@ -118,6 +118,36 @@ func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	own.mustGet("/staff/pets", "Rex")
 }
 
+// A form is refused for want of memory only before it is handled. After that, its response is sent, whatever its size.
+func TestFormsAreNotRefusedAfterTheChange(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	key := s.Key(t, shop.PetsRead, shop.PetsWrite)
+	principal := shoptest.Must(s.Authenticate(t.Context(), key.Secret))(t)
+	b := s.signedIn(key.Secret).withHTMX()
+	fields := []string{"do", "pending"}
+	for range maxBulk {
+		fields = append(fields, "pet", petToken(s.AddPet(t, strings.Repeat("'", 200), 1, shop.Available)))
+	}
+	before := shoptest.Must(s.Inventory(t.Context()))(t)
+	most := admission.BodyMemory.Limit().PerKey
+	const form = 16 << 10 // more than the form needs
+	release := s.acquire(admission.BodyMemory, principal, most-form)
+	if got := b.post("/staff/pets/bulk", fields...).want(200).header.Get("HX-Trigger"); !strings.Contains(got, "Too many pages are loading with your key") {
+		t.Errorf("without memory for the response: got the message %s", got)
+	}
+	if after := shoptest.Must(s.Inventory(t.Context()))(t); after != before {
+		t.Errorf("the refused form has changed %+v to %+v", before, after)
+	}
+	release()
+	release = s.acquire(admission.BodyMemory, principal, most-form-maxAnswer)
+	if got := b.post("/staff/pets/bulk", fields...).want(200, "100 animals changed"); len(got.body) <= maxAnswer+form {
+		t.Errorf("the response has only %d bytes, so this test proves nothing", len(got.body))
+	}
+	release()
+	s.acquire(admission.BodyMemory, principal, most)() // all memory has been released
+}
+
 func TestPageBufferHoldsWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("0123456789", 50_000))

@@ -11,6 +11,8 @@ const (
 	// chunk is twice as large as the one before it.
 	minPageChunk = 4 << 10
 	maxPageChunk = 64 << 10
+	// maxAnswer is how many bytes are reserved for the response to a form.
+	maxAnswer = 64 << 10
 	// maxFreePage is the maximum size of a page whose memory does not count: an error page, or a page for a user who is
 	// not signed in. Operating systems buffer this much of a response even if the browser does not read it.
 	maxFreePage = 32 << 10
@@ -25,18 +27,49 @@ type pageBuffer struct {
 	held   []admission.Slot
 }
 
+// reservedPage is memory that is reserved for the response to a form before the form is handled, because the response
+// must not be refused after the change was saved.
+type reservedPage struct {
+	slot admission.Slot
+	left int64
+}
+
+// reserveAnswer reserves the memory for the response to a form. It fails with rate_limited or unavailable if there is
+// none.
+func (x *exchange) reserveAnswer() error {
+	slot, err := x.holdPage(maxAnswer)
+	x.answer = reservedPage{slot, maxAnswer}
+	return err
+}
+
+// hold takes a part of the reserved memory. If a page needs more than was reserved, hold counts the rest, but does not
+// refuse it. Few pages are so large: the results of actions on many animals.
+func (p *reservedPage) hold(size int64) (admission.Slot, error) {
+	if p.left -= size; p.left < 0 {
+		p.slot.Extend(int(-p.left))
+		p.left = 0
+	}
+	return admission.Slot{}, nil
+}
+
+// holdPage counts the memory of a page of a signed-in user.
+func (x *exchange) holdPage(size int64) (admission.Slot, error) {
+	slot, err := x.Limits.HoldBody(x.principal, size)
+	if err != nil && shop.AsError(err).Code == shop.RateLimited {
+		err = errKeyBusy()
+	}
+	return slot, err
+}
+
 // newPage returns a buffer for a page of this exchange. The caller must release it.
 func (x *exchange) newPage() *pageBuffer {
-	if x.principal.Actor() == "" {
+	switch {
+	case x.principal.Actor() == "":
 		return newFreePage()
+	case x.answer.slot.Held():
+		return &pageBuffer{hold: x.answer.hold}
 	}
-	return &pageBuffer{hold: func(size int64) (admission.Slot, error) {
-		slot, err := x.Limits.HoldBody(x.principal, size)
-		if err != nil && shop.AsError(err).Code == shop.RateLimited {
-			err = errKeyBusy()
-		}
-		return slot, err
-	}}
+	return &pageBuffer{hold: x.holdPage}
 }
 
 // newFreePage returns a buffer for a small page, whose memory does not count.

@@ -147,6 +147,7 @@ func (x *exchange) end() {
 // pages busy.
 func (x *exchange) handle() error {
 	defer x.releaseLimits()
+	defer func() { x.answer.slot.Release() }()
 	if x.route.scope != anyone {
 		if err := x.authorize(); err != nil {
 			return err
