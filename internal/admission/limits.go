@@ -3,6 +3,8 @@ package admission
 import (
 	"math"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Kind is a kind of operation that has a limit of its own.
@@ -129,6 +131,19 @@ const (
 	// times per second.
 	maxFailures       = 20
 	failuresPerSecond = 1
+)
+
+// Frequency says how often something may happen on one connection.
+type Frequency struct{ PerSecond, AtOnce int }
+
+// Limiter returns a limiter for a new connection.
+func (f Frequency) Limiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(f.PerSecond), f.AtOnce) }
+
+var (
+	// Resets limits the requests that an HTTP/2 client resets. A client may reset all requests that it may have in progress.
+	Resets = Frequency{PerSecond: 10, AtOnce: 100}
+	// SmallFrames limits the small parts in which an HTTP/2 client accepts responses.
+	SmallFrames = Frequency{PerSecond: 10, AtOnce: 100}
 )
 
 // The limits of the log.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -13,8 +12,8 @@ import (
 // http2Conn is a TLS connection whose client has chosen HTTP/2. net/http answers many frames of a client without
 // calling the handler: it acknowledges PING and SETTINGS, and resets streams. A client could make it keep 10,000 such
 // answers in memory, and send as many as the processors allow. http2Conn therefore counts the frames in both
-// directions: it stops reading while too many frames have no answer, and closes the connection after too many answers
-// that are not part of a response.
+// directions: it stops reading while too many frames have no answer, and ends the connection of a client that floods it
+// (see http2flood.go).
 //
 // net/http gets the connection as HTTP/2 without TLS, because it would otherwise accept only a *tls.Conn. http2Conn
 // therefore has no method ConnectionState, and trackRequests sets http.Request.TLS.
@@ -24,8 +23,10 @@ type http2Conn struct {
 	preface    int // the number of bytes read of the client's preface
 	received   frameCounter
 	unanswered atomic.Int64 // frames received and not answered yet
+	flood      floodCounter
+	sending    sync.Mutex // held while frames are written; guards sent and wentAway
 	sent       frameCounter
-	control    int // control frames sent since the last part of a response
+	wentAway   bool // whether the last frame has been sent
 	writing    atomic.Bool
 	wrote      chan struct{} // has an element if frames have been written
 	closed     chan struct{}
@@ -50,15 +51,10 @@ const (
 	// answerWait is how long http2Conn waits for an answer to be written. If none is being written by then, the frames
 	// did not need any.
 	answerWait = 50 * time.Millisecond
-	// maxControl is the maximum number of control frames that a client gets in a row, without a part of a response
-	// between them. An ordinary client gets a few.
-	maxControl = 250
 )
 
-var errTooManyControlFrames = errors.New("the client needs too many HTTP/2 control frames")
-
 func newHTTP2Conn(secure net.Conn, limited *limitedConn) *http2Conn {
-	return &http2Conn{Conn: secure, limited: limited, wrote: make(chan struct{}, 1), closed: make(chan struct{})}
+	return &http2Conn{Conn: secure, limited: limited, flood: newFloodCounter(limited), wrote: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
 func (c *http2Conn) unwrap() *limitedConn { return c.limited }
@@ -81,7 +77,15 @@ func (c *http2Conn) Read(p []byte) (int, error) {
 		c.Close()
 		return 0, io.EOF
 	}
-	c.received.count(p[len(start):n], func(byte, uint32) { c.unanswered.Add(1) })
+	c.received.count(p[len(start):n], func(f frame) {
+		c.unanswered.Add(1)
+		c.flood.received(f)
+	})
+	if c.flood.found.Load() {
+		c.goAway()
+		<-c.closed
+		return 0, net.ErrClosed
+	}
 	return n, err
 }
 
@@ -101,9 +105,21 @@ func (c *http2Conn) awaitAnswers() error {
 	return nil
 }
 
-// Write sends frames to the client. It closes the connection if the client has made net/http send too many control
-// frames.
+// Write sends frames to the client. It ends the connection if the frames belong to a flood.
 func (c *http2Conn) Write(p []byte) (int, error) {
+	n, err := c.send(p)
+	if c.flood.found.Load() {
+		c.goAway()
+	}
+	return n, err
+}
+
+func (c *http2Conn) send(p []byte) (int, error) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if c.wentAway {
+		return len(p), nil // an error would make net/http close the connection before the client has read why
+	}
 	c.writing.Store(true)
 	defer c.writing.Store(false)
 	c.sent.count(p, c.answered)
@@ -111,30 +127,20 @@ func (c *http2Conn) Write(p []byte) (int, error) {
 	case c.wrote <- struct{}{}:
 	default:
 	}
-	if c.control > maxControl {
-		c.limited.listener.dropped.WithLabelValues(reasonFlooded).Inc()
-		c.Close()
-		return 0, errTooManyControlFrames
-	}
 	return c.Conn.Write(p)
 }
 
 // answered counts a frame that is sent to the client. net/http queues parts of responses and window updates of a stream
 // only behind all control frames, so such a frame shows that the client has read the control frames before it.
-func (c *http2Conn) answered(kind byte, stream uint32) {
+func (c *http2Conn) answered(f frame) {
+	c.flood.sent(f)
 	switch {
-	case kind == dataFrame || kind == headersFrame:
+	case f.kind == dataFrame || f.kind == headersFrame:
 		c.unanswered.Store(0)
-		c.control = 0
-	case kind == windowUpdateFrame && stream != 0: // acknowledges a part of the body of a request
+	case f.kind == windowUpdateFrame && f.stream != 0: // acknowledges a part of the body of a request
 		c.unanswered.Store(0)
-	default:
-		if kind != windowUpdateFrame {
-			c.control++
-		}
-		if c.unanswered.Load() > 0 {
-			c.unanswered.Add(-1)
-		}
+	case c.unanswered.Load() > 0:
+		c.unanswered.Add(-1)
 	}
 }
 
@@ -151,19 +157,27 @@ type frameCounter struct {
 	payload int // the number of bytes until the next frame starts
 }
 
+// frame describes an HTTP/2 frame.
+type frame struct {
+	kind   byte
+	stream uint32 // 0 for a frame about the whole connection
+	length int    // the number of bytes of the payload
+}
+
 // These are the size of a frame's header and some types of frames.
 const (
 	frameHeaderSize   = 9 // bytes: three for the length of the payload, one each for the type and the flags, four for the stream
 	dataFrame         = 0
 	headersFrame      = 1
+	resetFrame        = 3
+	goAwayFrame       = 7
 	windowUpdateFrame = 8
 )
 
 func (f *frameCounter) isBetweenFrames() bool { return f.read == 0 && f.payload == 0 }
 
-// count calls found with the type and the stream of each frame whose header ends in p. p is the next part of the
-// connection's bytes. The stream is 0 for a frame about the whole connection.
-func (f *frameCounter) count(p []byte, found func(kind byte, stream uint32)) {
+// count calls found with each frame whose header ends in p. p is the next part of the connection's bytes.
+func (f *frameCounter) count(p []byte, found func(frame)) {
 	for len(p) > 0 {
 		skipped := min(f.payload, len(p))
 		f.payload -= skipped
@@ -172,7 +186,7 @@ func (f *frameCounter) count(p []byte, found func(kind byte, stream uint32)) {
 		if f.read += n; f.read == frameHeaderSize {
 			f.payload = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
 			f.read = 0
-			found(f.header[3], binary.BigEndian.Uint32(f.header[5:]))
+			found(frame{f.header[3], binary.BigEndian.Uint32(f.header[5:]), f.payload})
 		}
 		p = p[n:]
 	}

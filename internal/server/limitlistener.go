@@ -61,7 +61,7 @@ const (
 	reasonStalled = "stalled" // the client neither sent the rest of its request nor read the response
 	reasonRotated = "rotated" // the connection was closed to make room for a new one, after a response that announced it
 	reasonRefused = "refused" // the connection was new, but all other connections were active
-	reasonFlooded = "flooded" // the client needed too many HTTP/2 control frames
+	reasonFlooded = "flooded" // the client flooded an HTTP/2 connection, see floodCounter
 )
 
 const (
@@ -93,7 +93,7 @@ func newLimitListener(max int) *limitListener {
 			Name: "animalstore_connections_dropped_total",
 			Help: "Connections closed at a limit: waiting for a request, replaced by a new connection; stalled, because the " +
 				"client neither sent nor read; rotated, after a response that announced it; refused, because all others were active; " +
-				"flooded, because the client needed too many HTTP/2 control frames.",
+				"flooded, because an HTTP/2 client reset its requests, opened its window by a few bytes or needed control frames again and again.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonWaiting, reasonStalled, reasonRotated, reasonRefused, reasonFlooded} {

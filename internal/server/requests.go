@@ -32,6 +32,7 @@ const (
 type connRequests struct {
 	open     atomic.Int32
 	waiting  atomic.Int32
+	written  atomic.Int64 // how often handlers have written or flushed a part of a response
 	progress atomic.Int64 // when the client last sent or read something, in nanoseconds since 1970
 }
 
@@ -148,6 +149,7 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 	for {
 		step := p[written:min(len(p), written+progressStep)]
 		t.conn.madeProgress() // the wait for the client begins now
+		t.conn.written.Add(1)
 		t.conn.waiting.Add(1)
 		n, err := t.ResponseWriter.Write(step)
 		t.conn.waiting.Add(-1)
@@ -162,6 +164,7 @@ func (t *trackedRequest) Write(p []byte) (written int, err error) {
 func (t *trackedRequest) FlushError() error {
 	t.begin()
 	t.conn.madeProgress()
+	t.conn.written.Add(1)
 	t.conn.waiting.Add(1)
 	err := http.NewResponseController(t.ResponseWriter).Flush()
 	t.conn.waiting.Add(-1)

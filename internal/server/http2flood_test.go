@@ -1,0 +1,131 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+)
+
+// awaitCalm reads frames until the server ends the connection. It checks that the server says why, and counts it.
+func (c http2Client) awaitCalm(s *Server, last uint32) {
+	c.t.Helper()
+	c.await("a GOAWAY frame", func(f http2.Frame) bool {
+		away, ok := f.(*http2.GoAwayFrame)
+		if ok && (away.ErrCode != http2.ErrCodeEnhanceYourCalm || away.LastStreamID > last) {
+			c.t.Errorf("got %v, want ENHANCE_YOUR_CALM and a stream up to %d", away, last)
+		}
+		return ok
+	})
+	if frame, err := c.ReadFrame(); err == nil {
+		c.t.Errorf("got %v after the last frame", frame)
+	}
+	if got := s.droppedConns(reasonFlooded); got != 1 {
+		c.t.Errorf("%v connections are counted as flooded, want 1", got)
+	}
+}
+
+// reset sends a request and resets it.
+func (c http2Client) reset(stream uint32, path string) error {
+	if err := c.tryBegin(stream, "GET", path, true); err != nil {
+		return err
+	}
+	return c.WriteRSTStream(stream, http2.ErrCodeCancel)
+}
+
+// waiting is a handler that responds at once or, if the path is /wait, not before the client has reset the request.
+func waiting(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/wait" {
+		<-r.Context().Done()
+	}
+}
+
+// A client that resets its requests before the response, again and again, is disconnected.
+func TestResetRequestsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newReloading(t, overwriteFiles)
+	s, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, waiting)
+	c := newHTTP2Client(t, r, addr, "")
+	go func() {
+		for stream := uint32(1); c.reset(stream, "/wait") == nil; stream += 2 {
+		}
+	}()
+	c.awaitCalm(s, 1<<31-1)
+}
+
+// A client may cancel all requests that it may have in progress, and any number of requests if others get a response.
+func TestOrdinaryResetsAreAllowed(t *testing.T) {
+	t.Parallel()
+	r := newReloading(t, overwriteFiles)
+	_, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, waiting)
+	c := newHTTP2Client(t, r, addr, "")
+	stream := uint32(1)
+	reset := func() {
+		if err := c.reset(stream, "/wait"); err != nil {
+			t.Fatal(err)
+		}
+		stream += 2
+	}
+	get := func() {
+		c.get(stream, "/")
+		c.awaitResponse(stream)
+		stream += 2
+	}
+	for range maxStreamsPerConn {
+		reset()
+	}
+	for range maxStreamsPerConn {
+		get()
+	}
+	for range 3 * maxStreamsPerConn {
+		get()
+		reset()
+	}
+	get()
+}
+
+// A client that opens the window of a response by one byte at a time is disconnected.
+func TestSmallWindowsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newReloading(t, overwriteFiles)
+	s, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Write(make([]byte, progressStep))
+	})
+	c := newHTTP2Client(t, r, addr, "")
+	if err := c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
+		t.Fatal(err)
+	}
+	c.get(1, "/")
+	go func() {
+		for c.WriteWindowUpdate(1, 1) == nil {
+		}
+	}()
+	c.awaitCalm(s, 1)
+}
+
+// A handler may send any number of small parts.
+func TestSmallPartsOfAHandlerAreAllowed(t *testing.T) {
+	t.Parallel()
+	const parts = 1000
+	r := newReloading(t, overwriteFiles)
+	_, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, func(w http.ResponseWriter, _ *http.Request) {
+		for range parts {
+			w.Write([]byte("event"))
+			http.NewResponseController(w).Flush()
+		}
+	})
+	c := newHTTP2Client(t, r, addr, "")
+	c.get(1, "/")
+	var got strings.Builder
+	c.await("the end of the response", func(f http2.Frame) bool {
+		data, ok := f.(*http2.DataFrame)
+		if ok {
+			got.Write(data.Data())
+		}
+		return ok && data.StreamEnded()
+	})
+	if got.String() != strings.Repeat("event", parts) {
+		t.Errorf("got %d bytes, want %d", got.Len(), parts*len("event"))
+	}
+}
