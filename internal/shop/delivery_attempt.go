@@ -58,7 +58,7 @@ type FinishedBatch struct {
 // leases. It returns the outcomes in the order of the results, and the changed webhooks.
 func (s *Service) finishBatches(ctx context.Context, batches []FinishedBatch) ([]Outcome, map[int64]Webhook, error) {
 	var f *finish
-	err := s.writeOnly(ctx, Writing{}, func(tx *eventTx) (err error) {
+	err := s.writeOnly(ctx, Writing{Priority: Background}, func(tx *eventTx) (err error) {
 		if err := tx.EndWhenIdle(); err != nil {
 			return err
 		}

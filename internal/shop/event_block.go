@@ -31,7 +31,7 @@ func (s *Service) SummarizeEvents(ctx context.Context) error {
 		if err != nil || !found {
 			return err
 		}
-		if err := s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.AddEventBlock(block) }); err != nil {
+		if err := s.inBackground(ctx, func(tx BookkeepingTx) error { return tx.AddEventBlock(block) }); err != nil {
 			return err
 		}
 	}

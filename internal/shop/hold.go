@@ -82,16 +82,19 @@ func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err er
 	return expired, err
 }
 
-// ExpireHolds expires all orders whose hold is due. It uses several transactions so that other writes do not
+// ExpireHolds is the job that expires all orders whose hold is due.
+func (s *Service) ExpireHolds(ctx context.Context) error { return s.expireHolds(ctx, Background) }
+
+// expireHolds expires all orders whose hold is due. It uses several transactions so that other writes do not
 // have to wait until all of these orders are expired.
-func (s *Service) ExpireHolds(ctx context.Context) error {
+func (s *Service) expireHolds(ctx context.Context, p Priority) error {
 	for {
 		var state CatalogState
 		err := s.store.Read(ctx, Reading{SingleQuery: true, State: &state}, func(ReadTx) error { return nil })
 		if err != nil || !state.isDue() {
 			return err
 		}
-		err = s.writeOnly(ctx, Writing{}, func(tx *eventTx) error {
+		err = s.writeOnly(ctx, Writing{Priority: p}, func(tx *eventTx) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
@@ -134,7 +137,7 @@ func readCurrent[T any](ctx context.Context, s *Service, r Reading, fn func(Read
 		if !r.State.isDue() {
 			return value, nil
 		}
-		if err := s.ExpireHolds(ctx); err != nil && AsError(err).Code == Unavailable {
+		if err := s.expireHolds(ctx, Interactive); err != nil && AsError(err).Code == Unavailable {
 			return value, nil
 		} else if err != nil {
 			return *new(T), err

@@ -82,12 +82,12 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 	if options.Upsert {
 		// Expire most of the due holds before the transaction of the import, which would otherwise expire them
 		// one by one.
-		if err := s.ExpireHolds(ctx); err != nil {
+		if err := s.expireHolds(ctx, Bulk); err != nil {
 			return ImportResult{}, err
 		}
 	}
 	assigns := false // whether an earlier attempt was about to assign ids to categories
-	return write(ctx, s, Writing{By: by, Budget: importBudget}, func(tx *eventTx) (ImportResult, error) {
+	return write(ctx, s, Writing{By: by, Priority: Bulk, Budget: importBudget}, func(tx *eventTx) (ImportResult, error) {
 		if assigns {
 			if err := tx.LockCategoryIDs(); err != nil {
 				return ImportResult{}, err

@@ -34,16 +34,14 @@ func TestIndexingReportsItsProgress(t *testing.T) {
 	equal(t, "the progress", s.IndexProgress(), shop.IndexProgress{Indexed: 155_001})
 }
 
-// busyStore is a store in which each transaction of IndexSearch takes 10 ms and reports whether other writes are
-// waiting.
+// busyStore is a store in which each transaction of IndexSearch takes 10 ms.
 type busyStore struct {
 	shop.Store
-	steps      atomic.Int64 // the number of transactions that are still needed
-	othersWait bool
+	steps atomic.Int64 // the number of transactions that are still needed
 }
 
-func newBusyStore(store shop.Store, steps int64, othersWait bool) *busyStore {
-	busy := &busyStore{Store: store, othersWait: othersWait}
+func newBusyStore(store shop.Store, steps int64) *busyStore {
+	busy := &busyStore{Store: store}
 	busy.steps.Store(steps)
 	return busy
 }
@@ -59,34 +57,20 @@ func (s *busyStore) Write(ctx context.Context, w shop.Writing, fn func(shop.Writ
 
 func (tx busyTx) IndexSearch(unfinished shop.IndexBatch) (shop.IndexResult, error) {
 	time.Sleep(10 * time.Millisecond)
-	return shop.IndexResult{More: tx.store.steps.Add(-1) > 0, OthersWait: tx.store.othersWait}, nil
+	return shop.IndexResult{More: tx.store.steps.Add(-1) > 0}, nil
 }
 
-// If other writes are waiting, IndexSearch pauses after each transaction for three times as long as the transaction
-// took.
-func TestIndexingLetsOtherWritesGoFirst(t *testing.T) {
-	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
-		s.AddPet(t, "Rex", 1, "")
-		for othersWait, want := range map[bool]time.Duration{false: 30 * time.Millisecond, true: 120 * time.Millisecond} {
-			service := must(shop.Open(t.Context(), newBusyStore(s.Store, 3, othersWait), shop.Options{Environment: shop.Production}))(t)
-			start := time.Now()
-			check(t, service.IndexSearch(t.Context()))
-			equal(t, "the time for three transactions", time.Since(start), want)
-		}
-	})
-}
-
-// When the program ends, the current run of IndexSearch ends without another pause or transaction. The job then runs
-// one last time, with only one transaction.
+// When the program ends, the current run of IndexSearch ends without another transaction. The job then runs one last
+// time, with only one transaction.
 func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
-		store := newBusyStore(s.Store, 1000, true)
+		store := newBusyStore(s.Store, 1000)
 		service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(2015 * time.Millisecond) // the first run starts after two seconds and begins to pause 10 ms later
+		time.Sleep(2005 * time.Millisecond) // the first run starts after two seconds
 		cancel()
 		jobs.Wait()
 		equal(t, "the number of transactions", 1000-store.steps.Load(), 2)
@@ -97,7 +81,7 @@ func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 func TestIndexingGoesOnWhileThereIsMore(t *testing.T) {
 	inVirtualTime(t, shop.Options{}, func(t *testing.T, s *shoptest.Shop) {
 		s.AddPet(t, "Rex", 1, "")
-		store := newBusyStore(s.Store, 50, false) // 50 transactions take three runs
+		store := newBusyStore(s.Store, 50) // 50 transactions take three runs
 		service := must(shop.Open(t.Context(), store, shop.Options{Environment: shop.Production}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup

@@ -94,7 +94,7 @@ func (s *Service) FoldCounts(ctx context.Context) error {
 		if err != nil || waiting < foldMinimum {
 			return err
 		}
-		if err := s.bookkeep(ctx, BookkeepingTx.FoldCounts); err != nil {
+		if err := s.inBackground(ctx, BookkeepingTx.FoldCounts); err != nil {
 			return err
 		}
 	}

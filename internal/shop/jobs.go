@@ -27,7 +27,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},
 		// A long interval leads to fewer, larger batches, which write fewer pages. This job gets ctx itself, so that it
-		// does not pause for other writes after ctx has ended.
+		// begins no further step after ctx has ended.
 		{2 * time.Second, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
 		{2 * time.Second, nil, 0, s.SummarizeEvents},
 		{2 * time.Second, nil, 0, s.FoldCounts},

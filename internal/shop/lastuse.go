@@ -3,12 +3,16 @@ package shop
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
 // lastSeenPrecision is how much later than the stored time a use of a session must be to be recorded.
 const lastSeenPrecision = 30 * time.Second
+
+// lastUsesAtOnce is the maximum number of times that one transaction stores.
+const lastUsesAtOnce = 200
 
 // lastUses records in memory when keys or sessions were last used on this node, until a background job saves
 // these times. Thus a request does not have to wait for a write.
@@ -38,10 +42,10 @@ func (u *lastUses[ID]) save(ctx context.Context, s *Service, set func(tx Bookkee
 	u.mu.Lock()
 	uses := maps.Clone(u.unsaved)
 	u.mu.Unlock()
-	if len(uses) > 0 {
-		err := s.bookkeep(ctx, func(tx BookkeepingTx) error {
-			for id, at := range uses {
-				if err := set(tx, id, at); err != nil {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(uses)), lastUsesAtOnce) {
+		err := s.inBackground(ctx, func(tx BookkeepingTx) error {
+			for _, id := range ids {
+				if err := set(tx, id, uses[id]); err != nil {
 					return err
 				}
 			}

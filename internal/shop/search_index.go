@@ -23,7 +23,6 @@ type IndexResult struct {
 	Indexed    int64      // the number of animals, orders and names of categories that this call has indexed
 	More       bool       // whether there may be more to index
 	Unfinished IndexBatch // the rest of the batch, or nil if everything has been written
-	OthersWait bool       // whether other writes are waiting for this transaction
 }
 
 // IndexProgress is the progress of the job that maintains the search index.
@@ -55,9 +54,6 @@ const (
 	// indexSteps is the maximum number of steps in one run of IndexSearch, each with one write. A run reports its progress at its
 	// end.
 	indexSteps = 20
-	// indexPause is how long IndexSearch pauses after a step if other writes are waiting, as a multiple of the step's
-	// duration. IndexSearch therefore uses at most a quarter of a busy writer's time.
-	indexPause = 3
 	// indexReportInterval is how often IndexSearch reports its progress while it has more to do.
 	indexReportInterval = 5 * time.Second
 )
@@ -71,18 +67,11 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 	defer i.running.Unlock()
 	more, indexed := true, int64(0)
 	for step := 0; more && step < indexSteps; step++ {
-		start := time.Now()
 		result, err := IndexStep(work, s.store, i.unfinished)
 		if err != nil {
 			return err
 		}
 		i.unfinished, more, indexed = result.Unfinished, result.More, indexed+result.Indexed
-		if result.OthersWait {
-			select {
-			case <-time.After(indexPause * time.Since(start)):
-			case <-ctx.Done():
-			}
-		}
 		if ctx.Err() != nil {
 			break
 		}
@@ -109,7 +98,7 @@ func IndexStep(ctx context.Context, store Store, batch IndexBatch) (result Index
 	if err != nil || !more {
 		return IndexResult{}, err
 	}
-	err = store.Write(ctx, Writing{}, func(tx WriteTx) (err error) {
+	err = store.Write(ctx, Writing{Priority: Background}, func(tx WriteTx) (err error) {
 		result, err = tx.IndexSearch(batch)
 		return err
 	})

@@ -63,9 +63,20 @@ type Writing struct {
 	By Caller // who writes; its writes take turns with those of other callers
 	// Rows are the rows that the write reads and changes, together with the record of its idempotent request. If Rows is
 	// nil, the write may use any rows.
-	Rows   *WriteSet
-	Budget time.Duration // how long the write may take if that is longer than usual
+	Rows     *WriteSet
+	Priority Priority
+	Budget   time.Duration // how long the write may take if that is longer than usual
 }
+
+// Priority says how urgent a write is. A store with a single writer lets interactive writes go first, and limits the time
+// that all others take away from them.
+type Priority int
+
+const (
+	Interactive Priority = iota // a client waits for the write
+	Bulk                        // the write is an import: a client waits for it, but it does the work of thousands of others
+	Background                  // nobody waits for the write, which should take a few milliseconds at most
+)
 
 // WriteSet contains the ids of the rows that a write reads and changes. A store can use it to run many writes in one
 // transaction. If a write needs any other rows, the store must run it in a transaction of its own.

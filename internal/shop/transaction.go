@@ -62,11 +62,16 @@ func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) er
 	return s.store.Write(ctx, Writing{}, func(tx WriteTx) error { return fn(tx) })
 }
 
-// inBatches repeats a bookkeeping step until the step reports that there is nothing more to do. Each step
+// inBackground is like bookkeep, but lets the writes of clients go first.
+func (s *Service) inBackground(ctx context.Context, fn func(BookkeepingTx) error) error {
+	return s.store.Write(ctx, Writing{Priority: Background}, func(tx WriteTx) error { return fn(tx) })
+}
+
+// inBatches repeats a step of a background job until the step reports that there is nothing more to do. Each step
 // runs in its own transaction, so that other writes do not have to wait for all of the steps.
 func (s *Service) inBatches(ctx context.Context, step func(BookkeepingTx) (more bool, err error)) error {
 	for more := true; more; {
-		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+		err := s.inBackground(ctx, func(tx BookkeepingTx) (err error) {
 			more, err = step(tx)
 			return err
 		})

@@ -48,7 +48,7 @@ type wantedBatch struct {
 func (s *Service) leaseBatches(ctx context.Context, wanted map[int64]wantedBatch) ([]Batch, error) {
 	var leased []int64
 	var until time.Time
-	err := s.bookkeep(ctx, func(tx BookkeepingTx) error {
+	err := s.inBackground(ctx, func(tx BookkeepingTx) error {
 		if err := tx.EndWhenIdle(); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,18 +207,16 @@ func setPragma(t *testing.T, store *Store, setting string) {
 	write(t, store, func(w shop.WriteTx) error { return w.(*tx).Conn.Exec(t.Context(), "PRAGMA "+setting, nil) })
 }
 
-// queuedContext closes queued when a write with this context has been put into the queue of its engine. The queue asks for
-// Done once before that and once after it.
+// queuedContext closes queued when a write with this context has been put into the queue of its engine, which then asks
+// for Done.
 type queuedContext struct {
 	context.Context
-	asked  atomic.Int32
+	once   sync.Once
 	queued chan struct{}
 }
 
 func (c *queuedContext) Done() <-chan struct{} {
-	if c.asked.Add(1) == 2 {
-		close(c.queued)
-	}
+	c.once.Do(func() { close(c.queued) })
 	return c.Context.Done()
 }
 

@@ -106,7 +106,7 @@ func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err er
 	if words.Rest != nil {
 		result.Unfinished = &indexRound{words: words.Rest, more: result.More}
 	}
-	result.Indexed, result.More, result.OthersWait = result.Indexed+words.Indexed, result.More || words.More, t.OthersWait()
+	result.Indexed, result.More = result.Indexed+words.Indexed, result.More || words.More
 	return result, nil
 }
 

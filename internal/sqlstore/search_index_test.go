@@ -189,33 +189,3 @@ func TestNameWithoutAKeyDoesNotStopIndexing(t *testing.T) {
 		return nil
 	})
 }
-
-// IndexSearch reports whether other writes are waiting for its transaction to finish. These may be other members of its
-// group, or writes that are still queued.
-func TestIndexingKnowsWhetherOthersWait(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	if indexOnce(t, store, nil).OthersWait {
-		t.Error("without other writes, another write waits")
-	}
-	var result shop.IndexResult
-	index := func(tx shop.WriteTx) (err error) {
-		result, err = tx.IndexSearch(&indexRound{})
-		return err
-	}
-	together(t, store, index) // the group also contains the write that blocks the writer
-	if !result.OthersWait {
-		t.Error("the earlier writes in the group do not wait")
-	}
-	done := make(chan error, 1)
-	write(t, store, func(tx shop.WriteTx) error {
-		ctx := &queuedContext{Context: t.Context(), queued: make(chan struct{})}
-		go func() { done <- store.Write(ctx, shop.Writing{}, adding("Bella")) }()
-		<-ctx.queued
-		return index(tx)
-	})
-	must(t, <-done)
-	if !result.OthersWait {
-		t.Error("a queued write does not wait")
-	}
-}

@@ -162,7 +162,7 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 	defer s.metrics.writes.Dec()
 	ctx, span := s.spans.Start(ctx, "store.write")
 	defer func() { s.spans.End(span, err) }()
-	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor()}
+	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor(), Priority: priorities[w.Priority]}
 	if w.Rows != nil {
 		o.Declared = &declaredWrite{w, fn}
 	}
@@ -176,6 +176,10 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 		s.failing.Store(failing)
 	}
 	return err
+}
+
+var priorities = [...]engine.Priority{
+	shop.Interactive: engine.Interactive, shop.Bulk: engine.Bulk, shop.Background: engine.Background,
 }
 
 // afterWrite changes the version of the catalogue and wakes the event feed, before the writes return.

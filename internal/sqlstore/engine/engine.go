@@ -64,8 +64,18 @@ type ReadOptions struct {
 type WriteOptions struct {
 	Timeout  time.Duration // how long the write may take, if that is longer than the engine's own timeout
 	Key      string        // writes with different keys take turns
+	Priority Priority      // which writes come first; PostgreSQL has many writers and ignores it
 	Declared any           // the write as the unit runs it, or nil
 }
+
+// Priority says how urgent a write is.
+type Priority int
+
+const (
+	Interactive Priority = iota // somebody waits for the write
+	Bulk                        // the write does the work of thousands of others, such as an import
+	Background                  // nobody waits for the write
+)
 
 // Stamp describes the snapshot that a read has used.
 type Stamp struct {

@@ -1,56 +1,54 @@
 package engine
 
 import (
-	"context"
-	"fmt"
-	"runtime/debug"
+	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 )
 
 // MaxGroup is the maximum number of writes that share one commit. It limits how long the first write waits for the
 // last one.
 const MaxGroup = 256
 
-// Queue passes writes to the goroutines that commit them in groups.
+// Queue contains the writes that wait to be committed, and decides which of them come next. It shares the time of the
+// goroutine that commits them:
+//
+//   - Interactive writes come first, in groups. Keys take turns.
+//   - Every other write is a step, which comes alone. It lets one group of the interactive writes that wait go first.
+//   - After a step that took d, no other step begins for 2·d, unless there was no interactive write for 3·d.
+//
+// So steps get at most a third of the time while clients write, and go on however many clients write. A client that sends
+// its next write when it has the response to the last one leaves short gaps, in which it does not wait. Therefore only a
+// long gap, of 3·d, means that nobody is there.
 type Queue struct {
-	Writes chan *Write
-
-	// mu is read-locked while a write is being queued, so that Close waits until the write is in the channel.
-	mu     sync.RWMutex
-	closed bool
-}
-
-// Write is a write in a queue or in a group.
-type Write struct {
-	Ctx      context.Context
-	Declared any                        // the write as a unit runs it, or nil
-	Alone    func(*Tx) (Touched, error) // the write as it runs alone; nil if the queue is only for units
-	Err      error
-	Panic    any
-	done     chan struct{} // closed when Err and Panic have their final values
-	begun    bool
-	taken    atomic.Bool // whether the write has begun, or Do has returned without running it
+	mu      sync.Mutex
+	changed *sync.Cond // signalled when a write is queued, when the next step is due, and by Close
+	closed  bool
+	people  turns     // the interactive writes
+	grouped bool      // whether Next has last taken a group
+	seen    time.Time // when Next last found that a group had run or that interactive writes were waiting
+	steps   steps
+	yielded bool // whether the next step has let a group of interactive writes go first
 }
 
 // NewQueue returns an empty queue.
-func NewQueue() *Queue { return &Queue{Writes: make(chan *Write, MaxGroup)} }
-
-// NewWrite returns a write that has not been queued yet.
-func NewWrite(ctx context.Context, declared any, alone func(*Tx) (Touched, error)) *Write {
-	return &Write{Ctx: ctx, Declared: declared, Alone: alone, done: make(chan struct{})}
+func NewQueue() *Queue {
+	q := &Queue{}
+	q.changed = sync.NewCond(&q.mu)
+	return q
 }
 
 // Do queues a write and returns when its group has been committed or has failed. If the write's context ends before
 // the write has begun, Do returns without waiting for the group, and the write never runs.
 func (q *Queue) Do(w *Write) error {
-	if err := q.accept(w); err != nil {
+	if err := q.add(w); err != nil {
 		return err
 	}
 	select {
 	case <-w.done:
 	case <-w.Ctx.Done():
 		if w.taken.CompareAndSwap(false, true) {
+			q.remove(w)
 			return EndedError(w.Ctx.Err())
 		}
 		<-w.done
@@ -61,68 +59,121 @@ func (q *Queue) Do(w *Write) error {
 	return w.Err
 }
 
-func (q *Queue) accept(w *Write) error {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
+func (q *Queue) add(w *Write) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.closed {
 		return ClosedError()
 	}
-	select {
-	case q.Writes <- w:
-		return nil
-	case <-w.Ctx.Done():
-		return EndedError(w.Ctx.Err())
+	q.turnsOf(w).add(w)
+	q.changed.Signal()
+	return nil
+}
+
+// remove removes a write that will never run, so that the queue does not keep its rows in memory.
+func (q *Queue) remove(w *Write) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.turnsOf(w).remove(w)
+}
+
+func (q *Queue) turnsOf(w *Write) *turns {
+	switch w.Priority {
+	case Bulk:
+		return &q.steps.bulk
+	case Background:
+		return &q.steps.background
+	default:
+		return &q.people
 	}
 }
 
-// Close refuses new writes. The queued ones can still be received.
+// Close refuses new writes. Those that are queued can still be taken.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
-		q.closed = true
-		close(q.Writes)
+	q.closed = true
+	q.changed.Broadcast()
+}
+
+// Next waits for writes and takes either a group of interactive writes or one step. It returns nil when the queue is
+// closed and empty. A step ends with the next call of Next, so only one goroutine may take steps.
+func (q *Queue) Next() []*Write {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.steps.end()
+	if q.grouped || q.people.n > 0 {
+		q.seen = time.Now()
+	}
+	for {
+		pause := q.pause()
+		if q.steps.waiting() > 0 && pause == 0 && (q.people.n == 0 || q.yielded) {
+			q.yielded, q.grouped = false, false
+			return []*Write{q.steps.begin()}
+		}
+		if q.people.n > 0 {
+			q.yielded, q.grouped = q.steps.waiting() > 0, true
+			return q.join(nil)
+		}
+		if q.closed && q.steps.waiting() == 0 {
+			return nil
+		}
+		q.await(pause)
 	}
 }
 
-// Join adds the next queued write to the group, if there is one.
+// pause returns how long it takes until the next step is due, or 0 if no step is waiting.
+func (q *Queue) pause() time.Duration {
+	if q.closed || q.steps.waiting() == 0 {
+		return 0
+	}
+	return q.steps.pause(q.seen)
+}
+
+// await waits until the queue changes. If pause is positive, it also ends after this time. The caller must hold the
+// lock.
+func (q *Queue) await(pause time.Duration) {
+	if pause > 0 {
+		timer := time.AfterFunc(pause, func() {
+			q.mu.Lock() // the caller holds the lock until it waits, so it does not miss this signal
+			defer q.mu.Unlock()
+			q.changed.Broadcast()
+		})
+		defer timer.Stop()
+	}
+	q.changed.Wait()
+}
+
+// Join adds the waiting interactive writes to a group, as far as they fit.
 func (q *Queue) Join(group []*Write) []*Write {
-	select {
-	case w, ok := <-q.Writes:
-		if ok {
-			return append(group, w)
-		}
-	default:
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.join(group)
+}
+
+func (q *Queue) join(group []*Write) []*Write {
+	group = slices.Grow(group, min(q.people.n, MaxGroup-len(group)))
+	for q.people.n > 0 && len(group) < MaxGroup {
+		group = append(group, q.people.take())
 	}
 	return group
 }
 
-// Begin returns an error if the write must not run because its context has ended. A write may begin again after its
-// transaction was rolled back.
-func (w *Write) Begin() error {
-	if w.Ctx.Err() == nil && (w.begun || w.taken.CompareAndSwap(false, true)) {
-		w.begun, w.Panic = true, nil
-		return nil
+// Drain takes all waiting writes.
+func (q *Queue) Drain() (all []*Write) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, t := range []*turns{&q.people, &q.steps.bulk, &q.steps.background} {
+		for t.n > 0 {
+			all = append(all, t.take())
+		}
 	}
-	return EndedError(w.Ctx.Err())
+	return all
 }
 
-// Call runs fn. If fn panics, Call saves the panic, and Do raises it in the caller's goroutine.
-func (w *Write) Call(fn func() error) error {
-	defer func() {
-		if p := recover(); p != nil {
-			w.Panic = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
-		}
-	}()
-	return fn()
-}
-
-// Finish lets the calls of Do for these writes return. If err is not nil, it replaces the writes' own errors.
-func Finish(group []*Write, err error) {
-	for _, w := range group {
-		if err != nil {
-			w.Err = err
-		}
-		close(w.done)
-	}
+// Waiting returns the number of interactive writes that are waiting.
+func (q *Queue) Waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.people.n
 }

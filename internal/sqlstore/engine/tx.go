@@ -8,7 +8,6 @@ type Tx struct {
 	Ctx     context.Context
 	Conn    Conn
 	Convert func(error) error // converts an error of the driver to an *Error; nil means that errors stay as they are
-	Waiting func() bool       // reports whether other writes are waiting for this one; may be nil
 	failed  error
 }
 
@@ -56,9 +55,6 @@ func (t *Tx) Insert(into *Insertion, n int, appendRow func(args []any, row int) 
 	}
 	return nil
 }
-
-// OthersWait reports whether other writes are waiting for this one.
-func (t *Tx) OthersWait() bool { return t.Waiting != nil && t.Waiting() }
 
 // All returns every row in the result of a query, converted by scan.
 func All[T any](t *Tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {

@@ -53,11 +53,7 @@ func (g *groups) stop() {
 
 func (g *groups) loop() {
 	o := &g.engine.options
-	for first := range g.queue.Writes {
-		writes := []*engine.Write{first}
-		for len(g.queue.Writes) > 0 && len(writes) < engine.MaxGroup {
-			writes = g.queue.Join(writes)
-		}
+	for writes := g.queue.Next(); writes != nil; writes = g.queue.Next() {
 		start := o.Spans.Now()
 		touched, err := g.engine.commitGroup(writes)
 		o.AfterWrite(touched, err == nil)

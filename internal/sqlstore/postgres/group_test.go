@@ -13,7 +13,7 @@ import (
 
 // grouped returns a write for a group that returns a name and an error.
 func grouped(fn func() (string, error)) *engine.Write {
-	return engine.NewWrite(context.Background(), declared(fn), nil)
+	return engine.NewWrite(context.Background(), engine.WriteOptions{Declared: declared(fn)}, nil)
 }
 
 func naming(name string) *engine.Write { return grouped(func() (string, error) { return name, nil }) }

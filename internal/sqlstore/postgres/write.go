@@ -30,7 +30,8 @@ func (e *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*e
 	deadline := time.Now().Add(max(e.timeout, o.Timeout))
 	queued, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if err := e.groups.queue.Do(engine.NewWrite(queued, o.Declared, nil)); !errors.Is(err, engine.ErrAlone) {
+	grouped := engine.WriteOptions{Key: o.Key, Declared: o.Declared} // only the SQLite engine has priorities
+	if err := e.groups.queue.Do(engine.NewWrite(queued, grouped, nil)); !errors.Is(err, engine.ErrAlone) {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

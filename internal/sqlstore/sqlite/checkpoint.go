@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"strconv"
 
 	"animalstore/internal/sqlstore/engine"
 )
@@ -24,7 +25,15 @@ func (w *writer) checkpoint() {
 	}
 }
 
+// walLimit is the size in bytes to which SQLite shrinks a longer WAL file when it starts to overwrite it from its start.
+// A WAL becomes that long through imports, and through writes during a long read such as a backup. It is more than twice
+// the usual size, because growing a file again takes time.
+const walLimit = 32 << 20
+
 // noAutocheckpoint disables SQLite's own checkpoints on the writer's connection. They run at the end of
 // COMMIT, so readers would see a commit milliseconds before the writer calls AfterWrite. The writer
 // instead runs a checkpoint after the writes of a group have returned.
 var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}
+
+// limitWAL sets walLimit.
+var limitWAL = pragma{"journal_size_limit", strconv.Itoa(walLimit)}

@@ -86,7 +86,7 @@ func (s *Engine) open(ctx context.Context, path string) (err error) {
 	}
 	s.checker = make(chan *Conn, 1)
 	s.checker <- storeConn(path, exclusive)
-	writing := storeConn(path, exclusive, noAutocheckpoint)
+	writing := storeConn(path, exclusive, noAutocheckpoint, limitWAL)
 	if exclusive {
 		if err := s.connectAll(ctx, writing); err != nil {
 			return err
@@ -181,9 +181,9 @@ func (s *Engine) readOn(
 	return stamp, nil
 }
 
-// Write queues a write for the next group.
+// Write queues a write for one of the next groups.
 func (s *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
-	return s.writer.queue.Do(engine.NewWrite(ctx, o.Declared, alone))
+	return s.writer.queue.Do(engine.NewWrite(ctx, o, alone))
 }
 
 // Ready executes Options.ReadProbe.

@@ -10,8 +10,8 @@ import (
 
 // writer runs all writes to a file one after another, on the only writing connection.
 //
-// It uses group commit, which means that writes that are waiting at the same time share one transaction and
-// one fsync. Even a failed write returns only after the commit. Its error may depend on rows written by
+// It uses group commit, which means that interactive writes that are waiting at the same time share one transaction and
+// one fsync. Every other write has a transaction of its own. The queue decides what comes next. Even a failed write returns only after the commit. Its error may depend on rows written by
 // earlier writes of the group, and these rows are not durable before the commit.
 type writer struct {
 	queue         *engine.Queue
@@ -37,8 +37,8 @@ func (w *writer) stop() {
 func (w *writer) loop() {
 	defer close(w.stopped)
 	defer w.conn.Close()
-	for first := range w.queue.Writes {
-		again := w.commitGroup([]*engine.Write{first}, true)
+	for writes := w.queue.Next(); writes != nil; writes = w.queue.Next() {
+		again := w.commitGroup(writes, writes[0].Priority == engine.Interactive)
 		for len(again) > 0 {
 			// This loop ends, because every call of commitGroup finishes at least one write, except for the first one
 			// after which the writes run alone.
@@ -57,7 +57,6 @@ type group struct {
 	writer   *writer
 	unit     engine.Unit
 	touched  engine.Touched
-	shared   bool  // whether the group has more than one write
 	err      error // the error that ended the transaction, or nil
 	rejected bool  // whether SQLite has rejected the changes of the unit, for example because of a constraint
 }
@@ -77,14 +76,10 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 	if g.begin() != nil {
 		// This group may already have waited a long time for the lock. The queued writes fail together with the group,
 		// so that they do not have to wait just as long.
-		for range len(w.queue.Writes) {
-			writes = w.queue.Join(writes)
-		}
-		engine.Finish(writes, g.err)
+		engine.Finish(append(writes, w.queue.Drain()...), g.err)
 		return nil
 	}
 	for i := 0; i < len(writes); i++ {
-		g.shared = len(writes) > 1
 		if alive := g.run(writes[i]); !alive {
 			w.conn.rollback()
 			if g.rejected {
@@ -94,7 +89,7 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 			return append(writes[:i:i], writes[i+1:]...)
 		}
 		if open && i == len(writes)-1 && len(writes) < engine.MaxGroup {
-			if len(w.queue.Writes) == 0 && len(writes) <= w.recentWriters/2 {
+			if w.queue.Waiting() == 0 && len(writes) <= w.recentWriters/2 {
 				// Let goroutines that are about to write join this group, so that they do not have to wait
 				// for the next one.
 				runtime.Gosched()
@@ -103,7 +98,7 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 		}
 	}
 	w.options.Metrics.Group.Observe(float64(len(writes)))
-	w.recentWriters = max(len(writes)+len(w.queue.Writes), w.recentWriters-(w.recentWriters+15)/16)
+	w.recentWriters = max(len(writes)+w.queue.Waiting(), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
 	if g.rejected {
 		return undeclared(writes)
@@ -168,7 +163,7 @@ func (g *group) runAlone(w *engine.Write) (alive bool) {
 	}
 	// The write runs with a context that is never cancelled. An interrupted statement would roll back the whole
 	// transaction, including the changes made by other writes.
-	t := &engine.Tx{Ctx: context.Background(), Conn: g.writer.conn, Convert: convertError, Waiting: g.othersWait}
+	t := &engine.Tx{Ctx: context.Background(), Conn: g.writer.conn, Convert: convertError}
 	w.Err = t.Outcome(w.Call(func() error {
 		touched, err := w.Alone(t)
 		g.touched |= touched
@@ -194,9 +189,6 @@ func (g *group) runAlone(w *engine.Write) (alive bool) {
 	}
 	return true
 }
-
-// othersWait reports whether other writes are waiting for the running one.
-func (g *group) othersWait() bool { return g.shared || len(g.writer.queue.Writes) > 0 }
 
 // exec executes a statement that controls the transaction, such as COMMIT. If the statement fails, the transaction has
 // ended.

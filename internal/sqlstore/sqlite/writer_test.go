@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,18 +17,18 @@ import (
 func TestWritesThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	queue := store.writer.queue.Writes
+	queue := store.writer.queue
 	var waiting sync.WaitGroup
 	const most = 100
 	ends := 0
 	come := func(fn func(*engine.Tx) error, succeeds bool) {
-		before := len(queue)
+		before := queue.Waiting()
 		waiting.Go(func() {
 			if err := store.Write(t.Context(), fn); (err == nil) != succeeds {
 				t.Errorf("got %v, want success %v", err, succeeds)
 			}
 		})
-		for len(queue) == before {
+		for queue.Waiting() == before {
 			runtime.Gosched()
 		}
 	}
@@ -122,4 +123,74 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 	if wal := size("-wal"); wal > grown+15*tenth {
 		t.Errorf("the WAL has %d bytes; it had %d when its last reader ended", wal, grown)
 	}
+}
+
+// A large write makes the WAL file long. The file shrinks again when the WAL has been overwritten from its start.
+func TestLongWALShrinks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	store := openPath(t, path, options())
+	size := func() int64 {
+		t.Helper()
+		info, err := os.Stat(path + "-wal")
+		must(t, err)
+		return info.Size()
+	}
+	must(t, store.Write(t.Context(), adding(strings.Repeat("x", walLimit+walLimit/4))))
+	if n := size(); n <= walLimit {
+		t.Fatalf("the WAL has %d bytes, so the test proves nothing", n)
+	}
+	must(t, store.add(t.Context(), "Rex"))
+	if n := size(); n > walLimit {
+		t.Errorf("the WAL still has %d bytes", n)
+	}
+}
+
+// A step has a transaction of its own: writes that are waiting do not join it, and it joins no group.
+func TestStepHasATransactionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	o := options()
+	commits := 0
+	o.AfterWrite = func(engine.Touched, bool) { commits++ }
+	store := openPath(t, filepath.Join(t.TempDir(), "test.db"), o)
+	var waiting sync.WaitGroup
+	// come queues a write and returns when it waits for the running one.
+	come := func(p engine.Priority, name string) {
+		ctx := &askedContext{Context: t.Context(), asked: make(chan struct{})}
+		waiting.Go(func() {
+			err := store.Engine.Write(ctx, engine.WriteOptions{Priority: p}, func(tx *engine.Tx) (engine.Touched, error) { return 0, adding(name)(tx) })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		<-ctx.asked
+	}
+	err := store.Engine.Write(t.Context(), engine.WriteOptions{Priority: engine.Bulk}, func(tx *engine.Tx) (engine.Touched, error) {
+		come(engine.Background, "job")
+		come(engine.Bulk, "import")
+		come(engine.Interactive, "A")
+		come(engine.Interactive, "B")
+		return 0, adding("first")(tx)
+	})
+	must(t, err)
+	waiting.Wait()
+	must(t, store.Close()) // wait until AfterWrite has been called for all writes
+	if commits != 4 {
+		t.Errorf("there were %d transactions, want one for each of three steps, and one for A and B", commits)
+	}
+	if got := names(t, openPath(t, store.file.path, options())); got != "first A B job import" {
+		t.Errorf("the order is %q", got)
+	}
+}
+
+// askedContext closes asked when it is asked for Done, which the queue does as soon as it has the write.
+type askedContext struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (c *askedContext) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.asked) })
+	return c.Context.Done()
 }
