@@ -26,7 +26,7 @@ func TestSecurityQuotesTheLimits(t *testing.T) {
 	fmt.Fprintf(&want, "\n| how often | per second | at once |\n|---|---|---|\n"+
 		"| requests of one key | `--rate-limit` | %d times `--rate-limit` |\n"+
 		"| sign-in links from one network address that do not work | %d | %d |\n"+
-		"| requests that a client resets on one HTTP/2 connection, while fewer than half got a response | %d | %d |\n"+
+		"| requests that a client resets on one HTTP/2 connection, if they are more than half of its requests | %d | %d |\n"+
 		"| parts of responses under 1 KiB that the window of an HTTP/2 client causes | %d | %d |\n"+
 		"| lines of the log about requests without a valid key, for each status | %d | %d |\n",
 		burstSeconds, failuresPerSecond, maxFailures, Resets.PerSecond, Resets.AtOnce, SmallFrames.PerSecond, SmallFrames.AtOnce,

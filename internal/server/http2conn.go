@@ -23,6 +23,7 @@ type http2Conn struct {
 	preface    int // the number of bytes read of the client's preface
 	received   frameCounter
 	unanswered atomic.Int64 // frames received and not answered yet
+	uncalled   int64        // requests for which net/http calls no handler, as far as is known
 	flood      floodCounter
 	sending    sync.Mutex // held while frames are written; guards sent and wentAway
 	sent       frameCounter
@@ -51,6 +52,8 @@ const (
 	// answerWait is how long http2Conn waits for an answer to be written. If none is being written by then, the frames
 	// did not need any.
 	answerWait = 50 * time.Millisecond
+	// maxWaiting is the maximum number of requests on one connection whose handler has not begun yet.
+	maxWaiting = 4
 )
 
 func newHTTP2Conn(secure net.Conn, limited *limitedConn) *http2Conn {
@@ -64,6 +67,9 @@ func (c *http2Conn) unwrap() *limitedConn { return c.limited }
 func (c *http2Conn) Read(p []byte) (int, error) {
 	if c.received.isBetweenFrames() {
 		if err := c.awaitAnswers(); err != nil {
+			return 0, err
+		}
+		if err := c.awaitHandlers(); err != nil {
 			return 0, err
 		}
 	}
@@ -98,6 +104,21 @@ func (c *http2Conn) awaitAnswers() error {
 			if !c.writing.Load() {
 				c.unanswered.Store(0)
 			}
+		case <-c.closed:
+			return net.ErrClosed
+		}
+	}
+	return nil
+}
+
+// awaitHandlers waits while too many requests wait for their handler to begin. The requests of one client would otherwise
+// fill the queue for the processors, in which the requests of all clients wait. It fails if the connection is closed.
+func (c *http2Conn) awaitHandlers() error {
+	for c.flood.requests-c.uncalled-c.limited.requests.begun.Load() >= maxWaiting {
+		select {
+		case <-c.limited.requests.begins:
+		case <-time.After(answerWait): // net/http has refused the requests, or they wait for others to end
+			c.uncalled = c.flood.requests - c.limited.requests.begun.Load()
 		case <-c.closed:
 			return net.ErrClosed
 		}

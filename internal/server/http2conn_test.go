@@ -144,18 +144,23 @@ const pipedFrames = 10 * maxUnanswered
 // it sends its frames as fast as the server reads them. read returns the number of frames that the server has read.
 func newHTTP2Pipe(t *testing.T) (server *http2Conn, client net.Conn, flood func(), read func() int64) {
 	t.Helper()
+	server, client, read = newHTTP2PipeOn(t, &limitedConn{})
+	return server, client, sync.OnceFunc(func() {
+		go func() {
+			framer := http2.NewFramer(client, nil)
+			for sent := 0; sent < pipedFrames && framer.WritePing(false, [8]byte{}) == nil; sent++ {
+			}
+		}()
+	}), read
+}
+
+// newHTTP2PipeOn is like newHTTP2Pipe, but the client sends nothing by itself.
+func newHTTP2PipeOn(t *testing.T, limited *limitedConn) (server *http2Conn, client net.Conn, read func() int64) {
+	t.Helper()
 	client, raw := net.Pipe()
-	server = newHTTP2Conn(raw, &limitedConn{listener: newLimitListener(1)})
+	server = newHTTP2Conn(raw, limited)
 	t.Cleanup(func() { server.Close(); client.Close() })
-	begun := make(chan struct{})
-	go func() {
-		_, err := io.WriteString(client, clientPreface)
-		<-begun
-		framer := http2.NewFramer(client, nil)
-		for sent := 0; err == nil && sent < pipedFrames; sent++ {
-			err = framer.WritePing(false, [8]byte{})
-		}
-	}()
+	go io.WriteString(client, clientPreface)
 	if _, err := io.ReadFull(server, make([]byte, len(clientPreface))); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +172,7 @@ func newHTTP2Pipe(t *testing.T) (server *http2Conn, client net.Conn, flood func(
 			}
 		}
 	}()
-	return server, client, sync.OnceFunc(func() { close(begun) }), frames.Load
+	return server, client, frames.Load
 }
 
 // While the client does not read, the server reads a limited number of its frames. It reads as many again after a part

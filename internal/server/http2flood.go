@@ -16,14 +16,14 @@ import (
 //   - They open the window of a response by a few bytes at a time. Each time, net/http sends a frame.
 //   - They make net/http send control frames without ever requesting anything.
 //
-// An ordinary client also cancels requests, for example when a user leaves a page. Resets therefore count only while
-// fewer than half of the connection's requests have got a response.
+// An ordinary client also cancels requests, for example when a user leaves a page. Resets therefore count only while they
+// are more than half of the connection's requests.
 type floodCounter struct {
-	found       atomic.Bool // whether the client floods the connection
-	requests    int64
+	found       atomic.Bool   // whether the client floods the connection
+	requests    int64         // received requests
 	lastStream  atomic.Uint32 // the newest stream that the client has opened
+	reset       int64         // requests that the client has reset
 	resets      *rate.Limiter
-	responses   atomic.Int64
 	written     *atomic.Int64 // how often handlers have written a part of a response
 	small       int64         // small parts of responses that were sent
 	smallFrames *rate.Limiter
@@ -51,8 +51,10 @@ func (f *floodCounter) received(got frame) {
 	case got.kind == headersFrame && got.stream > f.lastStream.Load(): // otherwise, it ends the body of a request
 		f.lastStream.Store(got.stream)
 		f.requests++
-	case got.kind == resetFrame && 2*f.responses.Load() < f.requests && !f.resets.Allow():
-		f.found.Store(true)
+	case got.kind == resetFrame:
+		if f.reset++; 2*f.reset > f.requests && !f.resets.Allow() {
+			f.found.Store(true)
+		}
 	}
 }
 
@@ -60,7 +62,6 @@ func (f *floodCounter) received(got frame) {
 func (f *floodCounter) sent(s frame) {
 	switch s.kind {
 	case headersFrame:
-		f.responses.Add(1)
 		f.control = 0
 	case dataFrame:
 		f.control = 0

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -83,6 +85,35 @@ func TestOrdinaryResetsAreAllowed(t *testing.T) {
 		reset()
 	}
 	get()
+}
+
+// A connection is not read while maxWaiting requests wait for their handler to begin. If no handler begins for answerWait,
+// none will, and the connection is read again.
+func TestRequestsWaitForTheirHandlers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limited := &limitedConn{requests: connRequests{begins: make(chan struct{}, 1)}}
+		_, client, read := newHTTP2PipeOn(t, limited)
+		go func() {
+			c := http2Client{Framer: http2.NewFramer(client, nil), t: t}
+			for stream := uint32(1); c.tryBegin(stream, "GET", "/", true) == nil; stream += 2 {
+			}
+		}()
+		want := func(requests int64) {
+			t.Helper()
+			if synctest.Wait(); read() != requests {
+				t.Fatalf("the server has read %d requests, want %d", read(), requests)
+			}
+		}
+		want(maxWaiting)
+		for n := range int64(3) {
+			limited.requests.begun.Add(1)
+			limited.requests.begins <- struct{}{}
+			want(maxWaiting + n + 1)
+		}
+		time.Sleep(answerWait)
+		want(2*maxWaiting + 3)
+	})
 }
 
 // A client that opens the window of a response by one byte at a time is disconnected.

@@ -164,6 +164,7 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn, waited time.Duration) (a
 	}
 	accepted.SetWriteBuffer(sendBuffer) // fails only if the client has disconnected already
 	admitted = &limitedConn{TCPConn: accepted, listener: l, network: networkOf(accepted.RemoteAddr()), accepted: time.Now()}
+	admitted.requests.begins = make(chan struct{}, 1)
 	l.open[admitted] = struct{}{}
 	l.byNetwork[admitted.network]++
 	return admitted, false

@@ -32,8 +32,10 @@ const (
 type connRequests struct {
 	open     atomic.Int32
 	waiting  atomic.Int32
-	written  atomic.Int64 // how often handlers have written or flushed a part of a response
-	progress atomic.Int64 // when the client last sent or read something, in nanoseconds since 1970
+	begun    atomic.Int64  // requests whose handler has begun
+	begins   chan struct{} // has an element if a handler has begun
+	written  atomic.Int64  // how often handlers have written or flushed a part of a response
+	progress atomic.Int64  // when the client last sent or read something, in nanoseconds since 1970
 }
 
 func (c *connRequests) madeProgress() { c.progress.Store(time.Now().UnixNano()) }
@@ -52,6 +54,11 @@ func (l *limitListener) trackRequests(handlers Handlers) http.Handler {
 			r.TLS = c.secure // net/http does not know it; see http2Conn
 		}
 		open := c.requests.open.Add(1)
+		c.requests.begun.Add(1)
+		select {
+		case c.requests.begins <- struct{}{}:
+		default:
+		}
 		t := &trackedRequest{ResponseWriter: w, body: r.Body, limited: c, conn: &c.requests}
 		if r.ProtoMajor == 2 {
 			control := http.NewResponseController(w)
