@@ -88,6 +88,9 @@ func attacks() []attack {
 		{name: "A13 long tracestates", store: small, traced: true, send: longTracestates},
 		{name: "A13 PING frames", http2: true, send: unreadPings},
 		{name: "A13 reset requests", http2: true, send: resetRequests},
+		{name: "A14 reset streams, 20 connections", http2: true, send: resetStreams},
+		{name: "A14 byte-sized windows, 5 connections", http2: true, send: byteSizedWindows},
+		{name: "A14 sign-ins over and over", serve: []string{"--rate-limit", fmt.Sprint(rateLimit)}, send: signIns, exceeds: exceedsRateLimit},
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 	}
@@ -240,11 +243,18 @@ func aboveRateLimit(a *attacker) {
 // exceedsRateLimit compares the number of accepted requests with the rate limit. It tolerates a burst of twice the
 // limit, and one more second of requests for the start of the attack.
 func exceedsRateLimit(r row) string {
-	accepted, allowed := r.result.Statuses[http.StatusOK], int(rateLimit*(r.result.Took.Seconds()+3))
+	accepted := r.result.Statuses[http.StatusOK] + r.result.Statuses[http.StatusSeeOther]
+	allowed := int(rateLimit * (r.result.Took.Seconds() + 3))
 	if accepted <= allowed {
 		return ""
 	}
 	return fmt.Sprintf("%d requests accepted, %d allowed", accepted, allowed)
+}
+
+// signIns signs in with the same key again and again. Each sign-in would open a session.
+func signIns(a *attacker) {
+	form := url.Values{"key": {a.Key}}.Encode()
+	a.repeat(8, 500, func() { a.request("POST", "/staff/sign-in", form, "Content-Type: "+formType) })
 }
 
 func livePages(a *attacker) {

