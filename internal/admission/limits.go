@@ -146,6 +146,10 @@ var (
 	SmallFrames = Frequency{PerSecond: 10, AtOnce: 100}
 )
 
+// MaxWaitingTexts is the number of texts that may wait for the search index. While this many wait, imports are refused, and
+// other writes index their own texts. The last import before that may add 10,000 more.
+const MaxWaitingTexts = 20_000
+
 // The limits of the log.
 var (
 	// StrangerLines limits the lines about requests without a valid API key, for each status.

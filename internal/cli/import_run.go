@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"time"
 
 	"animalstore/client"
 )
@@ -31,7 +32,8 @@ type importRun struct {
 	lines            map[int64]int        // the line number in the file at which each id occurs
 	preview          client.ImportPreview // the sum of the previews of all chunks
 	created, updated int
-	replayed         int // the number of animals that had already been imported from the same file
+	replayed         int  // the number of animals that had already been imported from the same file
+	waited           bool // whether the user has been told that the import waits
 }
 
 // forEachChunk calls fn with each chunk of the file.
@@ -170,7 +172,7 @@ func (r *importRun) write() error {
 		if n >= len(r.chunks) || sha256.Sum256(c.content) != r.chunks[n] {
 			return errFileChanged
 		}
-		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...)
+		imported, err := r.importChunk(n, c)
 		if err != nil {
 			return shiftLines(err, c.lineOffset)
 		}
@@ -182,6 +184,35 @@ func (r *importRun) write() error {
 		bar.add(c.animals)
 		return nil
 	})
+}
+
+const (
+	// longPause is the shortest Retry-After of a service that works but has to catch up. A service that cannot use its
+	// database asks for less.
+	longPause = 2 * time.Second
+	// maxPatience is how long an import waits for a service that has to catch up.
+	maxPatience = 30 * time.Minute
+)
+
+// importChunk imports a chunk. If too many animals wait for the search index of the service, it waits as long as the service
+// asks, and tries again.
+func (r *importRun) importChunk(n int, c chunk) (client.Imported, error) {
+	for begin := time.Now(); ; {
+		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...)
+		e, refused := errors.AsType[*client.Error](err)
+		if !refused || e.Code != client.CodeUnavailable || e.RetryAfter < longPause || time.Since(begin) > maxPatience {
+			return imported, err
+		}
+		if !r.waited {
+			r.waited = true
+			fmt.Fprintf(r.out, "Waiting for the service: %s\n", e.Message)
+		}
+		select {
+		case <-time.After(e.RetryAfter):
+		case <-r.ctx.Done():
+			return imported, r.ctx.Err()
+		}
+	}
 }
 
 var lineNumbers = regexp.MustCompile(`\bline (\d+):`)

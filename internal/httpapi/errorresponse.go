@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -25,9 +26,9 @@ func (x *exchange) sendError(e *shop.Error) {
 	if challenge := challengeFor(e.Code, x.scope); challenge != "" {
 		x.w.Header().Set("WWW-Authenticate", challenge)
 	}
-	// The rate limiter has already set Retry-After. Other limits do not know how long the client should wait.
+	// The rate limiter has already set Retry-After. Most other limits do not know how long the client should wait.
 	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		h.Set("Retry-After", strconv.Itoa(int(cmp.Or(e.RetryAfter, retryAfter).Seconds())))
 	}
 	x.sendJSON(web.Status[e.Code], encode(newErrorBody(e)))
 }

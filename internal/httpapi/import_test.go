@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -272,4 +273,25 @@ func TestImportsAreLimited(t *testing.T) {
 		group.Wait()
 	}
 	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1,"updated":0}`)
+}
+
+// An import is refused while too many names wait for the search index, and the response says why and for how long. A dry run
+// adds no names, so it is not refused.
+func TestImportWaitsForTheSearchIndex(t *testing.T) {
+	s := parallelShop(t)
+	file := csvOf("Rex,1,")
+	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: first").want(t, 200, "")
+	if err := s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
+		_, err := tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1}}, admission.MaxWaitingTexts)...)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	refused := s.do("POST", "/v1/imports", file, asCSV).wantError(t, 503, shop.Unavailable)
+	refused.wantHeaders(t, "Retry-After: 5")
+	if message := refused.message(t); !strings.Contains(message, "search index") {
+		t.Errorf("the message is %q", message)
+	}
+	s.do("POST", "/v1/imports?dryRun=true", file, asCSV).want(t, 200, `{"created":1,"updated":0}`)
+	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: first").wantHeaders(t, "Idempotency-Replayed: true")
 }

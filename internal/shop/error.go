@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Code is the machine-readable name of an error. The meaning of a code never changes, because clients rely on
@@ -45,9 +46,10 @@ const (
 // Error is the type of all errors returned by the shop's rules. Message is safe to send to clients, whereas
 // the cause is only logged.
 type Error struct {
-	Code    Code
-	Message string
-	cause   error
+	Code       Code
+	Message    string
+	RetryAfter time.Duration // how long the client should wait before it tries again; 0 if that is not known
+	cause      error
 }
 
 func (e *Error) Error() string {

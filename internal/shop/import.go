@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"animalstore/internal/admission"
 )
 
 const (
@@ -55,13 +57,17 @@ const (
 	// importBudget is how long an import may be retried. It is longer than usual because an import does
 	// the work of thousands of requests.
 	importBudget = time.Minute
+	// importRetry is how long a client should wait before it repeats an import that was refused because of the search
+	// index.
+	importRetry = 5 * time.Second
 	// maxReportedRows is the maximum number of invalid rows listed in the error message.
 	maxReportedRows = 20
 )
 
 // ImportPets creates and updates either all animals in an import or, if any row is invalid, none. A dry run only
 // checks the rows. If rows are invalid, ImportPets fails with validation_failed and lists the first of them by
-// line number. If there are too many rows, it fails with payload_too_large.
+// line number. If there are too many rows, it fails with payload_too_large. If too many texts wait for the search index,
+// it fails with unavailable.
 func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, options ImportOptions) (ImportResult, error) {
 	if len(rows) > MaxImport {
 		return ImportResult{}, errImportTooLarge()
@@ -88,6 +94,11 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 	}
 	assigns := false // whether an earlier attempt was about to assign ids to categories
 	return write(ctx, s, Writing{By: by, Priority: Bulk, Budget: importBudget}, func(tx *eventTx) (ImportResult, error) {
+		if !options.DryRun {
+			if err := admitImport(tx); err != nil {
+				return ImportResult{}, err
+			}
+		}
 		if assigns {
 			if err := tx.LockCategoryIDs(); err != nil {
 				return ImportResult{}, err
@@ -109,6 +120,19 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 		assigns = plan.categories.assigns()
 		return plan.result(0), plan.apply(tx)
 	})
+}
+
+// admitImport fails with unavailable if too many texts wait for the search index. An import may add thousands of them,
+// and every search has to compare all texts that wait.
+func admitImport(tx BookkeepingTx) error {
+	waiting, err := tx.BeginImport(admission.MaxWaitingTexts)
+	if err == nil && waiting >= admission.MaxWaitingTexts {
+		refusal := Errorf(Unavailable, "Nothing was imported, because %d names or more wait for the search index; try again in %d seconds.",
+			admission.MaxWaitingTexts, int(importRetry.Seconds()))
+		refusal.RetryAfter = importRetry
+		return refusal
+	}
+	return err
 }
 
 func errImportTooLarge() error {

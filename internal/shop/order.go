@@ -131,7 +131,7 @@ func (s *Service) PlaceOrder(ctx context.Context, by Caller, n NewOrder) (Order,
 		return Order{}, err
 	}
 	rows := &WriteSet{Pets: []int64{n.PetID}}
-	return write(ctx, s, Writing{By: by, Rows: rows}, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
+	return write(ctx, s, Writing{By: by, Rows: rows, Texts: n.Reference != ""}, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
 }
 
 func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {

@@ -12,7 +12,7 @@ import (
 // PlaceOrderAgain fails with not_found, precondition_failed or pet_not_found. It fails with invalid_transition if the
 // order is placed, and with pet_not_available if the animal is not available or has changed since its delivery.
 func (s *Service) PlaceOrderAgain(ctx context.Context, by Caller, id int64, match Precondition[Order]) (Order, error) {
-	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Order, error) {
+	return write(ctx, s, Writing{By: by, Texts: true}, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err

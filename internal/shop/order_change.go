@@ -68,7 +68,8 @@ func (s *Service) UpdateOrder(ctx context.Context, by Caller, id int64, change O
 	if err := change.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(ctx, s, Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}}, func(tx *eventTx) (Order, error) {
+	w := Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}, Texts: change.Reference != nil}
+	return write(ctx, s, w, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err

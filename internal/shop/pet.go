@@ -139,7 +139,7 @@ func (s *Service) CreatePet(ctx context.Context, by Caller, n NewPet) (Pet, erro
 		return Pet{}, err
 	}
 	rows := &WriteSet{Categories: []int64{n.CategoryID}}
-	return write(ctx, s, Writing{By: by, Rows: rows}, func(tx *eventTx) (Pet, error) {
+	return write(ctx, s, Writing{By: by, Rows: rows, Texts: true}, func(tx *eventTx) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
@@ -189,7 +189,7 @@ func (s Status) Transitions() []Status { return slices.Clone(petTransitions[s]) 
 // invalid_transition. It fails with pet_has_open_order if the change affects the status while an order holds
 // the animal.
 func (s *Service) UpdatePet(ctx context.Context, by Caller, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
-	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Pet, error) {
+	return write(ctx, s, Writing{By: by, Texts: change.Name != nil}, func(tx *eventTx) (Pet, error) {
 		if err := expireDueHold(tx, id); err != nil {
 			return Pet{}, err
 		}
@@ -231,7 +231,7 @@ func checkTransition(tx ReadTx, pet Pet, to Status) error {
 // DeletePet removes an animal but keeps its orders. It fails with not_found, precondition_failed or
 // pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Precondition[Pet]) error {
-	return s.writeOnly(ctx, Writing{By: by}, func(tx *eventTx) error {
+	return s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error {
 		if err := expireDueHold(tx, id); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // unknown_category. It fails with not_found if the animal never existed or the events about it have expired, and with
 // pet_exists if the animal was not removed.
 func (s *Service) RestorePet(ctx context.Context, by Caller, id int64) (Pet, error) {
-	return write(ctx, s, Writing{By: by}, func(tx *eventTx) (Pet, error) {
+	return write(ctx, s, Writing{By: by, Texts: true}, func(tx *eventTx) (Pet, error) {
 		_, exists, err := tx.Pet(id)
 		if err != nil {
 			return Pet{}, err

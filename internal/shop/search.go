@@ -3,67 +3,7 @@ package shop
 import (
 	"context"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 )
-
-// FoldSearch maps texts that differ only in letter case or diacritics to the same text, for all of Unicode. Both
-// database engines search in texts that FoldSearch has folded, because their own functions handle only ASCII or
-// depend on the locale.
-func FoldSearch(s string) string {
-	if isASCII(s) {
-		return strings.ToUpper(s)
-	}
-	plain := strings.Map(func(r rune) rune {
-		if isDiacritic(r) {
-			return -1
-		}
-		return r
-	}, norm.NFD.String(s))
-	// cases.Fold replaces some letters, such as ß, with several letters. Fold then maps the letters that differ only in
-	// case to one of them. Composing the text again joins the Hangul syllables that NFD has split, so that a search
-	// does not find parts of a syllable.
-	return norm.NFC.String(strings.Map(withoutStroke, Fold(cases.Fold().String(plain))))
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// isDiacritic reports whether r is a mark that a search ignores. The vowel signs of Indic and Thai letters are marks,
-// too, but have the combining class 0. A search does not ignore them, because a word without them is a different
-// word.
-func isDiacritic(r rune) bool {
-	return unicode.Is(unicode.Mn, r) && (norm.NFD.PropertiesString(string(r)).CCC() != 0 || unicode.Is(unicode.Variation_Selector, r))
-}
-
-// withoutStroke removes the stroke from letters such as Ø, which Unicode does not decompose into a letter and a mark.
-// It also replaces U+0345, the mark to which Fold maps the letter iota, with that letter.
-func withoutStroke(r rune) rune {
-	switch r {
-	case '\u0345':
-		return 'Ι'
-	case 'Ø':
-		return 'O'
-	case 'Ł':
-		return 'L'
-	case 'Đ':
-		return 'D'
-	case 'Ħ':
-		return 'H'
-	case 'Ŧ':
-		return 'T'
-	}
-	return r
-}
 
 // SearchWords returns the folded words of a search text.
 func SearchWords(text string) []string { return strings.Fields(FoldSearch(text)) }

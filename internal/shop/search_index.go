@@ -12,6 +12,9 @@ type SearchBookkeeping interface {
 	// them gets the unfinished rest that the previous one returned. Only one batch of a store may be in progress on a
 	// node.
 	IndexSearch(batch IndexBatch) (IndexResult, error)
+	// BeginImport makes other imports wait until this transaction has ended. It returns the number of texts that wait for
+	// the search index, or limit or more if there are too many. It does not count the texts of a version without an index.
+	BeginImport(limit int64) (waiting int64, err error)
 }
 
 // IndexBatch is a batch of IndexSearch, or its rest that has not been written yet. Only the store knows what it

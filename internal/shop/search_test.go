@@ -1,7 +1,9 @@
 package shop
 
 import (
+	"math/rand/v2"
 	"testing"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
@@ -47,4 +49,29 @@ func TestSearchIgnoresCaseAndDiacritics(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Folding a text letter by letter has the same result as folding it as a whole, for all letters and their neighbours.
+func TestLettersAreFoldedLikeTexts(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	var letters []rune
+	for r := range rune(unicode.MaxRune) {
+		// Most letters of these two scripts are alike.
+		if many := unicode.In(r, unicode.Han, unicode.Hangul) && r%64 > 0; !many && unicode.IsGraphic(r) {
+			letters = append(letters, r)
+		}
+	}
+	for _, r := range letters {
+		text := []rune{r}
+		for range 4 {
+			text = append(text, letters[random.IntN(len(letters))])
+		}
+		text = append(text, r, r, 'ᄒ', 'ᅡ', r, 'ᆫ', 'ß', '́', r)
+		for length := 1; length <= len(text); length += 3 {
+			if s := string(text[:length]); FoldSearch(s) != foldText(s) {
+				t.Fatalf("%q is folded to %q, want %q", s, FoldSearch(s), foldText(s))
+			}
+		}
+	}
 }

@@ -63,7 +63,10 @@ type Writing struct {
 	By Caller // who writes; its writes take turns with those of other callers
 	// Rows are the rows that the write reads and changes, together with the record of its idempotent request. If Rows is
 	// nil, the write may use any rows.
-	Rows     *WriteSet
+	Rows *WriteSet
+	// Texts means that the write may add, change or remove a text that can be searched. While too many texts wait for the
+	// search index, the store indexes these texts in the transaction of the write.
+	Texts    bool
 	Priority Priority
 	Budget   time.Duration // how long the write may take if that is longer than usual
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"time"
 
 	"animalstore/internal/shop"
@@ -68,6 +69,9 @@ type dialect struct {
 	// other writes have to wait for the call. It is higher for PostgreSQL, because every call leaves a dead version of
 	// the row with the event horizon.
 	removeEvents int
+	// readOutside runs a function in a read transaction of its own. It is nil if a write can read everything itself. A
+	// SERIALIZABLE transaction would conflict with every other one that changes what it has read.
+	readOutside func(ctx context.Context, fn func(*engine.Tx) error) error
 	// sharesIndexing is true if several nodes take turns in maintaining the search index.
 	sharesIndexing bool
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil

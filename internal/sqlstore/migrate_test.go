@@ -38,6 +38,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"94d1e2f03a0f41f4d58ce739e30fa71468a28c2108602c59b227e12dbde30dd1",
 			"cb837dcacbbb19c7899c447fe91eb16d7c9b3985144ec979a4d1a8f00f034937",
 			"a7b380d0c8050a4bdef993180afcd77f031ca74f307cdf1256f5ec8908ee310e",
+			"845f9c4a970c01ba389da77622440ba43e94ca60ecebf3b4672ee7095378003c",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -78,15 +79,20 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	steps, err := Migrations(SQLite)
 	must(t, err)
 	fresh := openNew(t)
-	const counted = 16 // from this version on, every write updates the counts
+	const (
+		counted  = 16 // from this version on, every write updates the counts
+		unfolded = 18 // from this version on, there is no copy of the name without letter case
+	)
 	for version := 1; version < len(steps); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "old.db")
-			execFile(t, path, strings.Join(steps[:version], ";\n")+`;
-				INSERT INTO categories (id) VALUES (7), (8);
-				INSERT INTO pets (name, name_folded, category_id, status)
-				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');`+
+			insert := `INSERT INTO pets (name, name_folded, category_id, status)
+				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold')`
+			if version >= unfolded {
+				insert = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 7, 'sold'), ('Mia', 7, NULL), ('Tom', 8, 'sold')"
+			}
+			execFile(t, path, strings.Join(steps[:version], ";\n")+"; INSERT INTO categories (id) VALUES (7), (8);"+insert+
 				fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
 			if got := names(t, store); got != "Tom Mia Rex" {

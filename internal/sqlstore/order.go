@@ -89,12 +89,16 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+orderColumns,
 		order.PetID, order.Status, nullable(order.Reference), micros(order.CreatedAt), micros(order.UpdatedAt),
 		nullable(micros(order.HoldExpiresAt)))
+	t.textChanged(orderReferences, inserted.ID)
 	return inserted, err
 }
 
-func (t *tx) UpdateOrder(_, order shop.Order) error {
+func (t *tx) UpdateOrder(before, order shop.Order) error {
 	if err := t.lockPet(order.PetID); err != nil {
 		return err
+	}
+	if before.Reference != order.Reference {
+		t.textChanged(orderReferences, order.ID)
 	}
 	return t.dialect.updateOrders(t, []shop.Order{order})
 }

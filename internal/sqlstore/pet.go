@@ -166,6 +166,9 @@ func (t *tx) addPets(pets []shop.Pet) error {
 	if err := t.requireCategories(categories); err != nil {
 		return err
 	}
+	for _, pet := range pets {
+		t.textChanged(petNames, pet.ID)
+	}
 	return insertPets(t, pets)
 }
 
@@ -179,7 +182,9 @@ func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 		if u.Before.CategoryID != u.After.CategoryID {
 			moved = append(moved, u.After.CategoryID)
 		}
-		pets[i] = u.After
+		if pets[i] = u.After; u.Before.Name != u.After.Name {
+			t.textChanged(petNames, u.After.ID)
+		}
 	}
 	if err := t.requireCategories(moved); err != nil {
 		return err
@@ -203,6 +208,7 @@ func (t *tx) DeletePet(pet shop.Pet) error {
 	if err := t.countPet(pet, -1); err != nil {
 		return err
 	}
+	t.textChanged(petNames, pet.ID)
 	return t.Exec("DELETE FROM pets WHERE id = $1", pet.ID)
 }
 

@@ -88,6 +88,11 @@ func (t *tx) NextIndexBatch() (shop.IndexBatch, bool, error) {
 // indexes one itself. It also adds keys to category names that have none.
 func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err error) {
 	round, _ := batch.(*indexRound)
+	if round == nil {
+		if err := t.dialect.words.Begin(t.Tx); err != nil {
+			return result, err
+		}
+	}
 	if round == nil || round.unkeyed {
 		if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
 			return result, err

@@ -35,6 +35,7 @@ type Store struct {
 	spans   *engine.Spans
 	wakeups chan struct{}
 	failing atomic.Bool // whether the last write failed because of the database
+	backlog backlog
 	listen  sync.Once
 	checks  sync.WaitGroup  // the running calls of check
 	closed  context.Context // cancelled by Close
@@ -128,6 +129,7 @@ func (s *Store) openServer(ctx context.Context, url string, o Options) error {
 		OnLostHistory: o.OnLostHistory,
 	})
 	s.engine = s.server
+	s.dialect.readOutside = s.readRows
 	return err
 }
 
@@ -163,14 +165,18 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 	ctx, span := s.spans.Start(ctx, "store.write")
 	defer func() { s.spans.End(span, err) }()
 	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor(), Priority: priorities[w.Priority]}
-	if w.Rows != nil {
+	indexes := w.Texts && s.indexIsFull(ctx)
+	if w.Rows != nil && !indexes {
 		o.Declared = &declaredWrite{w, fn}
 	}
 	err = shopError(s.engine.Write(ctx, o, func(t *engine.Tx) (engine.Touched, error) {
 		alone := &tx{Tx: t, dialect: s.dialect}
-		err := fn(alone)
+		err := alone.run(fn, indexes)
 		return alone.touched, err
 	}))
+	if w.Priority == shop.Bulk {
+		s.backlog.expire()
+	}
 	s.metrics.countError(ctx, err)
 	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)

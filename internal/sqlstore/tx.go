@@ -1,6 +1,9 @@
 package sqlstore
 
-import "animalstore/internal/sqlstore/engine"
+import (
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/wordindex"
+)
 
 // tx is a transaction of one read, or of one write that runs alone. It implements shop.ReadTx and shop.WriteTx. The
 // methods for each resource are in the file that is named after the resource.
@@ -8,6 +11,8 @@ type tx struct {
 	*engine.Tx
 	dialect *dialect
 	touched engine.Touched
+	// texts contains the rows whose texts the transaction has changed. It is nil unless the transaction indexes them.
+	texts map[*wordindex.List][]int64
 	// categories contains the ids of categories that are known to exist. It is used only if dialect.deferredKeys is set.
 	categories map[int64]bool
 }

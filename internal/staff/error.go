@@ -1,11 +1,14 @@
 package staff
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
@@ -19,7 +22,7 @@ func (x *exchange) showError(e *shop.Error) {
 		return
 	}
 	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", "1")
+		h.Set("Retry-After", strconv.Itoa(int(cmp.Or(e.RetryAfter, time.Second).Seconds())))
 	}
 	if message := userMessage(e); message != "" {
 		e = &shop.Error{Code: e.Code, Message: message}

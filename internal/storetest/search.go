@@ -152,18 +152,18 @@ var searchCases = []testCase{
 			}
 			return len(page.Items), page.Next(func(p shop.Pet) int64 { return p.ID })
 		}
-		unindexed := func(query string, want int64) {
+		stopsAt := func(query string, want int64) {
 			t.Helper()
 			if items, stopped := search(queryPets(query)); items != 0 || stopped != want {
 				t.Errorf("%q: %d items, stopped at %d, want 0 and %d", query, items, stopped, want)
 			}
 		}
-		unindexed("quokka", n-2000+1)
+		stopsAt("quokka", 0) // all names that wait for the index are compared
 		indexSearch(t, store)
-		unindexed("quokka", 0)       // no name contains three consecutive letters of this word
-		unindexed("bella bengal", 0) // no name has both words, although both are common
+		stopsAt("quokka", 0)       // no name contains three consecutive letters of this word
+		stopsAt("bella bengal", 0) // no name has both words, although both are common
 		for _, query := range []string{"q", "🐶", "ж", "小", "ql x"} {
-			unindexed(query, n-2000+1)
+			stopsAt(query, n-2000+1)
 		}
 		common := queryPets("bella") // half of the animals match, but none of them was sold
 		common.Status = shop.Sold

@@ -11,7 +11,7 @@ import (
 // its text. A search might not find such a row.
 func (x *Index) Check(t *engine.Tx, missing func(table string, id int64)) error {
 	for _, of := range x.lists {
-		p, _, err := readProgress(t, of, "")
+		p, err := readProgress(t, of)
 		if err != nil {
 			return err
 		}

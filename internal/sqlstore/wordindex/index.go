@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"animalstore/internal/sqlstore/engine"
@@ -19,23 +20,22 @@ const (
 	batchPostings = 8000      // when a batch has this number of postings, it ends with the current row
 )
 
-// position returns the id up to which the rows of a list have been indexed. complete is true if all later rows
-// are also in the index, or are queued as changes.
-func (x *Index) position(t *engine.Tx, of *List) (position int64, complete bool, err error) {
-	p, _, err := readProgress(t, of, "")
-	return p.position, p.position >= p.last, err
-}
-
+// progress says how far a list has been indexed. Its rows with ids after position up to last are not in the index. All
+// other rows are in the index, or are queued as changes.
 type progress struct{ position, last int64 }
 
-// readProgress returns how far a list has been indexed. locking is appended to the query. If it is
-// skipLocked and another transaction has locked the row, found is false.
-func readProgress(t *engine.Tx, of *List, locking string) (p progress, found bool, err error) {
-	return engine.One(t, func(scan engine.Scanner) (p progress, err error) {
+// openEnded is the value of progress.last on SQLite while new rows are not queued as changes, because they follow position.
+const openEnded = math.MaxInt64
+
+func readProgress(t *engine.Tx, of *List) (progress, error) {
+	p, _, err := engine.One(t, func(scan engine.Scanner) (p progress, err error) {
 		err = scan(&p.position, &p.last)
 		return p, err
-	}, "SELECT position, last FROM search_progress WHERE list = $1"+locking, of.Table)
+	}, "SELECT position, last FROM search_progress WHERE list = $1", of.Table)
+	return p, err
 }
+
+func (p progress) complete() bool { return p.position >= p.last }
 
 // Round is a batch of each list that has anything to index. So a list that grows all the time does not keep the others
 // from being indexed.
@@ -55,6 +55,7 @@ type Result struct {
 // indexing, it leaves this to WriteAll, which first keeps other nodes from indexing the same rows, and returns nil.
 func (x *Index) Next(t *engine.Tx) (*Round, bool, error) {
 	round := &Round{}
+	x.indexedAlone.rotate()
 	for _, of := range x.lists {
 		p, unindexed, err := x.hasUnindexed(t, of)
 		if err != nil {
@@ -80,9 +81,9 @@ func (x *Index) Next(t *engine.Tx) (*Round, bool, error) {
 
 // hasUnindexed returns how far a list has been indexed, and whether it has rows or changes that are not indexed yet.
 func (x *Index) hasUnindexed(t *engine.Tx, of *List) (p progress, unindexed bool, err error) {
-	p, _, err = readProgress(t, of, "")
-	if err != nil {
-		return p, false, err
+	p, err = readProgress(t, of)
+	if err != nil || p.last < openEnded && !(x.shared && p.complete()) {
+		return p, true, err // finish removes a range that has no rows
 	}
 	_, unindexed, err = engine.One(t, engine.ScanValue[int64], "SELECT id FROM "+of.Table+" WHERE id > $1 AND id <= $2 LIMIT 1", p.position, p.last)
 	if err == nil && !unindexed {
@@ -91,15 +92,12 @@ func (x *Index) hasUnindexed(t *engine.Tx, of *List) (p progress, unindexed bool
 	return p, unindexed, err
 }
 
-// WriteAll collects and indexes a batch of each list that no other node is indexing.
+// WriteAll collects and indexes a batch of each list. The transaction must have called Begin.
 func (x *Index) WriteAll(t *engine.Tx) (result Result, err error) {
 	for _, of := range x.lists {
-		p, found, err := readProgress(t, of, skipLocked)
+		p, err := readProgress(t, of)
 		if err != nil {
 			return result, err
-		}
-		if !found {
-			continue // another node is indexing this list
 		}
 		b, err := x.collect(t, of, p)
 		if err != nil {
@@ -143,10 +141,10 @@ func (x *Index) WritePart(t *engine.Tx, round *Round) (result Result, err error)
 
 // writePart writes the next changes of a batch and returns its rest. With the last changes, it finishes the batch and
 // returns the number of rows that have been indexed. It drops the batch if another one has been indexed since this one
-// was collected.
+// was collected, or if a write has indexed one of its changes itself.
 func (x *Index) writePart(t *engine.Tx, b *indexBatch) (rest *indexBatch, indexed int64, err error) {
-	p, _, err := readProgress(t, b.of, "")
-	if err != nil || p != b.progress {
+	p, err := readProgress(t, b.of)
+	if err != nil || p.position != b.progress.position || x.indexedAlone.any(b) {
 		return nil, 0, err
 	}
 	if rest, err = x.write(t, b); err != nil || rest != nil {
@@ -158,7 +156,7 @@ func (x *Index) writePart(t *engine.Tx, b *indexBatch) (rest *indexBatch, indexe
 // CountUnindexed counts the rows that have to be indexed.
 func (x *Index) CountUnindexed(t *engine.Tx) (n int64, err error) {
 	for _, of := range x.lists {
-		p, _, err := readProgress(t, of, "")
+		p, err := readProgress(t, of)
 		if err != nil {
 			return 0, err
 		}
@@ -202,10 +200,14 @@ func (x *Index) collect(t *engine.Tx, of *List, p progress) (*indexBatch, error)
 	if err == nil {
 		err = b.addRows(t, x)
 	}
+	b.sortKeys()
+	return b, err
+}
+
+func (b *indexBatch) sortKeys() {
 	b.keys = slices.SortedFunc(maps.Keys(b.deltas), func(x, y postingKey) int {
 		return cmp.Or(cmp.Compare(x.gram, y.gram), cmp.Compare(x.block, y.block))
 	})
-	return b, err
 }
 
 func (b *indexBatch) isFull() bool { return len(b.deltas) >= batchPostings }
@@ -277,14 +279,21 @@ func scanChange(scan engine.Scanner) (c textChange, err error) {
 	return c, err
 }
 
-// addChanges extends the batch with rows that have changed. Their previous texts are removed from the index, and their
-// current texts are added. The order of the changes to a row does not matter, because each of them adds the current
-// text.
+// addChanges extends the batch with the next changes that are queued.
 func (b *indexBatch) addChanges(t *engine.Tx, x *Index) error {
 	changes, err := x.statements.changes(t, b.of, indexChanges)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
+	n, err := b.add(t, x, changes)
+	b.changes, b.moreChanges = changes[:n], n < len(changes) || len(changes) == indexChanges
+	return err
+}
+
+// add extends the batch with changes until it is full, and returns how many it has added. The previous texts of the rows
+// are removed from the index, and their current texts are added. The order of the changes to a row does not matter,
+// because each of them adds the current text.
+func (b *indexBatch) add(t *engine.Tx, x *Index, changes []textChange) (n int, err error) {
 	ids := make([]int64, len(changes))
 	for i, c := range changes {
 		ids[i] = c.id
@@ -292,13 +301,12 @@ func (b *indexBatch) addChanges(t *engine.Tx, x *Index) error {
 	slices.Sort(ids)
 	rows, err := rowsByID(t, x, b.of.Table, "id, "+b.of.Text, scanText, slices.Compact(ids))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	texts := map[int64]string{}
 	for _, row := range rows {
 		texts[row.id] = row.text
 	}
-	n := 0
 	for _, c := range changes {
 		if n++; c.id < 1 {
 			continue // the service never assigns such an id
@@ -315,8 +323,7 @@ func (b *indexBatch) addChanges(t *engine.Tx, x *Index) error {
 			break
 		}
 	}
-	b.changes, b.moreChanges = changes[:n], n < len(changes) || len(changes) == indexChanges
-	return nil
+	return n, nil
 }
 
 // write applies the next changes of a batch to the postings. It returns the rest of the batch, or nil if everything has
@@ -357,16 +364,27 @@ func (x *Index) finish(t *engine.Tx, b *indexBatch) error {
 			return err
 		}
 	}
-	if len(b.ids) == 0 {
-		return nil
+	position := b.progress.position
+	if len(b.ids) > 0 {
+		position = b.ids[len(b.ids)-1]
+		if !x.shared { // the batch was collected in an earlier transaction
+			if err := queueReturned(t, b, position); err != nil {
+				return err
+			}
+		}
 	}
-	last := b.ids[len(b.ids)-1]
-	if !x.shared { // the batch was collected in an earlier transaction
-		if err := queueReturned(t, b, last); err != nil {
+	if x.shared && !b.moreRows {
+		position = max(position, b.progress.last) // the remaining rows of the range were removed
+	}
+	if position > b.progress.position {
+		if err := t.Exec("UPDATE search_progress SET position = $1 WHERE list = $2", position, b.of.Table); err != nil {
 			return err
 		}
 	}
-	return t.Exec("UPDATE search_progress SET position = $1 WHERE list = $2", last, b.of.Table)
+	if x.shared {
+		return nil
+	}
+	return reopen(t, b.of)
 }
 
 // queueReturned looks for rows with ids up to last that are missing from the batch. It queues them as changes, so that

@@ -2,24 +2,23 @@ package wordindex
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"animalstore/internal/sqlstore/engine"
 )
 
-// The limits for the work that one search does. A search that reaches one of them returns a short page.
+// The limits for the work that one search does. A search that reaches one of them returns a short page. Texts that wait to
+// be indexed have a limit of their own, maxWaiting, which a search reaches only while it indexes a store from a version
+// without an index.
 const (
-	maxCompared = 2000 // the number of texts that are compared
+	maxCompared = 2000 // the number of texts that are compared although they do not wait
 	maxPostings = 4096 // the number of rows that are read from the search index, each of at most 1 KB
 	// maxFiltered is the number of rows of a filtered list that are compared before the index is used. Often, a filter
 	// selects fewer rows than the words of the search do.
 	maxFiltered = 200
-	// maxChanges is the number of changed rows that are read at once.
-	maxChanges = 200
-	// scanBatch is the number of rows that are read at once without the index.
-	scanBatch = 500
+	// scanBatch is the number of rows that are read at once. It is a size of statements that byID prepares on SQLite.
+	scanBatch = 1024
 )
 
 // Search finds the rows of a list that contain all words of a text, newest first. The search index only narrows down
@@ -48,6 +47,7 @@ type Search[T any] struct {
 	found    []T   // at most limit+1 rows
 	compared int
 	postings int
+	waiting  *waitingRows // nil before they are needed
 }
 
 // Run returns the first rows after a position that contain all words, at most limit. more is true if there may be
@@ -74,7 +74,7 @@ func (s *Search[T]) Run(limit int, after *int64) (found []T, more bool, stopped 
 
 // done reports whether the page is full, the end of the list is reached, or a limit is exhausted.
 func (s *Search[T]) done() bool {
-	return len(s.found) > s.limit || s.top < 1 || s.compared >= maxCompared || s.postings >= maxPostings
+	return len(s.found) > s.limit || s.top < 1 || s.compared >= maxCompared || s.postings >= maxPostings || s.waiting.exhausted(s.top)
 }
 
 func (s *Search[T]) steps() error {
@@ -87,22 +87,11 @@ func (s *Search[T]) steps() error {
 			return err
 		}
 	}
-	position, complete, err := s.Index.position(s.Tx, s.List)
-	if err != nil {
-		return err
-	}
-	for !complete && s.top > position && !s.done() {
-		if err := s.scanUnindexed(position); err != nil {
-			return err
-		}
-	}
-	if s.done() {
-		return nil
-	}
 	if _, err := s.scanIndex(spread(grams, firstGrams), firstPostings); err != nil {
 		return err
 	}
 	for n := 4 * firstPostings; !s.done(); n = min(4*n, mostPostings) {
+		var err error
 		if grams, err = s.scanIndex(grams, n); err != nil {
 			return err
 		}
@@ -117,7 +106,6 @@ func (s *Search[T]) add(rows []T) {
 		if len(s.found) > s.limit {
 			return
 		}
-		s.compared++
 		if s.Matches(row) && s.Contains(s.Text(row), s.Words) {
 			s.found = append(s.found, row)
 		}
@@ -137,33 +125,14 @@ func (s *Search[T]) scanList(n int) error {
 			return err
 		}
 		s.add(rows)
-		n -= len(rows)
-		s.handled(rows, limit, 0)
+		n, s.compared = n-len(rows), s.compared+len(rows)
+		if len(rows) < limit {
+			s.top = 0
+		} else {
+			s.top = s.ID(rows[len(rows)-1]) - 1
+		}
 	}
 	return nil
-}
-
-// scanUnindexed compares one batch of the rows whose ids are greater than position. These rows are not in the index
-// yet.
-func (s *Search[T]) scanUnindexed(position int64) error {
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.Columns, s.List.Table, scanBatch)
-	rows, err := engine.AllUpTo(s.Tx, 0, s.Scan, query, position, s.top)
-	if err != nil {
-		return err
-	}
-	s.add(rows)
-	s.handled(rows, scanBatch, position)
-	return nil
-}
-
-// handled lowers top after rows have been compared. If there were fewer rows than limit, all ids above rest have been
-// handled.
-func (s *Search[T]) handled(rows []T, limit int, rest int64) {
-	if len(rows) < limit {
-		s.top = rest
-	} else {
-		s.top = s.ID(rows[len(rows)-1]) - 1
-	}
 }
 
 // compareIDs reads the rows with the given ids, which must be sorted in descending order, and compares them.
@@ -175,9 +144,7 @@ func (s *Search[T]) compareIDs(ids []int64) error {
 			return err
 		}
 		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(s.ID(b), s.ID(a)) })
-		before := s.compared
 		s.add(rows)
-		s.compared = before + len(part) // compared counts removed rows, too, because they were looked up
 		ids = ids[len(part):]
 	}
 	return nil

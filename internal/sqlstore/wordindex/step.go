@@ -2,11 +2,8 @@ package wordindex
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-
-	"animalstore/internal/sqlstore/engine"
 )
 
 const (
@@ -87,8 +84,8 @@ func (l *postingList) restrict(block int64, set *idSet) {
 	set.intersect(&other)
 }
 
-// scanIndex reads n postings for each gram. It compares the rows that have all grams, and the rows that have changed
-// since they were indexed. It returns the grams for the next step.
+// scanIndex reads n postings for each gram. It compares the rows that have all grams, and the rows that wait to be
+// indexed. It returns the grams for the next step.
 //
 // The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover fewer
 // blocks. In the remaining blocks, these grams then rule out no ids.
@@ -125,35 +122,19 @@ func (s *Search[T]) rarest(lists []postingList) []int64 {
 }
 
 // compareLists compares the rows whose ids are in all lists, down to the floor of the first list. It also compares
-// the rows that have changed.
+// the rows that wait to be indexed.
 func (s *Search[T]) compareLists(lists []postingList) error {
-	lowest := int64(1)
+	if s.waiting == nil {
+		var err error
+		if s.waiting, err = s.Index.readWaiting(s.Tx, s.List, s.top); err != nil {
+			return err
+		}
+	}
+	lowest := s.waiting.lowest
 	if lists[0].floor > math.MinInt64 {
-		lowest = max(1, lists[0].floor*blockSize)
-	}
-	changes, err := engine.All(s.Tx, engine.ScanValue[int64], fmt.Sprintf(
-		"SELECT DISTINCT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d", s.Index.statements.queue(s.List.Changes), maxChanges), lowest, s.top)
-	if err != nil {
-		return err
-	}
-	if len(changes) == maxChanges {
-		lowest = changes[maxChanges-1]
+		lowest = max(lowest, lists[0].floor*blockSize)
 	}
 	var ids []int64
-	flush := func(low int64) error {
-		for len(changes) > 0 && changes[0] >= low {
-			ids, changes = append(ids, changes[0]), changes[1:]
-		}
-		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
-		ids = slices.Compact(ids)
-		if rest := maxCompared - s.compared; len(ids) > rest {
-			ids = ids[:rest]
-			low = ids[rest-1]
-		}
-		err := s.compareIDs(ids)
-		s.top, ids = low-1, ids[:0]
-		return err
-	}
 	for _, p := range lists[0].postings {
 		if p.block < blockOf(lowest) {
 			break
@@ -169,10 +150,26 @@ func (s *Search[T]) compareLists(lists []postingList) error {
 			}
 		}
 		if low := max(lowest, p.block*blockSize); len(ids) > s.limit {
-			if err := flush(low); err != nil || s.done() {
+			if err := s.compareDownTo(low, ids); err != nil || s.done() {
 				return err
 			}
+			ids = ids[:0]
 		}
 	}
-	return flush(lowest)
+	return s.compareDownTo(lowest, ids)
+}
+
+// compareDownTo compares the rows with the given ids, which the index has found, and the waiting rows down to low. If there
+// are too many ids, it stops at a higher one. The ids must be sorted in descending order.
+func (s *Search[T]) compareDownTo(low int64, ids []int64) error {
+	if rest := maxCompared - s.compared; len(ids) > rest {
+		ids = ids[:rest]
+		low = ids[rest-1]
+	}
+	s.compared += len(ids)
+	all := slices.Concat(ids, s.waiting.downTo(low))
+	slices.SortFunc(all, descending)
+	err := s.compareIDs(slices.Compact(all))
+	s.top = low - 1
+	return err
 }

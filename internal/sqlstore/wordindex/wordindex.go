@@ -22,6 +22,8 @@ type Index struct {
 	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
 	// because all other writes wait for the transaction.
 	maxPostings int
+	// indexedAlone contains the rows that writes have indexed themselves. It is used only on SQLite.
+	indexedAlone recentRows
 }
 
 // OnSQLite returns the index of lists in a SQLite file. fold normalizes a text before it is indexed.
@@ -40,9 +42,6 @@ type Watermarks struct {
 	From    func(queue string) string            // the condition that a row is not below the watermark
 	Move    func(queue, condition string) string // common table expressions that move the watermark
 }
-
-// skipLocked is the end of a query that locks the row it returns and skips it if another transaction has locked it.
-const skipLocked = " FOR NO KEY UPDATE SKIP LOCKED"
 
 // gramsOf folds a text from a row and returns its grams.
 func (x *Index) gramsOf(text string) []int64 { return grams(x.fold(text)) }

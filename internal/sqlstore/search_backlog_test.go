@@ -1,0 +1,197 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"animalstore/internal/admission"
+	"animalstore/internal/shop"
+)
+
+// indexing returns a write that adds pets and indexes their names itself, as if too many names were waiting.
+func indexing(fn func(shop.WriteTx) error) func(shop.WriteTx) error {
+	return func(w shop.WriteTx) error { return w.(*tx).run(fn, true) }
+}
+
+func progressOf(t *testing.T, store *Store) (position, last int64) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		position = selected[int64](t, tx, "SELECT position FROM search_progress WHERE list = 'pets'")
+		last = selected[int64](t, tx, "SELECT last FROM search_progress WHERE list = 'pets'")
+		return nil
+	})
+	return position, last
+}
+
+func wantWaiting(t *testing.T, store *Store, want int64) {
+	t.Helper()
+	read(t, store, func(r shop.ReadTx) error {
+		n, err := r.(*tx).dialect.words.Waiting(r.(*tx).Tx, admission.MaxWaitingTexts)
+		if n != want {
+			t.Errorf("%d texts wait, want %d", n, want)
+		}
+		return err
+	})
+}
+
+// On SQLite, names wait for the index because their ids follow a position. When a write indexes its own name, only the
+// names up to the last id wait in this way, until all of them are in the index.
+func TestNamesAreIndexedBesideThoseThatWait(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addNames(t, store, "Bella 1", "Bella 2")
+	write(t, store, indexing(adding("Bella 3")))
+	if position, last := progressOf(t, store); position != 0 || last != 2 {
+		t.Errorf("the names after %d up to %d wait, want those of 1 and 2", position, last)
+	}
+	wantWaiting(t, store, 2)
+	addNames(t, store, "Bella 4") // it is queued
+	wantWaiting(t, store, 3)
+	wantSearched(t, store, "bella", "Bella 4, Bella 3, Bella 2, Bella 1")
+	if position, last := progressOf(t, store); position != 4 || last != math.MaxInt64 {
+		t.Errorf("the names after %d up to %d wait, want those of new animals", position, last)
+	}
+	// The names that waited may be gone.
+	addNames(t, store, "Bella 5")
+	write(t, store, indexing(executing("DELETE FROM pets WHERE id = 1")))
+	write(t, store, executing("DELETE FROM pets WHERE id = 5"))
+	indexAll(t, store)
+	wantWaiting(t, store, 0)
+	if _, last := progressOf(t, store); last != math.MaxInt64 {
+		t.Errorf("the names up to %d wait, although they are gone", last)
+	}
+}
+
+// A name that is indexed by its own write is not replaced by an earlier name that is part of an unfinished batch.
+func TestUnfinishedBatchDoesNotUndoAWrite(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addNames(t, store, "Bella", "Rex")
+	indexAll(t, store)
+	write(t, store, executing("UPDATE pets SET name = 'Luna' WHERE id = 1"))
+	var batch shop.IndexResult
+	read(t, store, func(tx shop.ReadTx) (err error) {
+		batch.Unfinished, batch.More, err = tx.NextIndexBatch()
+		return err
+	})
+	write(t, store, indexing(func(w shop.WriteTx) error {
+		pet, _, err := w.Pet(1)
+		if err != nil {
+			return err
+		}
+		after := pet
+		after.Name = "Bella"
+		return w.UpdatePets(shop.PetUpdate{Before: pet, After: after})
+	}))
+	wantWaiting(t, store, 0)
+	for batch.More {
+		batch = indexOnce(t, store, batch.Unfinished)
+	}
+	wantFound(t, store, "bella", "Bella")
+	wantFound(t, store, "luna", "")
+	if n := postingCount(t, store); n != 4 { // Bel, ell, lla and Rex
+		t.Errorf("the index has %d rows, want 4", n)
+	}
+}
+
+// The names of a copied store, or of one from a version without an index, do not keep others from importing.
+func TestNamesOfACopiedStoreDoNotCount(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	write(t, store, executing("INSERT INTO categories (id) VALUES (1)"))
+	insert := `WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 45000)
+		INSERT INTO pets (name, category_id) SELECT 'Bella ' || id, 1 FROM n`
+	write(t, store, executing(insert))
+	waiting := int64(-1)
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		waiting, err = tx.BeginImport(admission.MaxWaitingTexts)
+		return err
+	})
+	if waiting != 0 {
+		t.Errorf("%d names wait", waiting)
+	}
+	addNames(t, store, "Rex")
+	wantWaiting(t, store, 1)
+	wantFound(t, store, "rex", "Rex")
+	// A search compares all names before it finds nothing, but not in one page.
+	read(t, store, func(tx shop.ReadTx) error {
+		page, err := tx.SearchPets(shop.PetList{PetFilter: shop.PetFilter{Query: "quokka"}, PageRequest: shop.PageRequest{Limit: 10}})
+		if len(page.Items) > 0 || !page.More || page.Stopped == nil {
+			t.Errorf("the page ends at %v with %d pets", page.Stopped, len(page.Items))
+		}
+		return err
+	})
+}
+
+// Imports on several nodes do not exceed the limit together.
+func TestImportsOnSeveralNodesCountEachOther(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	const nodes, names, limit = 3, 10, 15
+	refused := make([]bool, nodes)
+	var all sync.WaitGroup
+	for n := range nodes {
+		store := open(t, database, Options{})
+		all.Go(func() {
+			err := store.Write(t.Context(), shop.Writing{Budget: ample}, func(tx shop.WriteTx) error {
+				waiting, err := tx.BeginImport(limit)
+				if refused[n] = waiting >= limit; err != nil || refused[n] {
+					return err
+				}
+				for i := range names {
+					if err := adding(fmt.Sprint(n, " ", i))(tx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	count := 0
+	for _, r := range refused {
+		if r {
+			count++
+		}
+	}
+	wantWaiting(t, open(t, database, Options{}), 2*names)
+	if count != 1 {
+		t.Errorf("%d imports were refused, want 1", count)
+	}
+}
+
+// Writes on several nodes that index their own names wait for each other and for the indexing job.
+func TestWritesOnSeveralNodesIndexTheirNames(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	const nodes, names = 3, 20
+	var all sync.WaitGroup
+	for n := range nodes {
+		store := open(t, database, Options{})
+		all.Go(func() {
+			for i := range names {
+				err := store.Write(t.Context(), shop.Writing{}, indexing(adding(fmt.Sprint("Bella ", n, " ", i))))
+				if err == nil && i%4 == 0 {
+					write(t, store, adding(fmt.Sprint("Rex ", n, " ", i)))
+					_, err = shop.IndexStep(t.Context(), store, nil)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	store := open(t, database, Options{})
+	indexAll(t, store)
+	wantWaiting(t, store, 0)
+	conn, err := store.Conn(t.Context())
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.CheckSearch(t.Context(), func(table string, id int64) { t.Errorf("%s %d is missing from the index", table, id) }))
+}
