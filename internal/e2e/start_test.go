@@ -104,3 +104,16 @@ func TestMemoryLimitIsSet(t *testing.T) {
 		}
 	}
 }
+
+// TestStartIsLight checks by the bytes that the service has allocated that it renders the API reference only when somebody
+// asks for it.
+func TestStartIsLight(t *testing.T) {
+	t.Parallel()
+	p := programtest.NewFolderWithKey(t).Serve()
+	started := p.Metric("go_memstats_alloc_bytes_total")
+	programtest.ExpectStatus(t, p.Send("GET", "/docs", "", ""), 200)
+	const most, least = 30 << 20, 10 << 20
+	if rendered := p.Metric("go_memstats_alloc_bytes_total") - started; started > most || rendered < least {
+		t.Errorf("allocated bytes: got %.0f at the start and %.0f for the reference, want at most %d and at least %d", started, rendered, most, least)
+	}
+}

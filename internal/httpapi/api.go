@@ -68,17 +68,8 @@ type API struct {
 	streamTiming       streamTiming
 }
 
-// New returns an API for the given configuration. It fails if the embedded OpenAPI document, the
-// documentation pages or the tools for assistants are broken.
+// New returns an API for the given configuration. It fails if the route table or the tools for assistants are broken.
 func New(c Config) (*API, error) {
-	documents, err := newDocuments()
-	if err != nil {
-		return nil, err
-	}
-	docs, err := newDocs(c)
-	if err != nil {
-		return nil, err
-	}
 	router, err := newRouter(routes())
 	if err != nil {
 		return nil, err
@@ -90,8 +81,8 @@ func New(c Config) (*API, error) {
 	lifetime, stop := context.WithCancel(context.Background())
 	a := &API{
 		Config:             c,
-		documents:          documents,
-		docs:               docs,
+		documents:          &documents{cached: map[documentKey]*web.StaticFile{}},
+		docs:               newDocs(c),
 		router:             router,
 		metrics:            newMetrics(c.Version, c.Service, routes(), c.Collectors...),
 		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},

@@ -13,17 +13,28 @@ import (
 
 // docs contains the pages for developers: the API reference, in which requests can be tried, and the guides.
 type docs struct {
-	pages         map[string]func() *web.StaticFile // by their path below /docs
-	files         map[string]*web.StaticFile
+	// site returns the pages. It renders them when the first of them is requested, because rendering takes longer than
+	// the rest of the start of a node, and twice as much memory.
+	site          func() (*docsSite, error)
 	contentPolicy string
 }
 
-func newDocs(c Config) (*docs, error) {
+type docsSite struct {
+	pages map[string]func() *web.StaticFile // by their path below /docs
+	files map[string]*web.StaticFile
+}
+
+func newDocs(c Config) *docs {
+	return &docs{sync.OnceValues(func() (*docsSite, error) { return newDocsSite(c) }), docsContentPolicy(c.PublicURL, c.StagingURL)}
+}
+
+// newDocsSite renders the site. It fails only if the program was built incorrectly.
+func newDocsSite(c Config) (*docsSite, error) {
 	site, err := apidocs.Load()
 	if err != nil {
 		return nil, err
 	}
-	d := &docs{map[string]func() *web.StaticFile{}, map[string]*web.StaticFile{}, docsContentPolicy(c.PublicURL, c.StagingURL)}
+	d := &docsSite{map[string]func() *web.StaticFile{}, map[string]*web.StaticFile{}}
 	values := apidocs.Values{PublicURL: c.PublicURL, StagingURL: c.StagingURL, Staging: c.Service.Environment() == shop.Staging}
 	for path, page := range site.Pages {
 		d.pages[path] = sync.OnceValue(func() *web.StaticFile { return web.NewStaticFile("text/html; charset=utf-8", page.Fill(values)) })
@@ -54,12 +65,16 @@ func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "") }
 
 // getDocsFile serves the list of guides, and the scripts and style sheets that the documentation pages use.
 func (a *API) getDocsFile(x *exchange) error {
-	if file := a.docs.files[x.params[0]]; file != nil {
-		x.sendFile(file)
-		return nil
-	}
 	if x.params[0] == "guides" {
 		return a.sendDocsPage(x, "guides")
+	}
+	site, err := a.docs.site()
+	if err != nil {
+		return err
+	}
+	if file := site.files[x.params[0]]; file != nil {
+		x.sendFile(file)
+		return nil
 	}
 	return errNoSuchPath()
 }
@@ -68,7 +83,11 @@ func (a *API) getGuide(x *exchange) error { return a.sendDocsPage(x, "guides/"+x
 
 // sendDocsPage sends a page of the documentation. It fails if there is no page with this name.
 func (a *API) sendDocsPage(x *exchange, name string) error {
-	page := a.docs.pages[name]
+	site, err := a.docs.site()
+	if err != nil {
+		return err
+	}
+	page := site.pages[name]
 	if page == nil {
 		return errNoSuchPath()
 	}

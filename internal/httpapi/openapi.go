@@ -9,10 +9,9 @@ import (
 	"animalstore/internal/web"
 )
 
-// documents serves the OpenAPI document. The document contains the server's URL, which depends on the Host header
-// unless a public URL is configured.
+// documents serves the OpenAPI document, which is parsed when it is first requested. The document contains the server's
+// URL, which depends on the Host header unless a public URL is configured.
 type documents struct {
-	*api.Document
 	mu sync.Mutex
 	// cached contains the documents for the first URLs that were requested, by media type and URL. Their number is
 	// limited, because a client can send any Host. Documents for other URLs are sent in parts and uncompressed, so that
@@ -24,28 +23,29 @@ type documentKey struct{ name, url string }
 
 const maxCachedDocuments = 32
 
-func newDocuments() (*documents, error) {
-	document, err := api.NewDocument()
-	return &documents{Document: document, cached: map[documentKey]*web.StaticFile{}}, err
-}
-
 func (a *API) getOpenapiJSON(x *exchange) error {
-	a.documents.send(x, "application/json", a.servers(x), a.documents.JSONParts)
-	return nil
+	return a.documents.send(x, "application/json", a.servers(x), (*api.Document).JSONParts)
 }
 
 func (a *API) getOpenapiYAML(x *exchange) error {
-	a.documents.send(x, "application/yaml", a.servers(x), a.documents.YAMLParts)
-	return nil
+	return a.documents.send(x, "application/yaml", a.servers(x), (*api.Document).YAMLParts)
 }
 
-func (d *documents) send(x *exchange, contentType string, servers []api.Server, render func([]api.Server) [][]byte) {
-	if file := d.file(documentKey{contentType, servers[0].URL}, contentType, func() [][]byte { return render(servers) }); file != nil {
-		x.sendFile(file)
-		return
+func (d *documents) send(
+	x *exchange, contentType string, servers []api.Server, render func(*api.Document, []api.Server) [][]byte,
+) error {
+	document, err := api.NewDocument()
+	if err != nil {
+		return err
 	}
-	parts := render(servers)
-	x.sendWithETag(revalidateAny, []string{contentType}, shop.EntityTag(parts[1]), parts...)
+	parts := func() [][]byte { return render(document, servers) }
+	if file := d.file(documentKey{contentType, servers[0].URL}, contentType, parts); file != nil {
+		x.sendFile(file)
+		return nil
+	}
+	unshared := parts()
+	x.sendWithETag(revalidateAny, []string{contentType}, shop.EntityTag(unshared[1]), unshared...)
+	return nil
 }
 
 // file returns the cached document. It returns nil if the document is not cached and the cache is full.
