@@ -28,7 +28,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t)
 		p := f.Serve("--demo")
-		testFullDisk(t, f, p, "animalstore.db",
+		testFullDisk(t, f, p, "animalstore.db", "The disk or the files of the database failed",
 			func() { p.LimitFileSize(uint64(fileSize(f.Path("animalstore.db-wal")))) },
 			func() { p.LimitFileSize(math.MaxUint64) })
 	})
@@ -36,7 +36,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		t.Parallel()
 		f := programtest.NewFolderWithKey(t)
 		must(t, os.Mkdir(f.Path("disk"), 0o700))
-		err := syscall.Mount("tmpfs", f.Path("disk"), "tmpfs", 0, "size=4m")
+		err := syscall.Mount("tmpfs", f.Path("disk"), "tmpfs", 0, "size=16m")
 		if errors.Is(err, syscall.EPERM) {
 			t.Skip("mounting a tmpfs needs CAP_SYS_ADMIN; the file size limit proves the promise without it")
 		} else if err != nil {
@@ -49,7 +49,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		})
 		p := f.Serve("--demo", "--database", "disk/animalstore.db")
 		ballast := f.Path("disk/ballast")
-		testFullDisk(t, f, p, "disk/animalstore.db", func() {
+		testFullDisk(t, f, p, "disk/animalstore.db", "the disk is full", func() {
 			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 			must(t, err)
 			defer file.Close()
@@ -70,8 +70,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	})
 }
 
-// testFullDisk fills the disk and frees it again, twice.
-func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, database string, fill, free func()) {
+// testFullDisk fills the disk and frees it again, twice. While the disk is full, /readyz must say reason.
+func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, database, reason string, fill, free func()) {
 	p.DatabaseMayFail = true
 	partner := f.CreateKey("--name", "partner", "--database", database)
 	wanted, _ := p.Create(programtest.Pet{Name: "wanted", Status: "available"})
@@ -106,6 +106,9 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 				}
 				refused++
 			}
+			if refused > 0 {
+				expectNotReady(t, p, reason)
+			}
 			// The query is different each time, so the response cannot come from a cache.
 			if a := p.Send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.Status != 200 {
 				t.Fatalf("read on a full disk: got %v, want status 200", a)
@@ -123,6 +126,7 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 		// The first write after disk space becomes free must succeed, without a restart.
 		p.Create(programtest.Pet{Name: fmt.Sprint("after round ", round)})
 		acknowledged++
+		awaitReadyAgain(t, p)
 		programtest.ExpectStatus(t, order(), 201)
 		f.MustRun("check", "--database", database)
 	}
@@ -130,6 +134,40 @@ func testFullDisk(t *testing.T, f *programtest.Folder, p *programtest.Program, d
 	p.Stop()
 	f.MustRun("check", "--database", database)
 	expectAnimals(f.Serve("--database", database), acknowledged)
+}
+
+// expectNotReady checks that /readyz fails and says the reason.
+func expectNotReady(t *testing.T, p *programtest.Program, reason string) {
+	t.Helper()
+	a := p.Send("GET", "/readyz", "", "")
+	if programtest.ExpectError(t, a, 503, "unavailable"); !strings.Contains(a.Body, reason) {
+		t.Errorf("GET /readyz: got %v, want the reason %q", a, reason)
+	}
+}
+
+func awaitReadyAgain(t *testing.T, p *programtest.Program) {
+	t.Helper()
+	programtest.Await(t, "/readyz to succeed", func() bool { return p.Send("GET", "/readyz", "", "").Status == 200 })
+}
+
+// TestServiceStartsOnFullDisk starts the service with a limit on the file size that leaves no room for writes. It must
+// serve reads, say in /readyz that it cannot write, and become ready without a restart when the limit is lifted.
+func TestServiceStartsOnFullDisk(t *testing.T) {
+	t.Parallel()
+	f := programtest.NewFolderWithKey(t)
+	f.Serve("--demo").Kill() // a service that is stopped would leave a short WAL
+	p := f.Launch(exec.Command("sh", "-c", "ulimit -S -f 128; exec animalstore serve --addr 127.0.0.1:0"))
+	p.DatabaseMayFail = true
+	p.AwaitReady()
+	for range 3 {
+		expectNotReady(t, p, "The disk or the files of the database failed")
+	}
+	if len(p.Walk()) == 0 {
+		t.Error("no animals were found")
+	}
+	p.LimitFileSize(math.MaxUint64)
+	awaitReadyAgain(t, p)
+	p.Create(programtest.Pet{Name: "Rex"})
 }
 
 // TestScheduledBackupSurvivesFullDisk starts the service with a limit on the file size that the backup exceeds. The

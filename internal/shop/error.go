@@ -71,6 +71,17 @@ func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
+// ErrFull is the cause of a write that failed because the disk of the store is full.
+var ErrFull = errors.New("the disk is full")
+
+// FullError wraps a database failure that is caused by a full disk.
+func FullError(cause error) *Error {
+	return &Error{
+		Code: Unavailable, Message: "The store is full, so nothing was changed; its operator has to free disk space.",
+		cause: fmt.Errorf("%w: %w", ErrFull, cause),
+	}
+}
+
 // TimeoutError wraps the error of a read or write that was stopped because it took too long.
 func TimeoutError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "This took too long and was stopped; ask for less, or try again shortly.", cause: cause}

@@ -17,6 +17,9 @@ func shopError(err error) error {
 	}
 	switch e.Class {
 	case engine.Unavailable:
+		if e.Kind == engine.DiskFull {
+			return shop.FullError(err)
+		}
 		return shop.UnavailableError(err)
 	case engine.Timeout:
 		return shop.TimeoutError(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -28,43 +29,71 @@ func wantReady(t *testing.T, store *Store, words string) {
 	}
 }
 
-// After a failed write, a SQLite store is not ready until a write would succeed again.
-func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
+// After a write has failed because the disk is full, a store is not ready until there is space for the writes of its
+// clients. A smaller write that works changes nothing.
+func TestFullStoreIsNotReady(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
 	store := open(t, path, Options{Exclusive: true})
-	write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
 	wantReady(t, store, "")
-	// A trigger is used to make writes fail, because a file that is already open cannot be made to refuse
-	// them.
-	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
-	wantReady(t, store, "") // the store is still ready, because no write has been tried
-	err := store.Write(t.Context(), shop.Writing{}, func(w shop.WriteTx) error {
-		conn := w.(*tx).Conn
-		defer conn.Exec(t.Context(), "PRAGMA query_only = 0", nil)
-		return errors.Join(conn.Exec(t.Context(), "PRAGMA query_only = 1", nil), adding("A")(w))
-	})
-	if got := engine.KindOf(err); got != engine.ReadOnly {
-		t.Errorf("%v is %s", err, got)
+	setPragma(t, store, "max_page_count = 1") // SQLite makes this the current size of the file
+	wantReady(t, store, "")                   // no write has failed yet
+	err := store.Write(t.Context(), shop.Writing{}, flood)
+	if !errors.Is(err, shop.ErrFull) || engine.KindOf(err) != engine.DiskFull || strings.Contains(shop.AsError(err).Message, "try again") {
+		t.Errorf("a write to a full disk: got %v", err)
 	}
-	wantReady(t, store, "the log has the error")
-	wantReady(t, store, "the log has the error")
-	execFile(t, path, "DROP TRIGGER no_settings")
-	wantReady(t, store, "")
-	setPragma(t, store, "max_page_count = 20")
-	if err := store.Write(t.Context(), shop.Writing{}, flood); engine.KindOf(err) != engine.DiskFull {
-		t.Errorf("%v is %s", err, engine.KindOf(err))
+	for range 3 {
+		wantReady(t, store, "the disk is full")
+		store.failing.Load().probed = time.Time{} // let the next check try to write as well
+		setPragma(t, store, "optimize")
 	}
 	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
-	// The two failed calls of Ready are included in these numbers, because Ready tried to write.
-	for kind, n := range map[engine.Kind]float64{engine.DiskFull: 1, engine.ReadOnly: 1, engine.Other: 2, engine.Unreachable: 0} {
-		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
-			t.Errorf("%s was counted %v times, want %v", kind, got, n)
-		}
-	}
+	write(t, store, adding("A"))
 	must(t, os.Remove(path))
 	wantReady(t, store, "removed or replaced")
+}
+
+// A store that is opened on a full disk is not ready, although no client has tried to write yet.
+func TestStoreOpenedOnFullDiskIsNotReady(t *testing.T) {
+	t.Parallel()
+	store := open(t, newFile(t), Options{Exclusive: true})
+	setPragma(t, store, "max_page_count = 1")
+	wantReady(t, store, "the disk is full")
+	setPragma(t, store, "max_page_count = 100000")
+	wantReady(t, store, "the disk is full") // checks at short intervals do not try to write, because anybody may cause them
+	for start := time.Now(); store.Ready(t.Context()) != nil; time.Sleep(time.Millisecond) {
+		if time.Since(start) > ample {
+			t.Fatal("the store does not become ready again")
+		}
+	}
+}
+
+// An error that concerns one write does not make a store unready, and readiness checks do not even try to write.
+func TestErrorOfOneWriteLeavesStoreReady(t *testing.T) {
+	t.Parallel()
+	for name, database := range map[string]string{"file": newFile(t), "server": newDatabase(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := open(t, database, Options{Exclusive: true})
+			wantReady(t, store, "")
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			for _, failed := range []error{
+				store.Write(t.Context(), shop.Writing{}, addingTo(404, "orphan")),
+				store.Write(t.Context(), shop.Writing{}, func(w shop.WriteTx) error { return w.(*tx).Exec("nonsense") }),
+				store.Write(ended, shop.Writing{}, adding("A")),
+				store.Write(t.Context(), shop.Writing{}, func(shop.WriteTx) error { return context.DeadlineExceeded }),
+			} {
+				if failed == nil {
+					t.Error("a write succeeded, want an error")
+				}
+			}
+			if known := store.failing.Load(); known != nil {
+				t.Errorf("a readiness check would try to write because of %v", known.err)
+			}
+		})
+	}
 }
 
 // Ready returns when its context ends, even if the write that it makes as a check is still waiting for a lock.
@@ -72,12 +101,11 @@ func TestReadinessIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
-	write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
-	store.failing.Store(true)
+	store.failing.Store(&writeFailure{})
 	locked, err := direct.BeginTx(t.Context(), nil)
 	must(t, err)
 	defer locked.Rollback()
-	_, err = locked.Exec("LOCK TABLE settings IN EXCLUSIVE MODE")
+	_, err = locked.Exec("LOCK TABLE write_outcomes IN EXCLUSIVE MODE")
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

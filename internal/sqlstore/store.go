@@ -34,7 +34,8 @@ type Store struct {
 	metrics *metrics
 	spans   *engine.Spans
 	wakeups chan struct{}
-	failing atomic.Bool // whether the last write failed because of the database
+	failing atomic.Pointer[writeFailure] // nil if writes are known to work
+	probing sync.Mutex                   // held while a readiness check tries to write
 	backlog backlog
 	listen  sync.Once
 	checks  sync.WaitGroup  // the running calls of check
@@ -111,9 +112,13 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) error {
 	s.catalog.exclusive = o.Exclusive
 	s.file, err = sqlite.Open(ctx, path, sqlite.Options{
 		Options: s.engineOptions(sqliteDialect(o.Now), "sqlite", o), Schema: schema, Exclusive: o.Exclusive,
-		ReadProbe: "SELECT value FROM settings WHERE name = 'environment'", WriteProbe: "DELETE FROM settings WHERE name = ''",
+		ReadProbe: "SELECT value FROM settings WHERE name = 'environment'",
+		WriteProbe: `
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+			INSERT INTO settings (name, value) SELECT 'probe ' || i, printf('%.1024c', '-') FROM n`,
 	})
 	s.engine = s.file
+	s.failing.Store(&writeFailure{}) // the disk may be full already
 	return err
 }
 
@@ -178,9 +183,7 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 		s.backlog.expire()
 	}
 	s.metrics.countError(ctx, err)
-	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
-		s.failing.Store(failing)
-	}
+	s.rememberFailure(err)
 	return err
 }
 

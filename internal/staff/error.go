@@ -2,6 +2,7 @@ package staff
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 	"regexp"
@@ -69,9 +70,13 @@ func statusOf(code shop.Code) int {
 func isNotFound(err error) bool { return err != nil && shop.AsError(err).Code == shop.NotFound }
 
 // userMessage returns the message of an error that the user can act on. It uses the words on the page, such
-// as "the category" for "categoryId". It returns "" if the service itself has failed.
+// as "the category" for "categoryId". It returns "" if the service itself has failed, unless the store is full: then
+// nothing was changed, and the user needs to know.
 func userMessage(err error) string {
 	e := shop.AsError(err)
+	if errors.Is(err, shop.ErrFull) {
+		return e.Message
+	}
 	if e.Code == shop.Unavailable || e.Code == shop.Internal {
 		return ""
 	}

@@ -24,8 +24,11 @@ type Engine interface {
 	// transaction that no other write can change. Both may run more than once. If Write returns nil, the write is
 	// durable. It calls Options.AfterWrite before it returns.
 	Write(ctx context.Context, o WriteOptions, alone func(*Tx) (Touched, error)) error
-	// Ready fails if the database cannot be read or would refuse a write.
+	// Ready fails if the database cannot be read, or says that it refuses writes.
 	Ready(ctx context.Context) error
+	// TryWrite fails if the database cannot be written, for example because its disk is full. It writes ProbeSize bytes
+	// and leaves nothing behind.
+	TryWrite(ctx context.Context) error
 	// HeavyReads returns how many heavy reads may run at the same time, so that connections remain for other reads.
 	HeavyReads() int
 	// Collectors returns the metrics that only this engine has.
@@ -33,6 +36,10 @@ type Engine interface {
 	// Close waits for the accepted writes and closes the database. Later reads and writes fail with ErrClosed.
 	Close() error
 }
+
+// ProbeSize is how many bytes TryWrite writes. It is more than a group of MaxGroup writes needs. If it were less, TryWrite
+// could succeed on a disk that is too full for the writes of clients.
+const ProbeSize = 1 << 20
 
 // Unit contains the rows that the writes of one group have declared, and their changes. The engine makes a new unit
 // for each transaction.

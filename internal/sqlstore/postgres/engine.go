@@ -13,6 +13,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -129,6 +130,17 @@ func (e *Engine) Ready(ctx context.Context) error {
 		e.startEpoch(ctx, epoch)
 	}
 	return err
+}
+
+// TryWrite fills a temporary table, which is dropped at the commit. The server has to allocate new space for this table.
+// A row of an existing table might fit in space that the table already has, even if the disk is full.
+func (e *Engine) TryWrite(ctx context.Context) error {
+	const rowSize = 2000 // the server would compress larger rows
+	return e.Write(ctx, engine.WriteOptions{}, func(t *engine.Tx) (engine.Touched, error) {
+		t.Exec("SET LOCAL temp_tablespaces = ''") // the tablespace of the database
+		return 0, t.Exec(fmt.Sprintf("CREATE TEMPORARY TABLE animalstore_probe ON COMMIT DROP AS SELECT repeat('-', %d) FROM generate_series(1, %d)",
+			rowSize, engine.ProbeSize/rowSize))
+	})
 }
 
 // HeavyReads returns a quarter of the connections. The others remain for writes and for all other reads.

@@ -22,6 +22,7 @@ const (
 	pgForeignKeyViolation  = "23503"
 	pgReadOnly             = "25006" // raised if a failover has made the server read-only
 	pgQueryCanceled        = "57014" // raised if this program, a timeout or an operator has cancelled a statement
+	pgDiskFull             = "53100"
 )
 
 // errReadOnly is the error for a server that would refuse writes.
@@ -42,11 +43,15 @@ func isConflict(err error) bool {
 }
 
 // isRolledBack reports whether err, which a COMMIT has returned, means that the server has certainly rolled the
-// transaction back: because of a conflict, invalid data (class 22) or a violated constraint (class 23).
+// transaction back: because of a conflict, a full disk, invalid data (class 22) or a violated constraint (class 23).
 func isRolledBack(err error) bool {
 	code := pgCode(err)
-	return isConflict(err) || strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
+	return isConflict(err) || isDiskFull(err) || strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
+
+// isDiskFull reports whether a table or an index could not grow because the disk is full. If the disk of the write-ahead
+// log is full, the server stops, and isDiskFull returns false.
+func isDiskFull(err error) bool { return pgCode(err) == pgDiskFull && !isFatal(err) }
 
 // isLockTimeout reports whether a transaction was rolled back because it had waited too long for a lock.
 func isLockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }
@@ -129,8 +134,8 @@ func isRetryable(err error) bool {
 	if errors.Is(err, errUnknownOutcome) {
 		return false
 	}
-	if isUnsuitable(err) || isLostTimeline(err) {
-		return false
+	if isUnsuitable(err) || isLostTimeline(err) || isDiskFull(err) {
+		return false // it would fail again
 	}
 	if pgCode(err) == "" {
 		return isBroken(err)
@@ -177,7 +182,7 @@ func classify(err error) engine.Kind {
 		return engine.LostHistory
 	case code == pgQueryCanceled:
 		return engine.TimedOut
-	case code == "53100":
+	case code == pgDiskFull:
 		return engine.DiskFull
 	case strings.HasPrefix(code, "53"):
 		return engine.Busy

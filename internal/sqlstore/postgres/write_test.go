@@ -182,3 +182,33 @@ func TestKeysTakeTurnsForTheRetrySlot(t *testing.T) {
 		}
 	})
 }
+
+// A write that finds the disk full fails at once, whether it runs in a group or alone, and is not retried. As soon as there is
+// space, TryWrite works. It leaves nothing behind.
+func TestFullDiskFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	store, direct := open(t, database, Options{}), pgtest.Connect(t, database)
+	direct.Do(`CREATE FUNCTION fill() RETURNS TRIGGER LANGUAGE plpgsql AS
+		$$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$`,
+		"CREATE TRIGGER full_disk BEFORE INSERT ON things EXECUTE FUNCTION fill()")
+	group := engine.WriteOptions{Declared: declared(func() (string, error) { return "lamp", nil })}
+	for name, err := range map[string]error{
+		"group": store.Engine.Write(t.Context(), group, alone(adding("lamp"))),
+		"alone": store.Write(t.Context(), adding("lamp")),
+	} {
+		if wantUnavailable(t, name, err); engine.KindOf(err) != engine.DiskFull {
+			t.Errorf("%s: got %v, want %s", name, err, engine.DiskFull)
+		}
+	}
+	// The group was the only write that ran again: alone.
+	if n := measured(t, store, "animalstore_database_retries_total", string(engine.DiskFull)); n != 1 {
+		t.Errorf("writes ran again %v times, want 1", n)
+	}
+	for range 2 {
+		must(t, store.TryWrite(t.Context()))
+	}
+	if n := pgtest.Value[int](direct, "SELECT count(*) FROM pg_class WHERE relname = 'animalstore_probe'"); n != 0 {
+		t.Error("TryWrite has left its table behind")
+	}
+}

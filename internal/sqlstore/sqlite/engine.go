@@ -24,8 +24,8 @@ type Options struct {
 	// Exclusive locks the file against other processes that open it with Exclusive. Other processes may still read and
 	// write it.
 	Exclusive bool
-	// ReadProbe is a query that shows whether the tables can be read. WriteProbe is a statement that fails if the file
-	// cannot be written.
+	// ReadProbe is a query that shows whether the tables can be read. WriteProbe is a statement that inserts $1 rows
+	// of 1 KiB. It is always rolled back.
 	ReadProbe, WriteProbe string
 }
 
@@ -193,6 +193,25 @@ func (s *Engine) Ready(ctx context.Context) error {
 		return err
 	})
 	return err
+}
+
+// TryWrite executes Options.WriteProbe in a savepoint, rolls it back, and commits a page that it does not change.
+//
+// SQLite keeps changed pages in the cache of the connection, and would not write any of the probe to the disk before
+// COMMIT. So TryWrite makes the cache small for a moment, and SQLite has to move the pages to the WAL.
+func (s *Engine) TryWrite(ctx context.Context) error {
+	return s.Write(ctx, engine.WriteOptions{}, func(t *engine.Tx) (engine.Touched, error) {
+		c := s.writer.conn
+		if err := c.set(pragma{"cache_size", "10"}); err != nil {
+			return 0, t.Fail(err)
+		}
+		defer c.set(pragma{"cache_size", "-2000"}) // SQLite's default
+		t.Exec("SAVEPOINT probe")
+		t.Exec(s.options.WriteProbe, engine.ProbeSize/1024)
+		t.Exec("ROLLBACK TO probe")
+		t.Exec("RELEASE probe")
+		return 0, t.Exec(fmt.Sprintf("PRAGMA application_id = %d", s.options.Schema.ApplicationID))
+	})
 }
 
 // HeavyReads reserves half of the readers for reads that are not heavy. Heavy reads get the other half, about one

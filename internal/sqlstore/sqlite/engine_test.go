@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -92,4 +93,36 @@ func TestOlderFileIsNotMigratedUnderAService(t *testing.T) {
 	store := openPath(t, path, newer)
 	must(t, store.Write(t.Context(), executing("INSERT INTO more (id) VALUES (1)")))
 	openPath(t, path, func() Options { newer.Exclusive = true; return newer }()) // the lock was released after the migration
+}
+
+// TryWrite writes to the disk, although it leaves nothing behind. It fails if the disk is full.
+func TestTryWriteNeedsSpace(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	must(t, store.add(t.Context(), "A"))
+	setting := func(name string) (value int64) {
+		t.Helper()
+		must(t, store.Write(t.Context(), func(tx *engine.Tx) (err error) {
+			value, _, err = engine.One(tx, engine.ScanValue[int64], "PRAGMA "+name)
+			return err
+		}))
+		return value
+	}
+	pages, cache := setting("page_count"), setting("cache_size")
+	must(t, store.TryWrite(t.Context()))
+	if info, err := os.Stat(store.file.path + "-wal"); err != nil || info.Size() < engine.ProbeSize {
+		t.Errorf("the WAL: got %v, %v, want at least %d bytes", info, err, engine.ProbeSize)
+	}
+	setting("max_page_count = 1") // SQLite makes this the current number of pages
+	if err := store.TryWrite(t.Context()); engine.KindOf(err) != engine.DiskFull {
+		t.Errorf("with a full disk: %v", err)
+	}
+	setting("max_page_count = 100000")
+	must(t, store.TryWrite(t.Context()))
+	if n, size := setting("page_count"), setting("cache_size"); n != pages || size != cache {
+		t.Errorf("got %d pages and a cache of %d, want %d and %d as before", n, size, pages, cache)
+	}
+	if got := names(t, store); got != "A" {
+		t.Errorf("found %q, want only A", got)
+	}
 }

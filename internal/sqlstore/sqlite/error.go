@@ -28,6 +28,9 @@ func convertError(err error) error {
 	if _, own := errors.AsType[*engine.Error](err); own {
 		return err
 	}
+	if sqlite.ErrCode(err) == sqlite.ResultIOErrSHMSize { // the WAL index could not grow
+		return &engine.Error{Kind: engine.DiskFull, Class: engine.Unavailable, Err: err}
+	}
 	unavailable := func(kind engine.Kind) error { return &engine.Error{Kind: kind, Class: engine.Unavailable, Err: err} }
 	switch primaryCode(err) {
 	case sqlite.ResultReadOnly:

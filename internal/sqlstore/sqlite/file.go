@@ -61,7 +61,12 @@ func fileURI(path string, parameters ...string) string {
 // checkWritable returns an error if the database is read-only. It executes a statement, because BEGIN IMMEDIATE succeeds
 // even if the database is read-only.
 func checkWritable(ctx context.Context, c *Conn, probe string) error {
-	if err := engine.ExecAll(ctx, c, "BEGIN IMMEDIATE", probe, "ROLLBACK"); err != nil {
+	err := c.Exec(ctx, "BEGIN IMMEDIATE", nil)
+	if err == nil {
+		defer c.rollback()
+		err = c.Exec(ctx, probe, []any{1})
+	}
+	if err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
 	}
 	return nil

@@ -61,7 +61,10 @@ func options() Options {
 			AfterWrite: func(engine.Touched, bool) {},
 		},
 		Schema:    Schema{ApplicationID: 7, Migrations: []string{"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL)"}},
-		Exclusive: true, ReadProbe: "SELECT name FROM names LIMIT 1", WriteProbe: "DELETE FROM names WHERE id < 0",
+		Exclusive: true, ReadProbe: "SELECT name FROM names LIMIT 1",
+		WriteProbe: `
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+			INSERT INTO names (name) SELECT printf('%.1024c', '-') FROM n`,
 	}
 }
 
