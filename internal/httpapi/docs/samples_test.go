@@ -1,8 +1,12 @@
 package docs
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,11 +23,22 @@ func TestSamplesRun(t *testing.T) {
 	t.Parallel()
 	t.Run("curl", func(t *testing.T) {
 		t.Parallel()
-		runSamples(t, "curl", "sh", t.TempDir(), strictCurl+"source ./FILE.sh")
+		dir := t.TempDir()
+		url := writeSamples(t, "curl", "sh", dir)
+		sendSamples(t, "curl", url, func(operation string) (string, error) {
+			return shell(t, dir, strictCurl+"source ./"+operation+".sh")
+		})
 	})
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
-		runSamples(t, "python", "py", t.TempDir(), "python3 -W error FILE.py")
+		dir := t.TempDir()
+		url := writeSamples(t, "python", "py", dir)
+		sendSamples(t, "python", url, interpreter(t, dir, "python3", "-W", "error", "-c", `
+import runpy, sys
+for line in sys.stdin:
+    runpy.run_path(line.strip() + ".py", run_name="__main__")
+    print("\ndone", flush=True)
+`))
 	})
 	t.Run("typescript", func(t *testing.T) {
 		t.Parallel()
@@ -33,8 +48,46 @@ func TestSamplesRun(t *testing.T) {
 		if output, err := shell(t, dir, "node_modules/.bin/tsc --strict --noUnusedLocals --moduleDetection force --target es2022 --module nodenext --types node *.ts"); err != nil {
 			t.Fatalf("tsc: %v\n%s", err, output)
 		}
-		sendSamples(t, "typescript", dir, "node FILE.js", url)
+		shoptest.OK(t, os.WriteFile(filepath.Join(dir, "interpreter.js"), []byte(`
+import { createInterface } from "node:readline";
+for await (const name of createInterface({ input: process.stdin })) {
+	await import("./" + name + ".js");
+	console.log("\ndone");
+}
+`), 0o600))
+		sendSamples(t, "typescript", url, interpreter(t, dir, "node", "interpreter.js"))
 	})
+}
+
+// interpreter starts a program that reads the names of samples from its standard input, runs each sample, and prints a
+// line with the word done after it. It returns a function that runs one sample. Starting a program for each sample would
+// take most of the time.
+func interpreter(t *testing.T, dir, name string, args ...string) func(operation string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Dir, command.Env = dir, append(os.Environ(), "no_proxy=*")
+	input := shoptest.Must(command.StdinPipe())(t)
+	output := shoptest.Must(command.StdoutPipe())(t)
+	command.Stderr = command.Stdout
+	shoptest.OK(t, command.Start())
+	t.Cleanup(func() {
+		input.Close()
+		command.Wait()
+	})
+	lines := bufio.NewScanner(output)
+	lines.Buffer(nil, 1<<20)
+	return func(operation string) (printed string, err error) {
+		if _, err := fmt.Fprintln(input, operation); err != nil {
+			return "", err
+		}
+		for lines.Scan() {
+			if lines.Text() == "done" {
+				return printed, nil
+			}
+			printed += lines.Text() + "\n"
+		}
+		return printed, errors.New("the program has ended")
+	}
 }
 
 // All samples in Go pass go vet. The sample for createPet, which sends a body, also runs successfully.
@@ -70,23 +123,18 @@ func writeSamples(t *testing.T, language, extension, dir string) (url string) {
 	return url
 }
 
-func runSamples(t *testing.T, language, extension, dir, command string) {
-	t.Helper()
-	sendSamples(t, language, dir, command, writeSamples(t, language, extension, dir))
-}
-
 // sendSamples runs the samples one after another. After each sample, it sends the operation's other examples, because
 // later operations need the resources that those examples create.
-func sendSamples(t *testing.T, language, dir, command, url string) {
+func sendSamples(t *testing.T, language, url string, run func(operation string) (output string, err error)) {
 	t.Helper()
 	examples := shoptest.Must(apitest.Examples(api.Source()))(t)
 	for _, sample := range shoptest.Must(apidocs.Load())(t).Samples {
 		if sample.Language != language {
 			continue
 		}
-		output, err := shell(t, dir, strings.ReplaceAll(command, "FILE", sample.Operation))
+		output, err := run(sample.Operation)
 		if err != nil {
-			t.Errorf("%s: got %v, %s, want no error\n%s", sample.Operation, err, output, sample.Code)
+			t.Fatalf("%s: got %v, %s, want no error\n%s", sample.Operation, err, output, sample.Code)
 		}
 		first := true
 		for _, example := range examples {

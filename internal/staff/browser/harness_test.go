@@ -158,21 +158,19 @@ func (p *user) offline(is bool) {
 	p.Run(network.Enable(), network.EmulateNetworkConditions(is, 0, -1, -1))
 }
 
-// accessible checks that the page is accessible and fits the screen at the widths of desktops and phones. The parameter
-// what names the page in error messages.
+// accessible checks that the page is accessible at the width that the user has, and that it fits the screens of desktops
+// and phones. The parameter what names the page in error messages.
 func (p *user) accessible(what string) {
 	p.t.Helper()
-	for _, width := range []int{desktop, phone} {
-		p.resize(width)
-		p.Accessible(fmt.Sprintf("%s at %d pixels", what, width))
-	}
+	p.Accessible(fmt.Sprintf("%s at %d pixels", what, p.width))
+	p.resize(phone)
 	// axe does not report targets that are too small to touch, so look for them here.
 	small := browsertest.Eval[[]string](p.Page, `[...document.querySelectorAll("button, .button, select, summary.button, .tabbar a, .tabbar summary, .items a, .tabs label, input:not([type=checkbox], [type=radio], [type=hidden])")]
 		.filter(e => e.checkVisibility({visibilityProperty: true}) && Math.round(e.getBoundingClientRect().height) < 44).map(e => e.outerHTML.slice(0, 120))`)
 	if len(small) > 0 {
 		p.t.Errorf("%s on a phone has targets lower than 44 pixels: %q", what, small)
 	}
-	for _, width := range []int{320, 1024} {
+	for _, width := range []int{320, phone, 1024, desktop} {
 		p.resize(width)
 		if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			p.t.Errorf("%s is %d pixels wider than a screen of %d", what, wide, width)
