@@ -10,12 +10,16 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// awaitCalm reads frames until the server ends the connection. It checks that the server says why, and counts it.
-func (c http2Client) awaitCalm(s *Server, last uint32) {
+// wantCalm reads frames until the server ends the connection, and checks that the server says why and counts it. step is
+// called after each frame that is not the last one, and reports whether to go on.
+func (c http2Client) wantCalm(s *Server, last uint32, step func(http2.Frame) bool) {
 	c.t.Helper()
 	c.await("a GOAWAY frame", func(f http2.Frame) bool {
 		away, ok := f.(*http2.GoAwayFrame)
-		if ok && (away.ErrCode != http2.ErrCodeEnhanceYourCalm || away.LastStreamID > last) {
+		switch {
+		case !ok && !step(f):
+			c.t.Fatal("the server has not ended the connection")
+		case ok && (away.ErrCode != http2.ErrCodeEnhanceYourCalm || away.LastStreamID > last):
 			c.t.Errorf("got %v, want ENHANCE_YOUR_CALM and a stream up to %d", away, last)
 		}
 		return ok
@@ -50,10 +54,17 @@ func TestResetRequestsAreLimited(t *testing.T) {
 	s, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, waiting)
 	c := newHTTP2Client(t, r, addr, "")
 	go func() {
-		for stream := uint32(1); c.reset(stream, "/wait") == nil; stream += 2 {
+		for n := range uint32(1000) {
+			if c.reset(2*n+1, "/wait") != nil {
+				return
+			}
 		}
+		c.ping(1)
 	}()
-	c.awaitCalm(s, 1<<31-1)
+	c.wantCalm(s, 2000, func(f http2.Frame) bool {
+		_, isPing := f.(*http2.PingFrame) // the answer shows that the server has read all resets
+		return !isPing
+	})
 }
 
 // A client may cancel all requests that it may have in progress, and any number of requests if others get a response.
@@ -128,11 +139,15 @@ func TestSmallWindowsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.get(1, "/")
-	go func() {
-		for c.WriteWindowUpdate(1, 1) == nil {
+	received := 0
+	c.wantCalm(s, 1, func(f http2.Frame) bool {
+		switch f.(type) {
+		case *http2.HeadersFrame, *http2.DataFrame:
+			c.WriteWindowUpdate(1, 1) // fails if the server has closed the connection
+			received++
 		}
-	}()
-	c.awaitCalm(s, 1)
+		return received < 1000
+	})
 }
 
 // A handler may send any number of small parts.
