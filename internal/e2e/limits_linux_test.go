@@ -168,6 +168,10 @@ func TestServiceStartsOnFullDisk(t *testing.T) {
 	p.LimitFileSize(math.MaxUint64)
 	awaitReadyAgain(t, p)
 	p.Create(programtest.Pet{Name: "Rex"})
+	p.Stop()
+	// Without space for the -shm file, the store cannot even be read, and the service says why it exits.
+	r := f.Shell("ulimit -f 8; animalstore serve --addr 127.0.0.1:0")
+	programtest.ExpectRefusal(t, r, 1, "cannot open the database", "the disk is full")
 }
 
 // TestScheduledBackupSurvivesFullDisk starts the service with a limit on the file size that the backup exceeds. The

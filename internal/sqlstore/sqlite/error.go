@@ -22,21 +22,24 @@ func IsBusy(err error) bool { return primaryCode(err) == sqlite.ResultBusy }
 // primaryCode returns SQLite's primary result code for err, or ResultError if err did not come from SQLite.
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
+// isFull reports whether err means that the disk is full. If the -shm file cannot grow, SQLite returns an error of its own.
+func isFull(err error) bool {
+	return primaryCode(err) == sqlite.ResultFull || sqlite.ErrCode(err) == sqlite.ResultIOErrSHMSize
+}
+
 // convertError converts an error returned by SQLite to an *engine.Error. The result is unavailable if the error may be
 // temporary or is caused by the machine. It is internal if a statement is wrong.
 func convertError(err error) error {
 	if _, own := errors.AsType[*engine.Error](err); own {
 		return err
 	}
-	if sqlite.ErrCode(err) == sqlite.ResultIOErrSHMSize { // the WAL index could not grow
-		return &engine.Error{Kind: engine.DiskFull, Class: engine.Unavailable, Err: err}
-	}
 	unavailable := func(kind engine.Kind) error { return &engine.Error{Kind: kind, Class: engine.Unavailable, Err: err} }
+	if isFull(err) {
+		return unavailable(engine.DiskFull)
+	}
 	switch primaryCode(err) {
 	case sqlite.ResultReadOnly:
 		return unavailable(engine.ReadOnly)
-	case sqlite.ResultFull:
-		return unavailable(engine.DiskFull)
 	case sqlite.ResultIOErr, sqlite.ResultCantOpen:
 		return unavailable(engine.IOFailed)
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
@@ -54,6 +57,9 @@ func convertError(err error) error {
 
 // describeOpenError adds an explanation if opening a database failed with an error that an operator can fix.
 func describeOpenError(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("the disk is full: %w", err)
+	}
 	switch primaryCode(err) {
 	case sqlite.ResultNotADB:
 		return errors.New("the file is not a database")
