@@ -91,6 +91,7 @@ func attacks() []attack {
 		{name: "A14 reset streams, 20 connections", http2: true, send: resetStreams},
 		{name: "A14 byte-sized windows, 5 connections", http2: true, send: byteSizedWindows},
 		{name: "A14 sign-ins over and over", serve: []string{"--rate-limit", fmt.Sprint(rateLimit)}, send: signIns, exceeds: exceedsRateLimit},
+		{name: "A14 names of rare letters", store: small, bothEngines: true, send: rareNames, probe: searchPet},
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 	}
