@@ -63,10 +63,12 @@ func (t *tx) requireCategories(ids []int64) error {
 	}
 	var missing []int64
 	for _, id := range ids {
-		if !t.categories[id] && !slices.Contains(missing, id) {
+		if !t.categories[id] {
 			missing = append(missing, id)
 		}
 	}
+	slices.Sort(missing)
+	missing = slices.Compact(missing)
 	found, err := allIn(t, missing, scanValue[int64], "SELECT id FROM categories WHERE id IN (%s)")
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		largestCategories: sqliteLargestCategories,
 		inbox:             "events",
 		queue:             func(table string) string { return table },
-		removeEvents:      1000,
+		removeEvents:      250,
 		byCategory:        " INDEXED BY pets_category_status",
 		byHold:            " INDEXED BY orders_hold",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",

@@ -16,7 +16,7 @@ func (t *tx) NextHold() (time.Time, error) {
 }
 
 // dueOrders is the maximum number of holds that expire in one transaction.
-const dueOrders = "100"
+const dueOrders = "50"
 
 func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
 	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders"+t.dialect.byHold+" WHERE status = 'placed' AND hold_expires_at <= $1 "+

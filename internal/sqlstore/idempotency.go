@@ -71,7 +71,7 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 }
 
 // forgetAtOnce is roughly how many stored responses one call of DeleteIdempotencyRecords removes.
-const forgetAtOnce = 1000
+const forgetAtOnce = 250
 
 // DeleteIdempotencyRecords removes responses that were stored at or before the given time, oldest first.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {

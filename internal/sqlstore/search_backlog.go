@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
 	"animalstore/internal/sqlstore/wordindex"
@@ -38,9 +39,9 @@ func (s *Store) indexIsFull(ctx context.Context) bool {
 		return b.full.Load()
 	}
 	err := s.readRows(ctx, func(t *engine.Tx) error {
-		waiting, err := s.dialect.words.Waiting(t, shop.MaxWaitingTexts)
+		waiting, err := s.dialect.words.Waiting(t, admission.MaxWaitingTexts)
 		if err == nil {
-			b.full.Store(waiting >= shop.MaxWaitingTexts)
+			b.full.Store(waiting >= admission.MaxWaitingTexts)
 		}
 		return err
 	})

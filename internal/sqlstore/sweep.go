@@ -72,8 +72,9 @@ func (t *tx) sweep(name, table, column, condition string, before time.Time, limi
 	return more, t.Exec("DELETE FROM "+table+" WHERE "+column+" >= $1 AND "+column+" <= $2"+condition, begin, last)
 }
 
-// removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes.
-const removeAtOnce = 1000
+// removeAtOnce is the maximum number of rows that one call of a method such as RemoveDeliveries removes. On SQLite, all
+// other writes wait for the call, which takes a few milliseconds.
+const removeAtOnce = 250
 
 // agedRow is the id of a row and its time in microseconds since 1970.
 type agedRow struct{ id, at int64 }

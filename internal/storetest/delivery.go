@@ -213,9 +213,9 @@ var deliveryCases = []testCase{
 		now := utcNow()
 		var last shop.Delivery
 		write(t, store, func(tx shop.WriteTx) error {
-			for i := range 1002 {
+			for i := range 252 {
 				created := now
-				if i == 1001 {
+				if i == 251 {
 					created = now.Add(time.Hour)
 				}
 				d, err := tx.InsertDelivery(shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,

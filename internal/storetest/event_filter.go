@@ -176,9 +176,9 @@ var eventFilterCases = []testCase{
 		}
 
 		// Summaries of removed events are removed, and those of the others stay.
-		for range 2 {
-			write(t, store, func(tx shop.WriteTx) error {
-				_, err := tx.RemoveEvents(all[1500].Time, time.Time{}, all[1500].Time.AddDate(0, 0, 1))
+		for more := true; more; {
+			write(t, store, func(tx shop.WriteTx) (err error) {
+				more, err = tx.RemoveEvents(all[1500].Time, time.Time{}, all[1500].Time.AddDate(0, 0, 1))
 				return err
 			})
 		}

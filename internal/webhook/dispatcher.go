@@ -30,7 +30,7 @@ const (
 	maxFailing = maxInFlight / 2
 	// maxRecorded is roughly the maximum number of results that are stored in one transaction, because other writes may
 	// have to wait for it.
-	maxRecorded = 64
+	maxRecorded = 32
 )
 
 // Config holds the settings for a Dispatcher.
@@ -107,7 +107,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			if err := d.queue.Refresh(store); err != nil {
 				d.report(err)
 			}
-			d.metrics.behind.Set(float64(d.queue.Behind()))
 		case batch := <-d.sent:
 			d.receive(batch)
 		case <-stop:
