@@ -17,9 +17,6 @@ const (
 	// MaxImportRow is the maximum number of bytes in one row of an import. It is more than any valid row needs
 	// and limits the memory for a row with very many columns or members.
 	MaxImportRow = 64 << 10
-	// MaxWaitingTexts is the number of texts that wait for the search index when imports are refused and other writes
-	// index their own texts.
-	MaxWaitingTexts = admission.MaxWaitingTexts
 )
 
 // ImportRow is one row of an import. It describes an animal as it should be after the import.
@@ -95,7 +92,8 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 			return ImportResult{}, err
 		}
 	}
-	assigns := false // whether an earlier attempt was about to assign ids to categories
+	assigns := false        // whether an earlier attempt was about to assign ids to categories
+	defer s.indexing.wake() // the next imports must not find that too many texts wait for the index only because it is idle
 	return write(ctx, s, Writing{By: by, Priority: Bulk, Budget: importBudget}, func(tx *eventTx) (ImportResult, error) {
 		if !options.DryRun {
 			if err := admitImport(tx); err != nil {
@@ -128,10 +126,10 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 // admitImport fails with unavailable if too many texts wait for the search index. An import may add thousands of them,
 // and every search has to compare all texts that wait.
 func admitImport(tx BookkeepingTx) error {
-	waiting, err := tx.BeginImport(MaxWaitingTexts)
-	if err == nil && waiting >= MaxWaitingTexts {
+	waiting, err := tx.BeginImport(admission.MaxWaitingTexts)
+	if err == nil && waiting >= admission.MaxWaitingTexts {
 		refusal := Errorf(Unavailable, "Nothing was imported, because %d names or more wait for the search index; try again in %d seconds.",
-			MaxWaitingTexts, int(importRetry.Seconds()))
+			admission.MaxWaitingTexts, int(importRetry.Seconds()))
 		refusal.RetryAfter = importRetry
 		return refusal
 	}

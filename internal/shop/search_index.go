@@ -53,6 +53,14 @@ type indexing struct {
 	reported time.Time
 }
 
+// wake starts the next run of IndexSearch at once.
+func (i *indexing) wake() {
+	select {
+	case i.again <- struct{}{}:
+	default: // it will start at once anyway
+	}
+}
+
 const (
 	// indexSteps is the maximum number of steps in one run of IndexSearch, each with one write. A run reports its progress at its
 	// end.
@@ -80,10 +88,7 @@ func (s *Service) IndexSearch(ctx context.Context) error {
 		}
 	}
 	if more {
-		select {
-		case i.again <- struct{}{}:
-		default: // the next run will start at once anyway
-		}
+		i.wake()
 	}
 	return s.reportIndexing(work, indexed, more)
 }
