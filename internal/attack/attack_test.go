@@ -89,6 +89,9 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	time.Sleep(time.Second) // give the shop time to fill the caches and open its connections
 
 	r := row{attack: a.name, engine: e, protocol: a.protocol()}
+	if a.imports {
+		r.oneImport = importAnimals(p, store.attackerKey)
+	}
 	quiet := time.Now()
 	time.Sleep(*duration)
 	r.before = readState(p)
@@ -106,6 +109,9 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 		t.Fatal(err)
 	}
 
+	if a.imports {
+		removeWebhooks(p)
+	}
 	time.Sleep(recoveryTime)
 	recovered := time.Now()
 	time.Sleep(afterTime)

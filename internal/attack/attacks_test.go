@@ -24,6 +24,7 @@ type attack struct {
 	traced      bool            // the service sends traces to a collector that does not answer
 	serve       []string        // flags for the service
 	send        func(*attacker) // attacks until the attacker's context ends
+	imports     bool            // imports as much as one import may; writes of the shop may have to wait for one of these
 	// probe is a request that the shop sends in addition to its usual ones, because the attack targets such
 	// requests.
 	probe step
@@ -91,7 +92,10 @@ func attacks() []attack {
 		{name: "A14 reset streams, 20 connections", http2: true, send: resetStreams},
 		{name: "A14 byte-sized windows, 5 connections", http2: true, send: byteSizedWindows},
 		{name: "A14 sign-ins over and over", serve: []string{"--rate-limit", fmt.Sprint(rateLimit)}, send: signIns, exceeds: exceedsRateLimit},
-		{name: "A14 names of rare letters", store: small, bothEngines: true, send: rareNames, probe: searchPet},
+		{name: "A15 20 webhooks that never answer", store: growing, serve: allowPrivate, send: silentWebhooks, imports: true},
+		{name: "A15 200 webhooks that refuse connections", store: growing, serve: allowPrivate, send: refusingWebhooks, imports: true},
+		{name: "A15 imports of one key, one after another", store: growing, send: func(a *attacker) { importsOfKeys(a, 1) }, imports: true},
+		{name: "A15 imports of three keys, one after another", store: growing, send: func(a *attacker) { importsOfKeys(a, 3) }, imports: true},
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 	}

@@ -34,6 +34,7 @@ const (
 	large      storeKind = iota // as many animals as the -animals flag says
 	small                       // 10,000 animals
 	categories                  // two fifths as many animals as large, each in a category of its own
+	growing                     // 10,000 animals and those that attacks import
 	names                       // 10,000 animals, 50,000 categories with long names, 12,000 that share one name
 )
 
@@ -84,7 +85,7 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	filled := &store{dir: f.Dir}
 	animal := newPet
 	switch kind {
-	case small, names:
+	case small, growing, names:
 		filled.animals = 10_000
 	case large:
 		filled.animals = *animals

@@ -19,7 +19,8 @@ type row struct {
 	// The shop's latency before the attack, during it, and after the recovery.
 	quiet, during, after latency
 	before, later        state
-	exceeded             string // how the attack exceeded a limit that applies only to it, or "" if it exceeded none
+	oneImport            time.Duration // how long one import took without the attack; 0 if the attack imports nothing
+	exceeded             string        // how the attack exceeded a limit that applies only to it, or "" if it exceeded none
 }
 
 // summary returns the row as a line of text, which is logged after each attack.
