@@ -96,7 +96,9 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 // ImportFile creates the animals in a file. With [Upsert], it also updates existing animals. It imports either all
 // rows or none. The file may contain at most [MaxImport] animals and [MaxImportSize] bytes. If it is larger,
 // ImportFile fails with [CodePayloadTooLarge]. If a row is invalid, ImportFile fails with [CodeValidationFailed], and
-// the message names the first invalid rows by line number.
+// the message names the first invalid rows by line number. While 20,000 names wait for the search index of the service,
+// ImportFile is refused with [CodeUnavailable]. It then waits and tries again like every call. A program that imports many
+// files should wait for [Error.RetryAfter] and call ImportFile again.
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {

@@ -92,6 +92,7 @@ func attacks() []attack {
 		{name: "A14 reset streams, 20 connections", http2: true, send: resetStreams},
 		{name: "A14 byte-sized windows, 5 connections", http2: true, send: byteSizedWindows},
 		{name: "A14 sign-ins over and over", serve: []string{"--rate-limit", fmt.Sprint(rateLimit)}, send: signIns, exceeds: exceedsRateLimit},
+		{name: "A14 names of rare letters", store: small, bothEngines: true, send: rareNames, probe: searchPet},
 		{name: "A15 20 webhooks that never answer", store: growing, serve: allowPrivate, send: silentWebhooks, imports: true},
 		{name: "A15 200 webhooks that refuse connections", store: growing, serve: allowPrivate, send: refusingWebhooks, imports: true},
 		{name: "A15 imports of one key, one after another", store: growing, send: func(a *attacker) { importsOfKeys(a, 1) }, imports: true},

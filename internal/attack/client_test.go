@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -206,6 +207,17 @@ func openLivePage(c *shopClient, ctx context.Context, till int) (int, error) {
 
 func tryImport(c *shopClient, ctx context.Context, till int) (int, error) {
 	return c.post(ctx, "/v1/imports?dryRun=true", till, "text/csv", "name,categoryId\nRex,1\n")
+}
+
+// searchPet searches for an animal that has been in the shop for long. The first page must contain it.
+func searchPet(c *shopClient, ctx context.Context, till int) (int, error) {
+	id := 1000 + rand.IntN(c.store.animals-1000) // hardly any other number contains one of four digits
+	query := url.QueryEscape(newPet(int64(id)).Name)
+	status, page, err := exchange(ctx, c.http, "GET", c.url+"/v1/pets?q="+query, "", math.MaxInt64, c.key(till))
+	if err == nil && status == http.StatusOK && !strings.Contains(string(page), fmt.Sprintf(`"id":%d,`, id)) {
+		err = fmt.Errorf("animal %d is not on the first page", id)
+	}
+	return status, err
 }
 
 func checkReadiness(c *shopClient, ctx context.Context, _ int) (int, error) {

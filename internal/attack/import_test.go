@@ -119,6 +119,24 @@ func (a *attacker) createKey() string {
 	return issued.Key
 }
 
+// rareNames imports names of 190 random letters. Each of them needs almost 190 rows of the search index that no other name
+// shares, so most of these names wait for the index.
+func rareNames(a *attacker) {
+	a.repeat(2, 0, func() {
+		var file strings.Builder
+		file.WriteString("name,categoryId\n")
+		for range 5000 {
+			for range 190 {
+				file.WriteRune(rune(0x4E00 + rand.IntN(0x5000)))
+			}
+			file.WriteString(",1\n")
+		}
+		if status := a.importFile(file.String()); status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+			a.sleep(time.Second)
+		}
+	})
+}
+
 func (a *attacker) importFile(file string) (status int) {
 	return a.request("POST", "/v1/imports", file, a.authorization(), "Content-Type: text/csv")
 }

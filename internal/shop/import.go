@@ -17,6 +17,9 @@ const (
 	// MaxImportRow is the maximum number of bytes in one row of an import. It is more than any valid row needs
 	// and limits the memory for a row with very many columns or members.
 	MaxImportRow = 64 << 10
+	// MaxWaitingTexts is the number of texts that wait for the search index when imports are refused and other writes
+	// index their own texts.
+	MaxWaitingTexts = admission.MaxWaitingTexts
 )
 
 // ImportRow is one row of an import. It describes an animal as it should be after the import.
@@ -126,10 +129,10 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 // admitImport fails with unavailable if too many texts wait for the search index. An import may add thousands of them,
 // and every search has to compare all texts that wait.
 func admitImport(tx BookkeepingTx) error {
-	waiting, err := tx.BeginImport(admission.MaxWaitingTexts)
-	if err == nil && waiting >= admission.MaxWaitingTexts {
+	waiting, err := tx.BeginImport(MaxWaitingTexts)
+	if err == nil && waiting >= MaxWaitingTexts {
 		refusal := Errorf(Unavailable, "Nothing was imported, because %d names or more wait for the search index; try again in %d seconds.",
-			admission.MaxWaitingTexts, int(importRetry.Seconds()))
+			MaxWaitingTexts, int(importRetry.Seconds()))
 		refusal.RetryAfter = importRetry
 		return refusal
 	}

@@ -83,6 +83,18 @@ func (q *WebhookQueue) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// Behind returns the number of events by which the webhook that is most behind follows the feed, as of the last Refresh. A
+// webhook that wants none of the last events may seem to be a little behind.
+func (q *WebhookQueue) Behind() (events int64) {
+	last, _ := q.service.FeedState()
+	for _, w := range q.webhooks {
+		if w.Enabled {
+			events = max(events, last-max(w.Position, w.compared))
+		}
+	}
+	return events
+}
+
 // Lease leases webhooks that have something to send and returns the next messages to each of them. If there are more
 // messages than room, each webhook gets an equal share. After the messages have been attempted, the caller must pass
 // the batches to Finish.

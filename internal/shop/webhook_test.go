@@ -145,6 +145,28 @@ func TestUnwantedEventsCostNothing(t *testing.T) {
 	})
 }
 
+// The queue knows how many events the webhook that is most behind has not got yet. A webhook that is disabled does not count.
+func TestQueueKnowsHowFarWebhooksAreBehind(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		defer runJobs(h.t, h.Service)()
+		queue := h.NewWebhookQueue()
+		behind := func(want int64) {
+			h.t.Helper()
+			h.EventSignal() // a reader that obtains the signal makes the feed read new events
+			time.Sleep(time.Second)
+			check(h.t, queue.Refresh(h.t.Context()))
+			equal(h.t, "events behind", queue.Behind(), want)
+		}
+		before := h.current().Position
+		h.addPets(30)
+		last := must(h.LastEvent(h.t.Context()))(h.t)
+		behind(last - before)
+		_, err := h.UpdateWebhook(h.t.Context(), shop.Caller{}, h.hook.ID, shop.WebhookChange{Enabled: new(false)}, nil)
+		check(h.t, err)
+		behind(0)
+	})
+}
+
 // If more messages are due than may be in flight, every webhook gets an equal share, and failing webhooks cannot use up
 // the share of the others. Those that got nothing come first the next time.
 func TestWebhooksShareTheRoom(t *testing.T) {

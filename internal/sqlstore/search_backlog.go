@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
 	"animalstore/internal/sqlstore/wordindex"
@@ -39,9 +38,9 @@ func (s *Store) indexIsFull(ctx context.Context) bool {
 		return b.full.Load()
 	}
 	err := s.readRows(ctx, func(t *engine.Tx) error {
-		waiting, err := s.dialect.words.Waiting(t, admission.MaxWaitingTexts)
+		waiting, err := s.dialect.words.Waiting(t, shop.MaxWaitingTexts)
 		if err == nil {
-			b.full.Store(waiting >= admission.MaxWaitingTexts)
+			b.full.Store(waiting >= shop.MaxWaitingTexts)
 		}
 		return err
 	})

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -28,7 +27,7 @@ func progressOf(t *testing.T, store *Store) (position, last int64) {
 func wantWaiting(t *testing.T, store *Store, want int64) {
 	t.Helper()
 	read(t, store, func(r shop.ReadTx) error {
-		n, err := r.(*tx).dialect.words.Waiting(r.(*tx).Tx, admission.MaxWaitingTexts)
+		n, err := r.(*tx).dialect.words.Waiting(r.(*tx).Tx, shop.MaxWaitingTexts)
 		if n != want {
 			t.Errorf("%d texts wait, want %d", n, want)
 		}
@@ -106,7 +105,7 @@ func TestNamesOfACopiedStoreDoNotCount(t *testing.T) {
 	write(t, store, executing(insert))
 	waiting := int64(-1)
 	write(t, store, func(tx shop.WriteTx) (err error) {
-		waiting, err = tx.BeginImport(admission.MaxWaitingTexts)
+		waiting, err = tx.BeginImport(shop.MaxWaitingTexts)
 		return err
 	})
 	if waiting != 0 {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 )
 
@@ -15,7 +14,7 @@ import (
 var backlogCases = []testCase{
 	{name: "an import waits for the search index", run: func(t *testing.T, store shop.Store) {
 		service := openService(t, store)
-		addWaiting(t, store, admission.MaxWaitingTexts-1)
+		addWaiting(t, store, shop.MaxWaitingTexts-1)
 		rows := []shop.ImportRow{{Line: 1, NewPet: shop.NewPet{Name: "Bella", CategoryID: 1}}}
 		importOnce := func(options shop.ImportOptions) error {
 			_, err := service.ImportPets(t.Context(), shop.Caller{}, rows, options)
@@ -43,7 +42,7 @@ var backlogCases = []testCase{
 		service, ctx, by := openService(t, store), t.Context(), shop.Caller{}
 		old := addPet(t, store, shop.NewPet{Name: "Luna", CategoryID: 1})
 		indexSearch(t, store)
-		addWaiting(t, store, admission.MaxWaitingTexts+1) // one of them is indexed below
+		addWaiting(t, store, shop.MaxWaitingTexts+1) // one of them is indexed below
 		count := func() int64 { return get(t, store, shop.ReadTx.CountUnindexed) }
 		before := count()
 		pets := []shop.Pet{}

@@ -107,6 +107,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			if err := d.queue.Refresh(store); err != nil {
 				d.report(err)
 			}
+			d.metrics.behind.Set(float64(d.queue.Behind()))
 		case batch := <-d.sent:
 			d.receive(batch)
 		case <-stop:

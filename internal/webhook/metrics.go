@@ -11,6 +11,7 @@ type metrics struct {
 	outcomes *prometheus.CounterVec
 	duration prometheus.Histogram
 	inFlight prometheus.Gauge
+	behind   prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -28,6 +29,10 @@ func newMetrics() *metrics {
 			Name: "animalstore_webhook_attempts_in_flight",
 			Help: "Delivery attempts in flight.",
 		}),
+		behind: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "animalstore_webhook_events_behind",
+			Help: "Events that the webhook that is most behind has not been sent yet; up to 1,000 in normal operation.",
+		}),
 	}
 	for _, outcome := range []shop.Outcome{shop.OutcomeSucceeded, shop.OutcomeRetry, shop.OutcomeFailed, shop.OutcomeLost} {
 		// The counter is exported as 0 from the start, so that the first attempt with this outcome counts as
@@ -40,5 +45,5 @@ func newMetrics() *metrics {
 func (m *metrics) count(outcome shop.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.outcomes, m.duration, m.inFlight}
+	return []prometheus.Collector{m.outcomes, m.duration, m.inFlight, m.behind}
 }
