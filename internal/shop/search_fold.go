@@ -18,8 +18,12 @@ func FoldSearch(s string) string {
 	if isASCII(s) {
 		return strings.ToUpper(s)
 	}
-	folded := make([]byte, 0, len(s))
-	for _, r := range s {
+	changed := strings.IndexFunc(s, func(r rune) bool { return foldedLetter(r) != r || r == utf8.RuneError })
+	if changed < 0 {
+		return s
+	}
+	folded := append(make([]byte, 0, len(s)), s[:changed]...)
+	for _, r := range s[changed:] {
 		switch to := foldedLetter(r); to {
 		case foldsInContext:
 			return foldText(s)
