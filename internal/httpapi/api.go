@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,13 +58,13 @@ type API struct {
 	router             *router
 	metrics            *metrics
 	accessLog          *web.AccessLog
-	pageCache          *responseCache // cached responses to GET /pets
-	petCache           *responseCache // cached responses to GET /pets/{petId}
-	basePath           string         // the path component of the base URL
-	commonHeaders      http.Header    // sent with every response
-	deprecationHeaders http.Header    // sent with every response from deprecatedOperation
-	mcp                *mcp.Handler
-	lifetime           context.Context // ends when the node starts to shut down
+	pageCache          *responseCache               // cached responses to GET /pets
+	petCache           *responseCache               // cached responses to GET /pets/{petId}
+	basePath           string                       // the path component of the base URL
+	commonHeaders      http.Header                  // sent with every response
+	deprecationHeaders http.Header                  // sent with every response from deprecatedOperation
+	mcp                func() (*mcp.Handler, error) // made for the first message of an assistant
+	lifetime           context.Context              // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
 }
@@ -95,12 +96,11 @@ func New(c Config) (*API, error) {
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, web.StreamWriteTimeout},
 	}
-	a.mcp, err = mcp.NewHandler(c.Version, inProcess{a}, func(err error) {
-		c.Log.Error("tool of an assistant failed", "error", c.Service.Redact(err.Error()))
+	a.mcp = sync.OnceValues(func() (*mcp.Handler, error) {
+		return mcp.NewHandler(c.Version, inProcess{a}, func(err error) {
+			c.Log.Error("tool of an assistant failed", "error", c.Service.Redact(err.Error()))
+		})
 	})
-	if err != nil {
-		return nil, err
-	}
 	return a, nil
 }
 

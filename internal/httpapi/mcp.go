@@ -12,6 +12,7 @@ import (
 
 	"animalstore/client"
 	"animalstore/internal/admission"
+	"animalstore/internal/mcp"
 	"animalstore/internal/shop"
 )
 
@@ -26,7 +27,11 @@ func (a *API) postMCP(x *exchange) error {
 	if !a.isTrustedOrigin(x) {
 		return x.refuseOrigin()
 	}
-	if err := a.checkMessage(x); err != nil {
+	handler, err := a.mcp()
+	if err != nil {
+		return err
+	}
+	if err := checkMessage(x, handler); err != nil {
 		return err
 	}
 	slot, err := x.acquire(admission.ToolCalls)
@@ -45,7 +50,7 @@ func (a *API) postMCP(x *exchange) error {
 		return err
 	}
 	response := &bufferedResponse{header: http.Header{}}
-	if err := a.mcp.Serve(response, r, secret, scopesOf(x.principal)); err != nil {
+	if err := handler.Serve(response, r, secret, scopesOf(x.principal)); err != nil {
 		return err
 	}
 	return a.sendMCP(x, response)
@@ -83,7 +88,7 @@ func (x *exchange) refuseOrigin() error {
 // checkMessage refuses a body that is not one JSON object, by the same strict rules as for all other bodies. In
 // particular, it refuses a batch of messages, which would let one request cause any amount of work. It also refuses
 // a call to a tool that the key may not use.
-func (a *API) checkMessage(x *exchange) error {
+func checkMessage(x *exchange, handler *mcp.Handler) error {
 	message, err := parseObject(x.body)
 	if err != nil {
 		return err
@@ -99,7 +104,7 @@ func (a *API) checkMessage(x *exchange) error {
 	}
 	member, _ := call.member("name")
 	name, _ := asString(member)
-	scope := shop.Scope(a.mcp.ScopeOf(name))
+	scope := shop.Scope(handler.ScopeOf(name))
 	if scope != "" && !x.principal.HasScope(scope) {
 		x.scope = scope
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", scope)
