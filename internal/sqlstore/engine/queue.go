@@ -15,11 +15,11 @@ const MaxGroup = 256
 //
 //   - Interactive writes come first, in groups. Keys take turns.
 //   - Every other write is a step, which comes alone. It lets one group of the interactive writes that wait go first.
-//   - After a step that took d, no other step begins for 2·d, unless there was no interactive write for 3·d.
+//   - After a step that took d, no other step begins for 3·d, unless there was no interactive write for 4·d.
 //
-// So steps get at most a third of the time while clients write, and go on however many clients write. A client that sends
+// So steps get at most a quarter of the time while clients write, and go on however many clients write. A client that sends
 // its next write when it has the response to the last one leaves short gaps, in which it does not wait. Therefore only a
-// long gap, of 3·d, means that nobody is there.
+// long gap, of 4·d, means that nobody is there.
 type Queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond // signalled when a write is queued, when the next step is due, and by Close

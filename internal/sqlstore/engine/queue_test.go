@@ -76,9 +76,9 @@ func job(took time.Duration) client {
 	return client{WriteOptions{Key: "job", Timeout: took, Priority: Background}, 0}
 }
 
-// However a client paces its writes, it makes almost two thirds of them beside imports and jobs that never end, and waits at
+// However a client paces its writes, it makes almost three quarters of them beside imports and jobs that never end, and waits at
 // most for one step.
-func TestStepsLeaveTwoThirdsOfTheTime(t *testing.T) {
+func TestStepsLeaveThreeQuartersOfTheTime(t *testing.T) {
 	for _, gap := range []time.Duration{0, 100 * time.Microsecond, 3 * time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond, time.Second} {
 		for name, steps := range map[string][]client{
 			"imports of one key":    {importer("a", 300*time.Millisecond)},
@@ -90,7 +90,7 @@ func TestStepsLeaveTwoThirdsOfTheTime(t *testing.T) {
 				till := person("till", time.Millisecond, gap)
 				alone, _ := load(t, till)
 				beside, longest := load(t, append(steps, till)...)
-				if beside["till"] < alone["till"]*64/100 {
+				if beside["till"] < alone["till"]*72/100 {
 					t.Errorf("the client had %v of the writer's time, and %v alone", beside["till"], alone["till"])
 				}
 				step := time.Duration(0)
@@ -105,7 +105,7 @@ func TestStepsLeaveTwoThirdsOfTheTime(t *testing.T) {
 	}
 }
 
-// Even if more interactive writes wait than fit in a group, steps get a good part of a third of the time. Imports and
+// Even if more interactive writes wait than fit in a group, steps get a good part of a quarter of the time. Imports and
 // jobs share it, and so do the keys of imports.
 func TestStepsAreNotStarved(t *testing.T) {
 	clients := []client{importer("a", 300*time.Millisecond), importer("a", 300*time.Millisecond), importer("b", 300*time.Millisecond), job(5 * time.Millisecond)}
@@ -114,7 +114,7 @@ func TestStepsAreNotStarved(t *testing.T) {
 	}
 	used, _ := load(t, clients...)
 	a, b, jobs := used["a"].Seconds(), used["b"].Seconds(), used["job"].Seconds()
-	if all := a + b + jobs; all < 3 || all > 5 || a < 0.15*all || b < 0.15*all || jobs < 0.4*all || jobs > 0.6*all {
+	if all := a + b + jobs; all < 2.5 || all > 3.8 || a < 0.15*all || b < 0.15*all || jobs < 0.4*all || jobs > 0.6*all {
 		t.Errorf("of 15 s, the imports of two keys had %.1f and %.1f s, and the jobs %.1f s", a, b, jobs)
 	}
 }

@@ -43,5 +43,5 @@ func (s *steps) end() {
 // pause returns how long it takes until the next step is due, if interactive writes were last seen at the given time.
 func (s *steps) pause(seen time.Time) time.Duration {
 	took := s.ended.Sub(s.began)
-	return max(0, min(time.Until(s.ended.Add(2*took)), time.Until(seen.Add(3*took))))
+	return max(0, min(time.Until(s.ended.Add(3*took)), time.Until(seen.Add(4*took))))
 }
