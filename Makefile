@@ -38,8 +38,14 @@ check: ## After each edit, in less than a minute: gofmt, vet, staticcheck, and t
 
 .PHONY: test
 test: needs lint ## Before each commit: run everything that must pass.
-	go test -vet=off -timeout 20m $$(go list ./... | grep -vE '$(RACE)|$(BY_HAND)')
-	go test -vet=off -race -timeout 20m $$(go list ./... | grep -E '$(RACE)')
+	@$(MAKE) --no-print-directory --jobs 2 test-without-race test-with-race
+
+# Many tests wait, for example for a server to start. So these two run at the same time.
+.PHONY: test-without-race test-with-race
+test-without-race:
+	go test -vet=off -timeout 30m $$(go list ./... | grep -vE '$(RACE)|$(BY_HAND)')
+test-with-race:
+	go test -vet=off -race -timeout 30m $$(go list ./... | grep -E '$(RACE)')
 
 .PHONY: lint
 lint: ## Check the code without running it: gofmt, vet, staticcheck.

@@ -75,7 +75,7 @@ func TestErrorOfOneWriteLeavesStoreReady(t *testing.T) {
 	for name, database := range map[string]string{"file": newFile(t), "server": newDatabase(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := open(t, database, Options{Exclusive: true})
+			store := open(t, database, Options{Exclusive: true, RetryBudget: time.Second})
 			wantReady(t, store, "")
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
