@@ -257,13 +257,6 @@ func (h *harness) bringBack(old string) {
 			h.t.Errorf("the log of node %d reports no refused server", i+1)
 		}
 	}
-	r := h.folder.Run("serve", "--addr", programtest.TakenAddr(h.t))
-	if r.Code != 1 || !strings.Contains(r.Stderr, "cannot open the database: the server is on timeline 1") {
-		h.t.Errorf("a new node on the old state: %v", r)
-	}
-	if r = h.folder.Run("check"); r.Code != 1 || !strings.Contains(r.Stdout+r.Stderr, "timeline: the server is on timeline 1") {
-		h.t.Errorf("check of the old state: %v", r)
-	}
 	for _, id := range processes(old) {
 		_ = syscall.Kill(id, syscall.SIGQUIT) // the error can be ignored, because the process may have exited
 	}
