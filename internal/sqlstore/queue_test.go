@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
 	"animalstore/internal/sqlstore/postgres"
@@ -27,6 +28,11 @@ func buffers(t *testing.T, db *pgtest.DB, statement string, args ...any) (pages 
 	}
 	must(t, json.Unmarshal([]byte(plan), &explained))
 	return explained[0].Plan.Hit + explained[0].Plan.Read, plan
+}
+
+// snapshotBound returns the xmin or the xmax of the current snapshot.
+func snapshotBound(db *pgtest.DB, bound string) int64 {
+	return pgtest.Value[int64](db, "SELECT CAST(CAST(pg_snapshot_"+bound+"(pg_current_snapshot()) AS TEXT) AS BIGINT)")
 }
 
 // While a backup holds a snapshot, the server keeps all rows that were deleted after the snapshot was taken. The
@@ -51,6 +57,10 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 			"INSERT INTO write_outcomes (id, at, done) SELECT CAST('"+string(rune('a'+n))+"' || n AS BYTEA), "+postgres.NowMicros+", TRUE"+rows,
 			"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
 				"0, '"+string(rune('a'+n))+"' || n, '', 201, '{}', '', "+postgres.NowMicros+rows)
+		// The jobs count the rows of a transaction as done only when no earlier transaction of the server runs any more,
+		// and other tests use the same server.
+		next := snapshotBound(direct, "xmax")
+		programtest.Await(t, "the transactions of other tests", func() bool { return snapshotBound(direct, "xmin") >= next })
 		must(t, service.IndexSearch(t.Context()))
 		must(t, store.Publish(t.Context()))
 		must(t, service.RemoveEvents(t.Context()))
