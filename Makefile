@@ -38,7 +38,7 @@ check: ## After each edit, in less than a minute: gofmt, vet, staticcheck, and t
 
 .PHONY: test
 test: needs lint ## Before each commit: run everything that must pass.
-	@$(MAKE) --no-print-directory --jobs 2 test-without-race test-with-race
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-without-race test-with-race
 
 # Many tests wait, for example for a server to start. So these two run at the same time.
 .PHONY: test-without-race test-with-race

@@ -36,7 +36,7 @@ type Slot struct {
 // Held reports whether the slot has been acquired and not yet released.
 func (s *Slot) Held() bool { return s.semaphore != nil }
 
-// Extend makes the operation weigh as much as n others more, even beyond the limit. It is meant for an operation that can
+// Extend adds n to the weight of the operation, even beyond the limit. It is meant for an operation that can
 // no longer be refused. It does nothing if the slot is not held.
 func (s *Slot) Extend(n int) {
 	if s.semaphore != nil {

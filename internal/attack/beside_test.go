@@ -115,8 +115,8 @@ func countCreates(t *testing.T, w work) (creates int, p999, imported time.Durati
 	return len(took), took[len(took)*999/1000], imported
 }
 
-// importAnimals imports as many animals as one import may contain, and returns how long that takes. If the service says
-// when to come back, it waits for that time.
+// importAnimals imports as many animals as one import may contain, and returns how long that takes. If the import is refused,
+// it waits a second, which is less than the service asks for.
 func importAnimals(p *programtest.Program, key string) time.Duration {
 	file := fullImport()
 	start := time.Now()

@@ -69,7 +69,7 @@ type API struct {
 	streamTiming       streamTiming
 }
 
-// New returns an API for the given configuration. It fails if the route table or the tools for assistants are broken.
+// New returns an API for the given configuration. It fails if the route table is broken.
 func New(c Config) (*API, error) {
 	router, err := newRouter(routes())
 	if err != nil {

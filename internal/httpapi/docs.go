@@ -14,7 +14,7 @@ import (
 // docs contains the pages for developers: the API reference, in which requests can be tried, and the guides.
 type docs struct {
 	// site returns the pages. It renders them when the first of them is requested, because rendering takes longer than
-	// the rest of the start of a node, and twice as much memory.
+	// the rest of a node's start, and needs twice as much memory.
 	site          func() (*docsSite, error)
 	contentPolicy string
 }

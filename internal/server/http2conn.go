@@ -23,7 +23,7 @@ type http2Conn struct {
 	preface    int // the number of bytes read of the client's preface
 	received   frameCounter
 	unanswered atomic.Int64 // frames received and not answered yet
-	uncalled   int64        // requests for which net/http calls no handler, as far as is known
+	uncalled   int64        // requests whose handler did not begin in time; net/http may have refused them
 	flood      floodCounter
 	sending    sync.Mutex // held while frames are written; guards sent and wentAway
 	sent       frameCounter
@@ -114,16 +114,20 @@ func (c *http2Conn) awaitAnswers() error {
 // awaitHandlers waits while too many requests wait for their handler to begin. The requests of one client would otherwise
 // fill the queue for the processors, in which the requests of all clients wait. It fails if the connection is closed.
 func (c *http2Conn) awaitHandlers() error {
-	for c.flood.requests-c.uncalled-c.limited.requests.begun.Load() >= maxWaiting {
+	for {
+		waiting := c.flood.requests - c.limited.requests.begun.Load()
+		c.uncalled = min(c.uncalled, waiting) // a handler may have begun late
+		if waiting-c.uncalled < maxWaiting {
+			return nil
+		}
 		select {
 		case <-c.limited.requests.begins:
 		case <-time.After(answerWait): // net/http has refused the requests, or they wait for others to end
-			c.uncalled = c.flood.requests - c.limited.requests.begun.Load()
+			c.uncalled = waiting
 		case <-c.closed:
 			return net.ErrClosed
 		}
 	}
-	return nil
 }
 
 // Write sends frames to the client. It ends the connection if the frames belong to a flood.
@@ -207,7 +211,8 @@ func (f *frameCounter) count(p []byte, found func(frame)) {
 		if f.read += n; f.read == frameHeaderSize {
 			f.payload = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
 			f.read = 0
-			found(frame{f.header[3], binary.BigEndian.Uint32(f.header[5:]), f.payload})
+			const reserved = 1 << 31 // a bit of the stream's id that has no meaning
+			found(frame{f.header[3], binary.BigEndian.Uint32(f.header[5:]) &^ reserved, f.payload})
 		}
 		p = p[n:]
 	}

@@ -113,7 +113,7 @@ func (c http2Client) ping(n int) error {
 func TestControlFramesAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newReloading(t, overwriteFiles)
-	_, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, func(http.ResponseWriter, *http.Request) {})
+	s, addr := startServer(t, Config{MaxConnections: 10, Certificate: r.Certificate}, func(http.ResponseWriter, *http.Request) {})
 	c := newHTTP2Client(t, r, addr, "")
 	for stream := uint32(1); stream < 20; stream += 2 {
 		if err := c.ping(maxControl / 2); err != nil {
@@ -126,6 +126,9 @@ func TestControlFramesAreLimited(t *testing.T) {
 	for answers := 0; ; {
 		frame, err := c.ReadFrame()
 		if err != nil {
+			if s.droppedConns(reasonFlooded) != 1 {
+				t.Errorf("got %v, but no connection is counted as flooded", err)
+			}
 			return
 		}
 		if _, isPing := frame.(*http2.PingFrame); isPing {
@@ -284,6 +287,7 @@ func TestFrameCounterFindsEveryFrame(t *testing.T) {
 	framer.WriteData(3, false, make([]byte, 300))
 	framer.WritePing(false, [8]byte{})
 	framer.WriteData(1, true, nil)
+	stream.Bytes()[stream.Len()-4] |= 0x80 // the reserved bit of the stream's id
 	want := []frame{{byte(http2.FrameSettings), 0, 0}, {byte(http2.FrameData), 3, 300}, {byte(http2.FramePing), 0, 8}, {byte(http2.FrameData), 1, 0}}
 	for size := 1; size <= stream.Len(); size++ {
 		var counter frameCounter

@@ -82,7 +82,7 @@ func (f *floodCounter) sent(s frame) {
 
 // goAway tells the client of a flood to calm down, and closes the connection a moment later. net/http would send such a
 // GOAWAY frame only for errors that it finds itself, so goAway writes the frame. It leaves the frame out if net/http has
-// written only a part of its last one.
+// written only a part of its last one, as it often does when its buffer is full of control frames.
 func (c *http2Conn) goAway() {
 	closing := time.AfterFunc(goAwayWait, func() { c.Close() }) // also ends a write to a client that does not read
 	c.sending.Lock()

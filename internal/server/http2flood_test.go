@@ -124,6 +124,10 @@ func TestRequestsWaitForTheirHandlers(t *testing.T) {
 		}
 		time.Sleep(answerWait)
 		want(2*maxWaiting + 3)
+		// Handlers that were late begin after all. They do not let more requests wait than before.
+		limited.requests.begun.Add(2 * maxWaiting)
+		limited.requests.begins <- struct{}{}
+		want(3*maxWaiting + 3)
 	})
 }
 

@@ -1,15 +1,12 @@
 package staff
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
@@ -22,9 +19,7 @@ func (x *exchange) showError(e *shop.Error) {
 		x.askToSignIn()
 		return
 	}
-	if h := x.w.Header(); (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", strconv.Itoa(int(cmp.Or(e.RetryAfter, time.Second).Seconds())))
-	}
+	web.SetRetryAfter(x.w.Header(), e)
 	if message := userMessage(e); message != "" {
 		e = &shop.Error{Code: e.Code, Message: message}
 	}

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -237,7 +238,9 @@ func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int6
 			result.Conflicts = append(result.Conflicts, problem)
 			result.Removed = append(result.Removed, shop.Pet{ID: id})
 		default:
-			if problem.Message = userMessage(err); problem.Message == "" {
+			if errors.Is(err, shop.ErrFull) { // other animals may have been changed
+				problem.Message = "The store is full, so this animal was not changed."
+			} else if problem.Message = userMessage(err); problem.Message == "" {
 				problem.Message = "The store did not respond; check the animal and try again."
 			}
 			result.Refused = append(result.Refused, problem)

@@ -1,7 +1,11 @@
 package web
 
 import (
+	"cmp"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -39,4 +43,15 @@ var Status = map[shop.Code]int{
 	shop.RateLimited:          http.StatusTooManyRequests,
 	shop.Internal:             http.StatusInternalServerError,
 	shop.Unavailable:          http.StatusServiceUnavailable,
+}
+
+// retryAfter is how long a client should wait before it retries after a temporary failure, unless the error says more.
+const retryAfter = time.Second
+
+// SetRetryAfter says in a response when the client may try again, if the error is temporary. A rate limit has already
+// said so.
+func SetRetryAfter(h http.Header, e *shop.Error) {
+	if (e.Code == shop.Unavailable || e.Code == shop.RateLimited) && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(cmp.Or(e.RetryAfter, retryAfter).Seconds()))))
+	}
 }
