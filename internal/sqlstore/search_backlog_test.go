@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // indexing returns a write that adds pets and indexes their names itself, as if too many names were waiting.
@@ -162,6 +163,36 @@ func TestImportsOnSeveralNodesCountEachOther(t *testing.T) {
 	if count != 1 {
 		t.Errorf("%d imports were refused, want 1", count)
 	}
+}
+
+// Imports that run at the same time work with the smallest pool of connections that is accepted, although each of them
+// counts the waiting names on a second connection.
+func TestImportsWorkWithTheSmallestPool(t *testing.T) {
+	t.Parallel()
+	database, size := newDatabase(t)+"&pool_max_conns=", 1
+	for postgres.CheckURL(database+fmt.Sprint(size)) != nil {
+		size++
+	}
+	store := open(t, database+fmt.Sprint(size), Options{})
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for i := range 5 {
+				err := store.Write(t.Context(), shop.Writing{Priority: shop.Bulk}, func(tx shop.WriteTx) error {
+					if _, err := tx.BeginImport(shop.MaxWaitingTexts); err != nil {
+						return err
+					}
+					return adding(fmt.Sprint(n, " ", i))(tx)
+				})
+				if err != nil {
+					t.Errorf("an import with %d connections: %v", size, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	wantWaiting(t, store, 20)
 }
 
 // Writes on several nodes that index their own names wait for each other and for the indexing job.

@@ -14,12 +14,15 @@ import (
 // deadline.
 func TestPoolMetricsCountWaits(t *testing.T) {
 	t.Parallel()
-	store := open(t, newDatabase(t)+"&pool_max_conns=1", Options{})
+	store := open(t, newDatabase(t)+"&pool_max_conns=2", Options{})
 	value := func(name string) float64 { return measured(t, store, "go_sql_"+name, "") }
 	before := value("wait_count_total")
-	must(t, store.Read(t.Context(), func(*engine.Tx) error {
-		if n := value("in_use_connections"); n != 1 {
-			t.Errorf("%v connections are in use, want 1", n)
+	holdingBoth := func(fn func(*engine.Tx) error) error {
+		return store.Read(t.Context(), func(*engine.Tx) error { return store.Read(t.Context(), fn) })
+	}
+	must(t, holdingBoth(func(*engine.Tx) error {
+		if n := value("in_use_connections"); n != 2 {
+			t.Errorf("%v connections are in use, want 2", n)
 		}
 		// On a busy machine, a deadline may pass before the read has begun to wait.
 		for timeout := 50 * time.Millisecond; value("wait_count_total") == before; timeout *= 2 {
@@ -35,7 +38,7 @@ func TestPoolMetricsCountWaits(t *testing.T) {
 		t.Errorf("%v seconds of waiting were counted, want more", seconds)
 	}
 	for name, want := range map[string]float64{
-		"wait_count_total": before + 1, "max_open_connections": 1, "open_connections": 1, "idle_connections": 1,
+		"wait_count_total": before + 1, "max_open_connections": 2, "open_connections": 2, "idle_connections": 2,
 	} {
 		if got := value(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -62,7 +65,7 @@ func TestPoolSettingsComeFromTheURL(t *testing.T) {
 			}
 		}
 	}
-	for _, query := range []string{"s=0", "s=x", "_idle_time=5", "_lifetime=-1s"} {
+	for _, query := range []string{"s=1", "s=x", "_idle_time=5", "_lifetime=-1s"} {
 		if err := CheckURL(server + "&pool_max_conn" + query); err == nil || !strings.Contains(err.Error(), "pool_max_conn") {
 			t.Errorf("%s: %v", query, err)
 		}

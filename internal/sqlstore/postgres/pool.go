@@ -19,6 +19,9 @@ import (
 const (
 	// defaultMaxConns is the default maximum number of connections in the pool.
 	defaultMaxConns = 32
+	// leastMaxConns is the smallest maximum. A write that runs alone may read on a second connection while it holds its
+	// own. Such writes use at most half of the connections, so two are enough.
+	leastMaxConns = 2
 	// idleTime is how long a connection may be idle before its server may be lost. After that, acquire pings the server,
 	// and a single query gets only pingTimeout at first.
 	idleTime = time.Second
@@ -37,7 +40,7 @@ type poolSettings struct {
 
 // takePoolSettings returns the pool settings from the parameters in config, with defaults for missing
 // parameters. It removes these parameters from config, because the server would reject them. It returns an
-// error if a value is invalid or not positive.
+// error if a value is invalid or too small.
 func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
 	settings = poolSettings{maxConns: defaultMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
 	take := func(name string) (text string, given bool) {
@@ -47,8 +50,8 @@ func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error)
 	}
 	if text, given := take("pool_max_conns"); given {
 		n, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || n < 1 {
-			return settings, fmt.Errorf("pool_max_conns: %q is not a whole number of at least 1", text)
+		if err != nil || n < leastMaxConns {
+			return settings, fmt.Errorf("pool_max_conns: %q is not a whole number of at least %d", text, leastMaxConns)
 		}
 		settings.maxConns = int32(n)
 	}

@@ -14,7 +14,7 @@ import (
 func TestSingleQueryDoesNotPing(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, newDatabase(t))
-	store := open(t, proxy.URL()+"&pool_max_conns=1", Options{})
+	store := open(t, proxy.URL()+"&pool_max_conns=2", Options{})
 	single := func(fn func(*engine.Tx) error) error {
 		_, err := store.Engine.Read(t.Context(), engine.ReadOptions{Single: true}, fn)
 		return err
