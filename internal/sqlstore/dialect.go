@@ -69,11 +69,10 @@ type dialect struct {
 	// other writes have to wait for the call. It is higher for PostgreSQL, because every call leaves a dead version of
 	// the row with the event horizon.
 	removeEvents int
-	// readOutside runs a function in a read transaction of its own. It is nil if a write can read everything itself. A
-	// SERIALIZABLE transaction would conflict with every other one that changes what it has read.
+	// readOutside runs a function in a read transaction of its own, on another connection. It is used in writes if the
+	// nodes share the search index (words.Shared), because a SERIALIZABLE transaction conflicts with every other one that
+	// changes what it has read.
 	readOutside func(ctx context.Context, fn func(*engine.Tx) error) error
-	// sharesIndexing is true if several nodes take turns in maintaining the search index.
-	sharesIndexing bool
 	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
 	maintain func(t *tx, now time.Time) (more bool, err error)
@@ -137,7 +136,6 @@ func postgresDialect(clock func() time.Time) *dialect {
 		queue:             postgres.WaitingRows,
 		sweeps:            map[string]*sweep{"done commits": {}, "undone commits": {}, "responses": {}},
 		removeEvents:      10_000,
-		sharesIndexing:    true,
 		maintain:          maintainPostgres,
 	}
 	if clock != nil {

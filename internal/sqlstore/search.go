@@ -78,7 +78,7 @@ func (t *tx) NextIndexBatch() (shop.IndexBatch, bool, error) {
 	if err != nil || !found && !unkeyed {
 		return nil, false, err
 	}
-	if t.dialect.sharesIndexing {
+	if t.dialect.words.Shared() {
 		return nil, true, nil
 	}
 	return &indexRound{unkeyed: unkeyed, words: words}, true, nil

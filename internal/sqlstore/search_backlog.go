@@ -92,7 +92,7 @@ func (t *tx) BeginImport(limit int64) (waiting int64, err error) {
 		waiting, err = t.dialect.words.Waiting(rows, limit)
 		return err
 	}
-	if t.dialect.readOutside != nil {
+	if t.dialect.words.Shared() {
 		if err := t.set("last_import", ""); err != nil {
 			return 0, err
 		}

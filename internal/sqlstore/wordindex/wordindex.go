@@ -18,7 +18,7 @@ type Index struct {
 	lists      []*List
 	fold       func(text string) string
 	statements statements
-	shared     bool // whether several nodes take turns in maintaining the index
+	shared     bool
 	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
 	// because all other writes wait for the transaction.
 	maxPostings int
@@ -35,6 +35,9 @@ func OnSQLite(lists []*List, fold func(string) string) *Index {
 func OnPostgres(lists []*List, fold func(string) string, w Watermarks) *Index {
 	return &Index{lists: lists, fold: fold, statements: postgresStatements{w}, shared: true, maxPostings: math.MaxInt}
 }
+
+// Shared reports whether several nodes take turns in maintaining the index.
+func (x *Index) Shared() bool { return x.shared }
 
 // Watermarks returns parts of statements for the tables of changes on PostgreSQL, which are queues with a low watermark.
 type Watermarks struct {
