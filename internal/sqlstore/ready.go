@@ -41,7 +41,8 @@ const (
 	// probeInterval is the time after a readiness check has tried to write in which other checks use its result. Anybody
 	// may ask whether a node is ready, and must not cause writes at will.
 	probeInterval = 500 * time.Millisecond
-	// probeTimeout is how long a readiness check waits for other writes.
+	// probeTimeout is how long a readiness check waits until its write begins. A write that has begun is not interrupted. On
+	// PostgreSQL, it may wait for locks and take as long as any other write.
 	probeTimeout = time.Second
 )
 
@@ -71,8 +72,12 @@ func (s *Store) check(ctx context.Context) error {
 	if err := s.engine.Ready(ctx); err != nil || s.failing.Load() == nil {
 		return err
 	}
-	s.probing.Lock()
-	defer s.probing.Unlock()
+	select {
+	case s.probing <- struct{}{}:
+		defer func() { <-s.probing }()
+	case <-ctx.Done(): // nobody waits for this check any more
+		return engine.EndedError(ctx.Err())
+	}
 	known := s.failing.Load()
 	if known == nil {
 		return nil
@@ -93,7 +98,7 @@ func (s *Store) check(ctx context.Context) error {
 	if !lasting[engine.KindOf(err)] {
 		err = known.err // the write came too late or lost a race, which proves nothing
 	}
-	s.failing.Store(&writeFailure{err, time.Now()})
+	s.failing.CompareAndSwap(known, &writeFailure{err, time.Now()}) // a write of a client may have failed in the meantime
 	return err
 }
 

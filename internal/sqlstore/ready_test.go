@@ -61,12 +61,24 @@ func TestStoreOpenedOnFullDiskIsNotReady(t *testing.T) {
 	setPragma(t, store, "max_page_count = 1")
 	wantReady(t, store, "the disk is full")
 	setPragma(t, store, "max_page_count = 100000")
-	wantReady(t, store, "the disk is full") // checks at short intervals do not try to write, because anybody may cause them
-	for start := time.Now(); store.Ready(t.Context()) != nil; time.Sleep(time.Millisecond) {
-		if time.Since(start) > ample {
-			t.Fatal("the store does not become ready again")
-		}
-	}
+	// Checks at short intervals do not try to write, because anybody may cause them.
+	store.failing.Load().probed = time.Now().Add(time.Hour)
+	wantReady(t, store, "the disk is full")
+	store.failing.Load().probed = time.Now().Add(-probeInterval)
+	wantReady(t, store, "")
+}
+
+// A readiness check that waits for another one ends with its request.
+func TestReadinessChecksDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	store := open(t, newFile(t), Options{Exclusive: true})
+	store.probing <- struct{}{} // another check tries to write
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	wantUnavailable(t, "readiness", store.Ready(ctx))
+	store.checks.Wait()
+	<-store.probing
+	wantReady(t, store, "")
 }
 
 // An error that concerns one write does not make a store unready, and readiness checks do not even try to write.
@@ -96,7 +108,8 @@ func TestErrorOfOneWriteLeavesStoreReady(t *testing.T) {
 	}
 }
 
-// Ready returns when its context ends, even if the write that it makes as a check is still waiting for a lock.
+// Ready returns when its context ends, even if the write that it makes as a check is still waiting for a lock. If a
+// client's write fails in the meantime, the result of the check does not hide that.
 func TestReadinessIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -115,4 +128,11 @@ func TestReadinessIsReportedInTime(t *testing.T) {
 	cancel()
 	wantUnavailable(t, "readiness", <-ready)
 	direct.AwaitLockWait() // the write is still waiting for the lock, although Ready has returned
+	store.rememberFailure(&engine.Error{Kind: engine.DiskFull, Class: engine.Unavailable, Err: errors.New("full")})
+	_, err = locked.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	must(t, err)
+	store.checks.Wait()
+	if known := store.failing.Load(); known == nil || engine.KindOf(known.err) != engine.DiskFull {
+		t.Errorf("the failure of a write was replaced by %+v", known)
+	}
 }

@@ -35,7 +35,7 @@ type Store struct {
 	spans   *engine.Spans
 	wakeups chan struct{}
 	failing atomic.Pointer[writeFailure] // nil if writes are known to work
-	probing sync.Mutex                   // held while a readiness check tries to write
+	probing chan struct{}                // contains a value while a readiness check tries to write
 	backlog backlog
 	listen  sync.Once
 	checks  sync.WaitGroup  // the running calls of check
@@ -79,7 +79,10 @@ func IsURL(database string) bool {
 // Open opens a store and brings its schema up to date. database is the path of a SQLite file or the URL of a
 // PostgreSQL server. A missing file is created, unless Options.Existing is set.
 func Open(ctx context.Context, database string, o Options) (s *Store, err error) {
-	s = &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics(), timeout: cmp.Or(o.RetryBudget, defaultTimeout)}
+	s = &Store{
+		wakeups: make(chan struct{}, 1), probing: make(chan struct{}, 1),
+		metrics: newMetrics(), timeout: cmp.Or(o.RetryBudget, defaultTimeout),
+	}
 	if IsURL(database) {
 		err = s.openServer(ctx, database, o)
 	} else {
