@@ -12,9 +12,11 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/shop"
 )
 
 // importRun holds the state of one import.
@@ -186,21 +188,18 @@ func (r *importRun) write() error {
 	})
 }
 
-const (
-	// longPause is the shortest Retry-After of a service that works but has to catch up. A service that cannot use its
-	// database asks for less.
-	longPause = 2 * time.Second
-	// maxPatience is how long an import waits for a service that has to catch up.
-	maxPatience = 30 * time.Minute
-)
+// maxPatience is how long an import waits until the service accepts the next chunk. There is no limit for all chunks
+// together, because every chunk that is accepted shows that the service catches up.
+const maxPatience = 30 * time.Minute
 
 // importChunk imports a chunk. If too many animals wait for the search index of the service, it waits as long as the service
-// asks, and tries again.
+// asks, and tries again. It does not wait for a service that is unavailable for any other reason.
 func (r *importRun) importChunk(n int, c chunk) (client.Imported, error) {
 	for begin := time.Now(); ; {
 		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...)
 		e, refused := errors.AsType[*client.Error](err)
-		if !refused || e.Code != client.CodeUnavailable || e.RetryAfter < longPause || time.Since(begin) > maxPatience {
+		behind := refused && e.Code == client.CodeUnavailable && strings.Contains(e.Message, shop.WaitForIndex)
+		if !behind || time.Since(begin) > maxPatience {
 			return imported, err
 		}
 		if !r.waited {

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"animalstore/client"
 	"animalstore/internal/admission"
@@ -17,6 +21,20 @@ import (
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
+
+// newImportRun returns an import of one animal by a service that dial connects to.
+func newImportRun(t *testing.T, dial func(context.Context, string, string) (net.Conn, error), out io.Writer) *importRun {
+	t.Helper()
+	h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
+	c := shoptest.Must(client.New("http://animals.example/v1", shoptest.AdminKey, client.WithHTTPClient(h)))(t)
+	path := filepath.Join(t.TempDir(), "animals.csv")
+	shoptest.OK(t, os.WriteFile(path, []byte("name,categoryId\nLuna,1\n"), 0o600))
+	file := shoptest.Must(os.Open(path))(t)
+	t.Cleanup(func() { file.Close() })
+	run := &importRun{ctx: t.Context(), client: c, file: file, format: client.CSV, out: out}
+	shoptest.OK(t, run.setKeyPrefix())
+	return run
+}
 
 // If too many animals wait for the search index, an import waits for longer than the client itself would, says so once, and
 // goes on.
@@ -39,19 +57,31 @@ func TestImportWaitsForTheSearchIndex(t *testing.T) {
 			}
 			api.ServeHTTP(w, r)
 		}))
-		h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
-		c := shoptest.Must(client.New("http://animals.example/v1", shoptest.AdminKey, client.WithHTTPClient(h)))(t)
-		path := filepath.Join(t.TempDir(), "animals.csv")
-		shoptest.OK(t, os.WriteFile(path, []byte("name,categoryId\nLuna,1\n"), 0o600))
-		file := shoptest.Must(os.Open(path))(t)
-		defer file.Close()
-		var out bytes.Buffer
-		run := &importRun{ctx: t.Context(), client: c, file: file, format: client.CSV, out: &out}
-		shoptest.OK(t, run.setKeyPrefix())
+		out := &bytes.Buffer{}
+		run := newImportRun(t, dial, out)
 		shoptest.OK(t, run.check())
 		shoptest.OK(t, run.write())
 		if imports != 8 || run.created != 1 || strings.Count(out.String(), "wait for the search index") != 1 {
 			t.Errorf("%d requests imported %d animals; the output is %q", imports, run.created, out.String())
+		}
+	})
+}
+
+// An import does not wait for a service that is unavailable for another reason, however long the service asks it to.
+func TestImportDoesNotWaitForOtherReasons(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dial := shoptest.ServeInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, `{"code":"unavailable","status":503,"message":"The disk is full."}`)
+		}))
+		out := &bytes.Buffer{}
+		start := time.Now()
+		_, err := newImportRun(t, dial, out).importChunk(0, chunk{content: []byte("name\nLuna\n")})
+		if took := time.Since(start); !client.IsCode(err, client.CodeUnavailable) || took > 5*time.Minute || out.Len() > 0 {
+			t.Errorf("after %v, the import returned %v and printed %q", took, err, out)
 		}
 	})
 }
