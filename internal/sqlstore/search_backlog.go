@@ -37,16 +37,14 @@ func (s *Store) indexIsFull(ctx context.Context) bool {
 	if !b.expired.Swap(false) && time.Since(b.counted) < backlogAge {
 		return b.full.Load()
 	}
-	err := s.readRows(ctx, func(t *engine.Tx) error {
-		waiting, err := s.dialect.words.Waiting(t, shop.MaxWaitingTexts)
+	_ = s.readRows(ctx, func(t *engine.Tx) error {
+		waiting, err := s.dialect.words.Waiting(t)
 		if err == nil {
 			b.full.Store(waiting >= shop.MaxWaitingTexts)
 		}
 		return err
 	})
-	if err == nil {
-		b.counted = time.Now()
-	}
+	b.counted = time.Now() // even if they could not be counted, so that not every write tries it
 	return b.full.Load()
 }
 
@@ -89,7 +87,7 @@ func (t *tx) textChanged(list *wordindex.List, id int64) {
 // runs again and counts the texts of the earlier one.
 func (t *tx) BeginImport(limit int64) (waiting int64, err error) {
 	count := func(rows *engine.Tx) (err error) {
-		waiting, err = t.dialect.words.Waiting(rows, limit)
+		waiting, err = t.dialect.words.Waiting(rows)
 		return err
 	}
 	if t.dialect.words.Shared() {

@@ -3,8 +3,8 @@ package wordindex
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
-	"sync"
 
 	"animalstore/internal/sqlstore/engine"
 )
@@ -13,26 +13,51 @@ import (
 // their number lets wait. A range with more ids is from a version without an index, or from a copied store.
 const maxWaiting = 40_000
 
-// Waiting returns the number of texts that wait to be indexed, at most the given number for each list and kind. It does not
-// count the rows of a range from a version without an index, because indexing them takes as long as it takes.
-func (x *Index) Waiting(t *engine.Tx, most int64) (n int64, err error) {
+// Waiting returns the number of texts that wait to be indexed. It reads at most maxWaiting+1 rows of each list and kind. It
+// does not count a larger range from a version without an index, because indexing that takes as long as it takes.
+func (x *Index) Waiting(t *engine.Tx) (n int64, err error) {
 	for _, of := range x.lists {
-		p, err := readProgress(t, of)
+		c, err := x.countUnindexed(t, of, maxWaiting+1)
 		if err != nil {
 			return 0, err
 		}
-		if p.last < openEnded && p.last-p.position > maxWaiting {
-			p.last = p.position
+		if n += c.changes; c.progress.last == openEnded || c.rows <= maxWaiting {
+			n += c.texts
 		}
-		count, _, err := engine.One(t, engine.ScanValue[int64], fmt.Sprintf(
-			"SELECT (SELECT count(*) FROM (SELECT 1 FROM %s WHERE id > $1 AND id <= $2 LIMIT $3) AS r) +"+
-				" (SELECT count(*) FROM (SELECT 1 FROM %s LIMIT $3) AS c)", of.Table, x.statements.queue(of.Changes)), p.position, p.last, most)
-		if err != nil {
-			return 0, err
-		}
-		n += count
 	}
 	return n, nil
+}
+
+// CountUnindexed counts all texts that have to be indexed.
+func (x *Index) CountUnindexed(t *engine.Tx) (n int64, err error) {
+	for _, of := range x.lists {
+		c, err := x.countUnindexed(t, of, math.MaxInt64)
+		if err != nil {
+			return 0, err
+		}
+		n += c.texts + c.changes
+	}
+	return n, nil
+}
+
+// unindexed says how much of a list is not in the index.
+type unindexed struct {
+	progress             progress
+	rows, texts, changes int64 // the rows that were never indexed, those of them with a text, and the queued changes
+}
+
+// countUnindexed counts what has to be indexed. It reads at most the given number of rows, and of changes.
+func (x *Index) countUnindexed(t *engine.Tx, of *List, most int64) (c unindexed, err error) {
+	if c.progress, err = readProgress(t, of); err != nil {
+		return c, err
+	}
+	c, _, err = engine.One(t, func(scan engine.Scanner) (unindexed, error) {
+		err := scan(&c.rows, &c.texts, &c.changes)
+		return c, err
+	}, fmt.Sprintf("SELECT count(*), count(%[1]s), (SELECT count(*) FROM (SELECT 1 FROM %[2]s LIMIT $3) AS c)"+
+		" FROM (SELECT %[1]s FROM %[3]s WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3) AS r", of.Text, x.statements.queue(of.Changes), of.Table),
+		c.progress.position, c.progress.last, most)
+	return c, err
 }
 
 // waitingRows contains the ids of the rows of a list that wait to be indexed, highest first, as far as a search has not
@@ -130,9 +155,6 @@ func (x *Index) IndexNow(t *engine.Tx, of *List, ids []int64) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	if !x.shared {
-		x.indexedAlone.add(of, ids)
-	}
 	b := &indexBatch{of: of, deltas: map[postingKey]*delta{}}
 	n, err := b.add(t, x, changes)
 	if err != nil {
@@ -145,48 +167,4 @@ func (x *Index) IndexNow(t *engine.Tx, of *List, ids []int64) error {
 		}
 	}
 	return x.statements.forget(t, of, changes[:n], false)
-}
-
-// recentRows contains the rows that writes have indexed themselves, so that a batch that was collected before such a write
-// is not written after it. It keeps the rows since the collection of the batch before the last one, because it does not
-// know which of them the snapshot of the last batch contained.
-type recentRows struct {
-	mu              sync.Mutex
-	latest, earlier map[listRow]bool
-}
-
-type listRow struct {
-	of *List
-	id int64
-}
-
-func (r *recentRows) add(of *List, ids []int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.latest == nil {
-		r.latest = map[listRow]bool{}
-	}
-	for _, id := range ids {
-		r.latest[listRow{of, id}] = true
-	}
-}
-
-// rotate forgets the rows from before the last call. It is called when a batch is collected.
-func (r *recentRows) rotate() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.latest, r.earlier = nil, r.latest
-}
-
-// any reports whether one of the changes in a batch is about one of the rows.
-func (r *recentRows) any(b *indexBatch) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.latest)+len(r.earlier) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(b.changes, func(c textChange) bool {
-		row := listRow{b.of, c.id}
-		return r.latest[row] || r.earlier[row]
-	})
 }

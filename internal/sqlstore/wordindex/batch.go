@@ -20,7 +20,7 @@ const (
 )
 
 // indexBatch contains changes to the search index, grouped so that each posting is written once. After it has been
-// collected, it does not change. write returns copies in which fewer keys are left.
+// collected, it does not change. write and withoutGone return copies in which less is left.
 type indexBatch struct {
 	of          *List
 	progress    progress // the progress before the batch
@@ -28,6 +28,7 @@ type indexBatch struct {
 	moreRows    bool
 	changes     []textChange
 	moreChanges bool
+	gone        map[int64]bool // the ids of rows whose changes a write has indexed since the batch was collected
 	deltas      map[postingKey]*delta
 	keys        []postingKey // the keys of the postings that have not been written yet, in the order of the index
 }
@@ -143,12 +144,7 @@ func (b *indexBatch) addChanges(t *engine.Tx, x *Index) error {
 // are removed from the index, and their current texts are added. The order of the changes to a row does not matter,
 // because each of them adds the current text.
 func (b *indexBatch) add(t *engine.Tx, x *Index, changes []textChange) (n int, err error) {
-	ids := make([]int64, len(changes))
-	for i, c := range changes {
-		ids[i] = c.id
-	}
-	slices.Sort(ids)
-	rows, err := rowsByID(t, x, b.of.Table, "id, "+b.of.Text, scanText, slices.Compact(ids))
+	rows, err := rowsByID(t, x, b.of.Table, "id, "+b.of.Text, scanText, idsOf(changes))
 	if err != nil {
 		return 0, err
 	}
@@ -175,6 +171,45 @@ func (b *indexBatch) add(t *engine.Tx, x *Index, changes []textChange) (n int, e
 	return n, nil
 }
 
+// withoutGone returns the batch without the changes that are no longer queued, because a write has indexed them itself. Such
+// a write has indexed all changes of its row.
+func (x *Index) withoutGone(t *engine.Tx, b *indexBatch) (*indexBatch, error) {
+	if len(b.changes) == 0 {
+		return b, nil
+	}
+	queued, err := rowsByID(t, x, b.of.Changes, "id, seq, NULL", scanChange, idsOf(b.changes))
+	if err != nil {
+		return nil, err
+	}
+	isQueued := make(map[textChange]bool, len(queued))
+	for _, c := range queued {
+		isQueued[c] = true
+	}
+	left := *b
+	left.changes, left.gone = nil, maps.Clone(b.gone)
+	for _, c := range b.changes {
+		if isQueued[textChange{id: c.id, seq: c.seq}] {
+			left.changes = append(left.changes, c)
+			continue
+		}
+		if left.gone == nil {
+			left.gone = map[int64]bool{}
+		}
+		left.gone[c.id] = true
+	}
+	return &left, nil
+}
+
+// idsOf returns the ids of the rows that have changed.
+func idsOf(changes []textChange) []int64 {
+	ids := make([]int64, len(changes))
+	for i, c := range changes {
+		ids[i] = c.id
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // write applies the next changes of a batch to the postings. It returns the rest of the batch, or nil if everything has
 // been written. It removes ids before it adds ids, because a changed text may have kept some of its grams.
 func (x *Index) write(t *engine.Tx, b *indexBatch) (rest *indexBatch, err error) {
@@ -190,11 +225,16 @@ func (x *Index) write(t *engine.Tx, b *indexBatch) (rest *indexBatch, err error)
 	for i, key := range keys {
 		var set idSet
 		set.decode(loaded[key])
+		isGone := func(offset uint16) bool { return b.gone[key.block*blockSize+int64(offset)] }
 		for _, offset := range b.deltas[key].remove {
-			set.remove(int64(offset))
+			if !isGone(offset) {
+				set.remove(int64(offset))
+			}
 		}
 		for _, offset := range b.deltas[key].add {
-			set.add(int64(offset))
+			if !isGone(offset) {
+				set.add(int64(offset))
+			}
 		}
 		ids[i] = set.encode()
 	}
@@ -248,7 +288,7 @@ func queueReturned(t *engine.Tx, b *indexBatch, last int64) error {
 		if _, found := slices.BinarySearch(b.ids, id); found {
 			continue
 		}
-		insert := fmt.Sprintf("INSERT INTO %s (id, seq) SELECT $1, coalesce(max(seq), 0) + 1 FROM %[1]s WHERE id = $1", b.of.Changes)
+		insert := fmt.Sprintf("INSERT INTO %s (id, seq) SELECT $1, coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM %[1]s WHERE id = $1", b.of.Changes)
 		if err := t.Exec(insert, id); err != nil {
 			return err
 		}

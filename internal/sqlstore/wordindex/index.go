@@ -1,7 +1,6 @@
 package wordindex
 
 import (
-	"fmt"
 	"math"
 
 	"animalstore/internal/sqlstore/engine"
@@ -42,7 +41,6 @@ type Result struct {
 // indexing, it leaves this to WriteAll, which first keeps other nodes from indexing the same rows, and returns nil.
 func (x *Index) Next(t *engine.Tx) (*Round, bool, error) {
 	round := &Round{}
-	x.indexedAlone.rotate()
 	for _, of := range x.lists {
 		p, unindexed, err := x.hasUnindexed(t, of)
 		if err != nil {
@@ -128,31 +126,17 @@ func (x *Index) WritePart(t *engine.Tx, round *Round) (result Result, err error)
 
 // writePart writes the next changes of a batch and returns its rest. With the last changes, it finishes the batch and
 // returns the number of rows that have been indexed. It drops the batch if another one has been indexed since this one
-// was collected, or if a write has indexed one of its changes itself.
+// was collected.
 func (x *Index) writePart(t *engine.Tx, b *indexBatch) (rest *indexBatch, indexed int64, err error) {
 	p, err := readProgress(t, b.of)
-	if err != nil || p.position != b.progress.position || x.indexedAlone.any(b) {
+	if err != nil || p.position != b.progress.position {
+		return nil, 0, err
+	}
+	if b, err = x.withoutGone(t, b); err != nil {
 		return nil, 0, err
 	}
 	if rest, err = x.write(t, b); err != nil || rest != nil {
 		return rest, 0, err
 	}
 	return nil, b.size(), x.finish(t, b)
-}
-
-// CountUnindexed counts the rows that have to be indexed.
-func (x *Index) CountUnindexed(t *engine.Tx) (n int64, err error) {
-	for _, of := range x.lists {
-		p, err := readProgress(t, of)
-		if err != nil {
-			return 0, err
-		}
-		count, _, err := engine.One(t, engine.ScanValue[int64], fmt.Sprintf("SELECT (SELECT count(*) FROM %s WHERE id > $1 AND id <= $2) +"+
-			" (SELECT count(*) FROM %s)", of.Table, x.statements.queue(of.Changes)), p.position, p.last)
-		if err != nil {
-			return 0, err
-		}
-		n += count
-	}
-	return n, nil
 }

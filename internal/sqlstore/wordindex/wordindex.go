@@ -22,8 +22,6 @@ type Index struct {
 	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
 	// because all other writes wait for the transaction.
 	maxPostings int
-	// indexedAlone contains the rows that writes have indexed themselves. It is used only on SQLite.
-	indexedAlone recentRows
 }
 
 // OnSQLite returns the index of lists in a SQLite file. fold normalizes a text before it is indexed.
