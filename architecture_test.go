@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/sqlstore/sqlite":    {"internal/sqlstore/engine"},
 	"internal/sqlstore/postgres":  {"internal/sqlstore/engine", "internal/admission", "internal/singleflight"},
 	"internal/sqlstore/wordindex": {"internal/sqlstore/engine"},
-	"internal/sqlstore/engine":    {},
+	"internal/sqlstore/engine":    {"internal/admission"},
 
 	"internal/shop":         {"internal/admission", "internal/singleflight"},
 	"internal/singleflight": {},

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -15,14 +14,12 @@ type Semaphore struct {
 	mu        sync.Mutex
 	running   int
 	runningBy map[string]int
-	waiting   int
-	waitingBy map[string][]chan struct{} // by key: a channel per waiting operation, closed when the operation may run
-	turns     []string                   // the keys in waitingBy, in the order of their turns
+	waiting   Turns[chan struct{}] // a channel for each waiting operation, closed when the operation may run
 }
 
 // NewSemaphore returns a semaphore that nothing has acquired yet.
 func NewSemaphore(limit Limit) *Semaphore {
-	return &Semaphore{limit: limit, runningBy: map[string]int{}, waitingBy: map[string][]chan struct{}{}}
+	return &Semaphore{limit: limit, runningBy: map[string]int{}}
 }
 
 // Slot is the permission to run an operation. The zero value permits nothing.
@@ -99,7 +96,7 @@ func (s *Semaphore) slot(key string, n int) Slot {
 func (s *Semaphore) Counts() (running, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running, s.waiting
+	return s.running, s.waiting.Len()
 }
 
 // enqueue takes a free slot and returns nil. If there is none, it joins the queue and returns a channel that is closed
@@ -112,17 +109,13 @@ func (s *Semaphore) enqueue(key string) (chan struct{}, error) {
 	case s.hasSlot(key): // nobody else is waiting for this slot, because release passes on a free slot at once
 		s.take(key, 1)
 		return nil, nil
-	case limit.PerKey > 0 && s.runningBy[key]+len(s.waitingBy[key]) >= limit.PerKey+limit.KeyQueue:
+	case limit.PerKey > 0 && s.runningBy[key]+s.waiting.LenOf(key) >= limit.PerKey+limit.KeyQueue:
 		return nil, &Refusal{Limit: limit, ByKey: true}
-	case s.running+s.waiting >= limit.Total+limit.Queue:
+	case s.running+s.waiting.Len() >= limit.Total+limit.Queue:
 		return nil, &Refusal{Limit: limit}
 	}
 	turn := make(chan struct{})
-	if len(s.waitingBy[key]) == 0 {
-		s.turns = append(s.turns, key)
-	}
-	s.waitingBy[key] = append(s.waitingBy[key], turn)
-	s.waiting++
+	s.waiting.Add(key, turn)
 	return turn, nil
 }
 
@@ -143,11 +136,9 @@ func (s *Semaphore) await(ctx context.Context, key string, turn chan struct{}) e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.waitingBy[key], turn)
-	if i < 0 { // the operation got its slot just before it gave up
+	if !s.waiting.Remove(key, turn) { // the operation got its slot just before it gave up
 		return nil
 	}
-	s.remove(key, i)
 	return err
 }
 
@@ -155,7 +146,7 @@ func (s *Semaphore) release(slot *Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running -= slot.n
-	if s.limit.Pause > 0 && len(s.waitingBy[slot.key]) > 0 {
+	if s.limit.Pause > 0 && s.waiting.LenOf(slot.key) > 0 {
 		// The key's share stays in use during the pause.
 		key, n := slot.key, slot.n
 		time.AfterFunc(time.Duration(s.limit.Pause)*time.Since(slot.began), func() {
@@ -179,16 +170,10 @@ func (s *Semaphore) freeShare(key string, n int) {
 
 // passOn gives a free slot to the next waiting operation that may have it. The caller must hold the lock.
 func (s *Semaphore) passOn() {
-	i := slices.IndexFunc(s.turns, s.hasSlot)
-	if i < 0 {
-		return
+	if next, turn, found := s.waiting.Take(s.hasSlot); found {
+		s.take(next, 1)
+		close(turn)
 	}
-	next := s.turns[i]
-	turn := s.waitingBy[next][0]
-	s.turns = append(slices.Delete(s.turns, i, i+1), next) // the next turn of this key comes after all others
-	s.remove(next, 0)
-	s.take(next, 1)
-	close(turn)
 }
 
 // hasSlot reports whether there is a free slot that this key may have. The caller must hold the lock.
@@ -200,13 +185,4 @@ func (s *Semaphore) hasSlot(key string) bool {
 func (s *Semaphore) take(key string, n int) {
 	s.running += n
 	s.runningBy[key] += n
-}
-
-// remove removes an operation from the queue of its key. The caller must hold the lock.
-func (s *Semaphore) remove(key string, i int) {
-	s.waiting--
-	if s.waitingBy[key] = slices.Delete(s.waitingBy[key], i, i+1); len(s.waitingBy[key]) == 0 {
-		delete(s.waitingBy, key)
-		s.turns = slices.DeleteFunc(s.turns, func(other string) bool { return other == key })
-	}
 }

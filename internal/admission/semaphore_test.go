@@ -33,7 +33,7 @@ func run(t *testing.T, limit Limit, test func(*harness)) {
 		}
 		time.Sleep(time.Hour) // longer than any pause
 		synctest.Wait()
-		if s := h.semaphore; s.running+len(s.runningBy)+s.waiting+len(s.waitingBy)+len(s.turns) != 0 {
+		if s := h.semaphore; s.running+len(s.runningBy)+s.waiting.n+len(s.waiting.byKey)+len(s.waiting.keys) != 0 {
 			t.Errorf("the semaphore still has operations: %+v", s)
 		}
 	})

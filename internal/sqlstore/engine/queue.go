@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"animalstore/internal/admission"
 )
 
 // MaxGroup is the maximum number of writes that share one commit. It limits how long the first write waits for the
@@ -24,11 +26,12 @@ type Queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond // signalled when a write is queued, when the next step is due, and by Close
 	closed  bool
-	people  turns     // the interactive writes
-	grouped bool      // whether Next has last taken a group
-	seen    time.Time // when Next last found that a group had run or that interactive writes were waiting
-	steps   steps
-	yielded bool // whether the next step has let a group of interactive writes go first
+
+	interactive     admission.Turns[*Write]
+	lastInteractive time.Time // when Next last found that a group had run or that interactive writes were waiting
+	grouped         bool      // whether Next has last taken a group
+	steps           steps
+	yielded         bool // whether the next step has let a group of interactive writes go first
 }
 
 // NewQueue returns an empty queue.
@@ -65,7 +68,7 @@ func (q *Queue) add(w *Write) error {
 	if q.closed {
 		return ClosedError()
 	}
-	q.turnsOf(w).add(w)
+	q.turnsOf(w).Add(w.Key, w)
 	q.changed.Signal()
 	return nil
 }
@@ -74,17 +77,17 @@ func (q *Queue) add(w *Write) error {
 func (q *Queue) remove(w *Write) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.turnsOf(w).remove(w)
+	q.turnsOf(w).Remove(w.Key, w)
 }
 
-func (q *Queue) turnsOf(w *Write) *turns {
+func (q *Queue) turnsOf(w *Write) *admission.Turns[*Write] {
 	switch w.Priority {
 	case Bulk:
 		return &q.steps.bulk
 	case Background:
 		return &q.steps.background
 	default:
-		return &q.people
+		return &q.interactive
 	}
 }
 
@@ -102,16 +105,16 @@ func (q *Queue) Next() []*Write {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.steps.end()
-	if q.grouped || q.people.n > 0 {
-		q.seen = time.Now()
+	if q.grouped || q.interactive.Len() > 0 {
+		q.lastInteractive = time.Now()
 	}
 	for {
 		pause := q.pause()
-		if q.steps.waiting() > 0 && pause == 0 && (q.people.n == 0 || q.yielded) {
+		if q.steps.waiting() > 0 && pause == 0 && (q.interactive.Len() == 0 || q.yielded) {
 			q.yielded, q.grouped = false, false
 			return []*Write{q.steps.begin()}
 		}
-		if q.people.n > 0 {
+		if q.interactive.Len() > 0 {
 			q.yielded, q.grouped = q.steps.waiting() > 0, true
 			return q.join(nil)
 		}
@@ -127,7 +130,7 @@ func (q *Queue) pause() time.Duration {
 	if q.closed || q.steps.waiting() == 0 {
 		return 0
 	}
-	return q.steps.pause(q.seen)
+	return q.steps.pause(q.lastInteractive)
 }
 
 // await waits until the queue changes. If pause is positive, it also ends after this time. The caller must hold the
@@ -152,9 +155,13 @@ func (q *Queue) Join(group []*Write) []*Write {
 }
 
 func (q *Queue) join(group []*Write) []*Write {
-	group = slices.Grow(group, min(q.people.n, MaxGroup-len(group)))
-	for q.people.n > 0 && len(group) < MaxGroup {
-		group = append(group, q.people.take())
+	group = slices.Grow(group, min(q.interactive.Len(), MaxGroup-len(group)))
+	for len(group) < MaxGroup {
+		_, w, found := q.interactive.Take(nil)
+		if !found {
+			break
+		}
+		group = append(group, w)
 	}
 	return group
 }
@@ -163,9 +170,10 @@ func (q *Queue) join(group []*Write) []*Write {
 func (q *Queue) Drain() (all []*Write) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, t := range []*turns{&q.people, &q.steps.bulk, &q.steps.background} {
-		for t.n > 0 {
-			all = append(all, t.take())
+	for _, waiting := range []*admission.Turns[*Write]{&q.interactive, &q.steps.bulk, &q.steps.background} {
+		for waiting.Len() > 0 {
+			_, w, _ := waiting.Take(nil)
+			all = append(all, w)
 		}
 	}
 	return all
@@ -175,5 +183,5 @@ func (q *Queue) Drain() (all []*Write) {
 func (q *Queue) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.people.n
+	return q.interactive.Len()
 }
