@@ -15,6 +15,9 @@ ROUNDS ?= 3
 # The packages whose own goroutines share memory. make test runs their tests with the race detector, which makes
 # everything ten times slower; make test-race does so for all packages.
 RACE = /internal/(admission|server|shop|singleflight|web|webhook|sqlstore/.*)$$
+# Tests of these packages that do the same work again and again in one goroutine.
+SEQUENTIAL = ^(TestServiceFollowsTheModel|TestLettersAreFoldedLikeTexts|TestFold)$$
+SLOW = ./internal/staff/browser ./internal/e2e ./internal/sqlstore ./internal/httpapi/docs
 # The packages whose tests take many minutes or need more tools. Each has a target of its own, which runs all of its tests.
 BY_HAND = (/bench|/internal/(attack|conformance|hatest|plans|soak|upgrade))$$
 
@@ -37,15 +40,16 @@ check: ## After each edit, in less than a minute: gofmt, vet, staticcheck, and t
 	@scripts/check
 
 .PHONY: test
-test: needs lint ## Before each commit: run everything that must pass.
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-without-race test-with-race
+test: needs ## Before each commit: run everything that must pass.
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint test-without-race test-with-race
 
-# Many tests wait, for example for a server to start. So these two run at the same time.
+# Many tests wait, for example for a server to start. So these run at the same time, and the slowest packages come first.
 .PHONY: test-without-race test-with-race
 test-without-race:
-	go test -vet=off -timeout 30m $$(go list ./... | grep -vE '$(RACE)|$(BY_HAND)')
+	go test -vet=off -timeout 30m -parallel 4 $(SLOW) $$(go list ./... | grep -vE '$(RACE)|$(BY_HAND)')
+	go test -vet=off -timeout 30m -run '$(SEQUENTIAL)' ./internal/shop
 test-with-race:
-	go test -vet=off -race -timeout 30m $$(go list ./... | grep -E '$(RACE)')
+	go test -vet=off -race -timeout 30m -skip '$(SEQUENTIAL)' $$(go list ./... | grep -E '$(RACE)')
 
 .PHONY: lint
 lint: ## Check the code without running it: gofmt, vet, staticcheck.
