@@ -73,10 +73,12 @@ func (s *Engine) openWithRetry(ctx context.Context, path string) error {
 }
 
 func (s *Engine) open(ctx context.Context, path string) (err error) {
-	if err := prepareSchema(ctx, path, s.options); err != nil {
+	writing, err := prepareSchema(ctx, path, s.options)
+	if err != nil {
 		return err
 	}
 	if s.file, err = statOpened(path); err != nil {
+		writing.Close()
 		return err
 	}
 	exclusive := s.options.Exclusive
@@ -86,7 +88,6 @@ func (s *Engine) open(ctx context.Context, path string) (err error) {
 	}
 	s.checker = make(chan *Conn, 1)
 	s.checker <- storeConn(path, exclusive)
-	writing := storeConn(path, exclusive, noAutocheckpoint, limitWAL)
 	if exclusive {
 		if err := s.connectAll(ctx, writing); err != nil {
 			return err
