@@ -27,7 +27,7 @@ const backlogAge = 100 * time.Millisecond
 func (b *backlog) expire() { b.expired.Store(true) }
 
 // indexIsFull reports whether so many texts wait for the search index that a write has to index its own. If the texts cannot
-// be counted, the last result counts.
+// be counted, it returns the last result.
 func (s *Store) indexIsFull(ctx context.Context) bool {
 	b := &s.backlog
 	if !b.mu.TryLock() {

@@ -13,8 +13,8 @@ type Statement struct {
 	Each  func(Scanner) error // called for each row of the result
 
 	Into      *Insertion
-	N         int
-	AppendRow func(args []any, row int) []any
+	N         int                             // the number of rows to insert
+	AppendRow func(args []any, row int) []any // appends the values of one row
 }
 
 // Writer writes rows. A Tx executes the statements at once, and a Batch collects them.

@@ -20,9 +20,9 @@ import (
 type Engine interface {
 	// Read runs fn on one snapshot and returns the stamp of this snapshot. fn may run more than once.
 	Read(ctx context.Context, o ReadOptions, fn func(*Tx) error) (Stamp, error)
-	// Write runs o.Declared in a group. If o.Declared is nil, or if the unit cannot run it, Write runs alone in a
-	// transaction that no other write can change. Both may run more than once. If Write returns nil, the write is
-	// durable. It calls Options.AfterWrite before it returns.
+	// Write runs o.Declared in a group. If o.Declared is nil, or if the unit cannot run it, Write runs the function alone
+	// instead, and no other write can change what this function has read. Both may run more than once. If Write returns
+	// nil, the write is durable. Write calls Options.AfterWrite before it returns.
 	Write(ctx context.Context, o WriteOptions, alone func(*Tx) (Touched, error)) error
 	// Ready fails if the database cannot be read, or says that it refuses writes.
 	Ready(ctx context.Context) error

@@ -67,8 +67,8 @@ var (
 // ClosedError returns ErrClosed as an *Error.
 func ClosedError() error { return &Error{Other, Unavailable, ErrClosed} }
 
-// EndedError returns the *Error for a read or write whose context has ended. If the deadline has passed, the error says
-// so. If the client has gone away, no explanation is needed.
+// EndedError returns the *Error for a read or write whose context has ended. It is a timeout if the deadline has passed.
+// Otherwise the client has gone away and does not see the error.
 func EndedError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Error{TimedOut, Timeout, err}

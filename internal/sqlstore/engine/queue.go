@@ -16,12 +16,12 @@ const MaxGroup = 256
 // goroutine that commits them:
 //
 //   - Interactive writes come first, in groups. Keys take turns.
-//   - Every other write is a step, which comes alone. It lets one group of the interactive writes that wait go first.
+//   - Every other write is a step, which comes alone. If interactive writes are waiting, one group of them goes first.
 //   - After a step that took d, no other step begins for 3·d, unless there was no interactive write for 4·d.
 //
-// So steps get at most a quarter of the time while clients write, and go on however many clients write. A client that sends
-// its next write when it has the response to the last one leaves short gaps, in which it does not wait. Therefore only a
-// long gap, of 4·d, means that nobody is there.
+// So steps get at most a quarter of the time while clients write, and go on however many clients write. Between the
+// response to one write and the next write of the same client, the queue may be empty for a moment. Therefore only a gap
+// of 4·d means that no client is writing.
 type Queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond // signalled when a write is queued, when the next step is due, and by Close

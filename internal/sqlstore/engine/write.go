@@ -11,12 +11,12 @@ import (
 type Write struct {
 	WriteOptions
 	Ctx   context.Context
-	Alone func(*Tx) (Touched, error) // the write as it runs alone; nil if the queue is only for units
+	Alone func(*Tx) (Touched, error) // the write as it runs alone; nil if the queue has only writes for units
 	Err   error
 	Panic any
 	done  chan struct{} // closed when Err and Panic have their final values
-	begun bool
-	taken atomic.Bool // whether the write has begun, or Do has returned without running it
+	begun bool          // whether Begin has succeeded
+	taken atomic.Bool   // whether the write has begun, or Do has returned without running it
 }
 
 // NewWrite returns a write that has not been queued yet.

@@ -1,5 +1,5 @@
 // Package sqlite is the engine for a SQLite file. It has one connection for writing, a pool of connections for reading,
-// and one for readiness checks. All writes go through one writer, which commits those that are waiting in one
+// and one for readiness checks. All writes go through one writer, which commits those of waiting clients in one
 // transaction. The package does not know what the tables contain.
 package sqlite
 
@@ -182,7 +182,7 @@ func (s *Engine) readOn(
 	return stamp, nil
 }
 
-// Write queues a write for one of the next groups.
+// Write queues a write for the writer.
 func (s *Engine) Write(ctx context.Context, o engine.WriteOptions, alone func(*engine.Tx) (engine.Touched, error)) error {
 	return s.writer.queue.Do(engine.NewWrite(ctx, o, alone))
 }
@@ -196,7 +196,8 @@ func (s *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-// TryWrite executes Options.WriteProbe in a savepoint, rolls it back, and commits a page that it does not change.
+// TryWrite executes Options.WriteProbe in a savepoint and rolls it back. It then sets application_id to the value that it
+// already has, so that the commit writes a page.
 //
 // SQLite keeps changed pages in the cache of the connection, and would not write any of the probe to the disk before
 // COMMIT. So TryWrite makes the cache small for a moment, and SQLite has to move the pages to the WAL.

@@ -9,7 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// rows implements Rows for a SQLite query.
+// rows implements engine.Rows for a SQLite query.
 type rows struct {
 	ctx  context.Context
 	stmt *statement

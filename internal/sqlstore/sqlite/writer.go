@@ -11,8 +11,10 @@ import (
 // writer runs all writes to a file one after another, on the only writing connection.
 //
 // It uses group commit, which means that interactive writes that are waiting at the same time share one transaction and
-// one fsync. Every other write has a transaction of its own. The queue decides what comes next. Even a failed write returns only after the commit. Its error may depend on rows written by
-// earlier writes of the group, and these rows are not durable before the commit.
+// one fsync. Every other write has a transaction of its own. The queue decides what comes next.
+//
+// Even a failed write returns only after the commit. Its error may depend on rows written by earlier writes of the group,
+// and these rows are not durable before the commit.
 type writer struct {
 	queue         *engine.Queue
 	conn          *Conn
@@ -40,8 +42,8 @@ func (w *writer) loop() {
 	for writes := w.queue.Next(); writes != nil; writes = w.queue.Next() {
 		again := w.commitGroup(writes, writes[0].Priority == engine.Interactive)
 		for len(again) > 0 {
-			// This loop ends, because every call of commitGroup finishes at least one write, except for the first one
-			// after which the writes run alone.
+			// This loop ends, because every call of commitGroup finishes at least one write, except for a call in which
+			// SQLite rejects the changes of the unit. That happens once at most, because all writes then run alone.
 			again = w.commitGroup(again, false)
 		}
 	}

@@ -109,8 +109,8 @@ func (w *waitingRows) downTo(low int64) []int64 {
 	return ids
 }
 
-// exhausted reports whether there may be waiting rows with ids up to top that were not read.
-func (w *waitingRows) exhausted(top int64) bool { return w != nil && top < w.lowest }
+// truncatedAt reports whether there may be waiting rows with ids up to top that were not read.
+func (w *waitingRows) truncatedAt(top int64) bool { return w != nil && top < w.lowest }
 
 // Begin prepares a transaction that writes to the index. It must be the first statement of the transaction, and IndexNow
 // or WriteAll the last. On PostgreSQL, no other transaction can then write to the index. On SQLite, all texts that the

@@ -74,7 +74,7 @@ func (s *Search[T]) Run(limit int, after *int64) (found []T, more bool, stopped 
 
 // done reports whether the page is full, the end of the list is reached, or a limit is exhausted.
 func (s *Search[T]) done() bool {
-	return len(s.found) > s.limit || s.top < 1 || s.compared >= maxCompared || s.postings >= maxPostings || s.waiting.exhausted(s.top)
+	return len(s.found) > s.limit || s.top < 1 || s.compared >= maxCompared || s.postings >= maxPostings || s.waiting.truncatedAt(s.top)
 }
 
 func (s *Search[T]) steps() error {
