@@ -70,26 +70,15 @@ func TestNamesAreIndexedBesideThoseThatWait(t *testing.T) {
 // batch is indexed nevertheless, because otherwise writes could keep the index from making progress.
 func TestUnfinishedBatchDoesNotUndoAWrite(t *testing.T) {
 	t.Parallel()
-	rename := func(id int64, name string) func(shop.WriteTx) error {
-		return func(w shop.WriteTx) error {
-			pet, _, err := w.Pet(id)
-			if err != nil {
-				return err
-			}
-			after := pet
-			after.Name = name
-			return w.UpdatePets(shop.PetUpdate{Before: pet, After: after})
-		}
-	}
 	for name, queued := range map[string]bool{"indexed": false, "indexed and changed again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := openNew(t)
 			addNames(t, store, "Bella", "Rex")
 			indexAll(t, store)
-			write(t, store, rename(1, rareName(1)))
-			write(t, store, rename(2, rareName(2)))
-			write(t, store, rename(2, rareName(3)))
+			write(t, store, renaming(1, rareName(1)))
+			write(t, store, renaming(2, rareName(2)))
+			write(t, store, renaming(2, rareName(3)))
 			for n := range 2 {
 				addNames(t, store, rareName(4+n))
 			}
@@ -97,9 +86,9 @@ func TestUnfinishedBatchDoesNotUndoAWrite(t *testing.T) {
 			if batch.Unfinished == nil {
 				t.Fatal("nothing is left to write")
 			}
-			write(t, store, indexing(rename(1, "Bella")))
+			write(t, store, indexing(renaming(1, "Bella")))
 			if queued { // the same change as in the batch
-				write(t, store, rename(1, rareName(1)))
+				write(t, store, renaming(1, rareName(1)))
 			}
 			indexed := int64(0)
 			for batch.Unfinished != nil {

@@ -67,32 +67,41 @@ type waitingRows struct {
 	lowest int64
 }
 
-// readWaiting returns the waiting rows with ids up to top, at most maxWaiting of each kind.
-func (x *Index) readWaiting(t *engine.Tx, of *List, top int64) (*waitingRows, error) {
+// readWaiting returns the waiting rows with ids up to top that may contain all words, at most maxWaiting of each kind.
+func (x *Index) readWaiting(t *engine.Tx, of *List, top int64, words []string) (*waitingRows, error) {
 	p, err := readProgress(t, of)
 	if err != nil {
 		return nil, err
 	}
 	w := &waitingRows{lowest: 1}
+	var texts []waitingText
 	for _, kind := range []struct {
-		table    string
+		query    string
 		from, to int64
-	}{{x.statements.queue(of.Changes), 1, top}, {of.Table, p.position + 1, min(p.last, top)}} {
+	}{
+		{"SELECT id, max(seq) FROM " + x.statements.queue(of.Changes) + " WHERE id >= $1 AND id <= $2 GROUP BY id", 1, top},
+		{"SELECT id, 0 FROM " + of.Table + " WHERE id >= $1 AND id <= $2", p.position + 1, min(p.last, top)},
+	} {
 		if kind.from > kind.to {
 			continue
 		}
-		ids, err := engine.All(t, engine.ScanValue[int64], fmt.Sprintf("SELECT id FROM %s WHERE id >= $1 AND id <= $2 ORDER BY id DESC LIMIT %d",
-			kind.table, maxWaiting), kind.from, kind.to)
+		some, err := engine.All(t, scanWaiting, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", kind.query, maxWaiting), kind.from, kind.to)
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) == maxWaiting {
-			w.lowest = max(w.lowest, ids[maxWaiting-1])
+		if len(some) == maxWaiting {
+			w.lowest = max(w.lowest, some[maxWaiting-1].id)
 		}
-		w.ids = append(w.ids, ids...)
+		texts = append(texts, some...)
 	}
-	slices.SortFunc(w.ids, descending)
-	w.ids = slices.Compact(w.ids)
+	slices.SortStableFunc(texts, func(a, b waitingText) int { return cmp.Compare(b.id, a.id) }) // queued changes stay first
+	texts = slices.CompactFunc(texts, func(a, b waitingText) bool { return a.id == b.id })
+	if texts, err = x.candidates(t, of, texts, words); err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		w.ids = append(w.ids, text.id)
+	}
 	return w, nil
 }
 

@@ -47,6 +47,7 @@ func (x *Index) Next(t *engine.Tx) (*Round, bool, error) {
 			return nil, false, err
 		}
 		if !unindexed {
+			x.signatures[of].forget()
 			continue
 		}
 		if x.shared {

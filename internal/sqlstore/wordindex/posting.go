@@ -17,17 +17,28 @@ const (
 	maxList = blockSize/16 - 1
 )
 
-// grams returns the grams in a folded text, without duplicates, in the order of the text. A code point has 21
-// bits, so a gram fits into a number.
-func grams(text string) []int64 {
+// gramsIn iterates over the grams in a folded text, in the order of the text. A code point has 21 bits, so a gram fits into a
+// number.
+func gramsIn(text string) iter.Seq[int64] {
 	const all = 1<<63 - 1
+	return func(yield func(int64) bool) {
+		var gram int64
+		n := 0
+		for _, r := range text {
+			gram = (gram<<21 | int64(r)) & all
+			if n++; n >= 3 && !yield(gram) {
+				return
+			}
+		}
+	}
+}
+
+// grams returns the grams in a folded text, without duplicates, in the order of the text.
+func grams(text string) []int64 {
 	list := make([]int64, 0, max(0, len(text)-2))
-	var gram int64
-	n := 0
-	for _, r := range text {
-		gram = (gram<<21 | int64(r)) & all
+	for gram := range gramsIn(text) {
 		// A text has at most a few hundred grams, so searching the list takes less time than using a map.
-		if n++; n >= 3 && !slices.Contains(list, gram) {
+		if !slices.Contains(list, gram) {
 			list = append(list, gram)
 		}
 	}

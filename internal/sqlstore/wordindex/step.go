@@ -126,7 +126,7 @@ func (s *Search[T]) rarest(lists []postingList) []int64 {
 func (s *Search[T]) compareLists(lists []postingList) error {
 	if s.waiting == nil {
 		var err error
-		if s.waiting, err = s.Index.readWaiting(s.Tx, s.List, s.top); err != nil {
+		if s.waiting, err = s.Index.readWaiting(s.Tx, s.List, s.top, s.Words); err != nil {
 			return err
 		}
 	}

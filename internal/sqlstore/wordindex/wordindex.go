@@ -22,11 +22,16 @@ type Index struct {
 	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
 	// because all other writes wait for the transaction.
 	maxPostings int
+	signatures  map[*List]*signatures // nil for PostgreSQL
 }
 
 // OnSQLite returns the index of lists in a SQLite file. fold normalizes a text before it is indexed.
 func OnSQLite(lists []*List, fold func(string) string) *Index {
-	return &Index{lists: lists, fold: fold, statements: sqliteStatements{}, maxPostings: 500}
+	x := &Index{lists: lists, fold: fold, statements: sqliteStatements{}, maxPostings: 500, signatures: map[*List]*signatures{}}
+	for _, of := range lists {
+		x.signatures[of] = &signatures{}
+	}
+	return x
 }
 
 // OnPostgres is like OnSQLite, for a PostgreSQL server.

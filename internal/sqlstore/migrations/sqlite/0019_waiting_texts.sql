@@ -2,9 +2,11 @@
 -- last id, and writes index their own texts. From then on, new rows are queued like changed ones, until all rows up to last are in the index.
 --
 -- A pair of id and seq is never used again, so a row that is missing from the queue was indexed. The first seq of an id is a random number.
+-- An animal that comes back under its id is queued, even if it is one of those that follow position.
 DROP TRIGGER pet_search_insert;
 CREATE TRIGGER pet_search_insert AFTER INSERT ON pets
-WHEN NOT EXISTS (SELECT 1 FROM search_progress WHERE list = 'pets' AND position < new.id AND last >= new.id) BEGIN
+WHEN NOT EXISTS (SELECT 1 FROM search_progress WHERE list = 'pets' AND position < new.id AND last >= new.id)
+    OR EXISTS (SELECT 1 FROM pets WHERE id > new.id) BEGIN
     INSERT INTO pet_search_changes (id, seq)
     VALUES (new.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM pet_search_changes WHERE id = new.id));
 END;
