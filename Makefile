@@ -91,7 +91,7 @@ upgrade-test: ## Upgrade stores of versions 1.0 and 1.1, built from their commit
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
-	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
+	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop ./internal/photo; do \
 		go test -list '^Fuzz' $$package | grep ^Fuzz | sort -u | while read target; do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 

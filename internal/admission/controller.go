@@ -38,6 +38,12 @@ func (c *Controller) Acquire(ctx context.Context, kind Kind, key string) (Slot, 
 	return c.semaphores[kind].Acquire(ctx, key)
 }
 
+// AwaitN waits until an operation of this kind that weighs as much as n others may run with this key, as
+// Semaphore.AwaitN does.
+func (c *Controller) AwaitN(ctx context.Context, kind Kind, key string, n int) (Slot, error) {
+	return c.semaphores[kind].AwaitN(ctx, key, n)
+}
+
 // AcquireN counts an operation that weighs as much as n others, as Semaphore.AcquireN does.
 func (c *Controller) AcquireN(kind Kind, key string, n int) (Slot, error) {
 	return c.semaphores[kind].AcquireN(key, n)

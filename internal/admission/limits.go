@@ -25,6 +25,7 @@ const (
 	PublicRequests
 	LivePages
 	PrintedLists
+	PhotoMemory
 
 	HeavyReads
 	SingleWrites
@@ -88,6 +89,9 @@ var table = [kinds]Limit{
 	LivePages: {Operations: "open pages", Total: 500, PerKey: 125},
 	// A printed list is the largest page, with up to 3.3 MB.
 	PrintedLists: {Operations: "printed lists", Total: 4, PerKey: 1, Queue: 12, KeyQueue: 1, Pause: turnPause},
+	// The memory that decoding an image takes, as its header says, see MaxPhotoMemory. The memory for their bodies bounds how
+	// many images wait.
+	PhotoMemory: {Operations: "bytes of photos being decoded", Total: 128 << 20, Queue: Unlimited, KeyQueue: Unlimited},
 
 	// Searches, printed lists, exports, counts, checks of imports and replays of events. Those that wait are far fewer
 	// than Requests, so they do not crowd out other requests.
@@ -149,6 +153,22 @@ var (
 // MaxWaitingTexts is the number of texts that may wait for the search index. While this many wait, imports are refused, and
 // other writes index their own texts. The last import before that may add 10,000 more.
 const MaxWaitingTexts = 20_000
+
+// The limits of an image that is sent as a photo.
+const (
+	// MaxPhotoSide is the maximum width and height, in pixels.
+	MaxPhotoSide = 16_384
+	// MaxPhotoPixels is the maximum number of pixels.
+	MaxPhotoPixels = 50_000_000
+	// MaxPhotoScans is the maximum number of scans of a JPEG file. A decoder needs as long for a scan of a few bytes as for
+	// the whole image.
+	MaxPhotoScans = 64
+	// MaxPhotoMemory is the maximum amount of memory for decoding, in bytes. An image that needs more than the total of
+	// PhotoMemory is decoded alone.
+	MaxPhotoMemory = 256 << 20
+	// MaxPhotoProfile is the maximum size of a colour profile that is kept, in bytes.
+	MaxPhotoProfile = 64 << 10
+)
 
 // The limits of the log.
 var (

@@ -14,7 +14,13 @@ type Semaphore struct {
 	mu        sync.Mutex
 	running   int
 	runningBy map[string]int
-	waiting   Turns[chan struct{}] // a channel for each waiting operation, closed when the operation may run
+	waiting   Turns[waiter]
+}
+
+// waiter is an operation that waits.
+type waiter struct {
+	n    int           // how many others it weighs as much as
+	turn chan struct{} // closed when the operation may run
 }
 
 // NewSemaphore returns a semaphore that nothing has acquired yet.
@@ -57,16 +63,22 @@ func (s *Slot) Release() {
 // with a Refusal if too many operations are running or waiting, or if the operation has waited for too long. It fails
 // with the context's error if ctx ends first. It does not look at ctx if the operation need not wait.
 func (s *Semaphore) Acquire(ctx context.Context, key string) (Slot, error) {
-	turn, err := s.enqueue(key)
-	if err != nil {
+	return s.AwaitN(ctx, key, 1)
+}
+
+// AwaitN waits, as Acquire does, until an operation that weighs as much as n others may run. An operation that is heavier
+// than the whole limit runs alone. No lighter operation overtakes one that waits for room.
+func (s *Semaphore) AwaitN(ctx context.Context, key string, n int) (Slot, error) {
+	w := waiter{n: n}
+	if err := s.enqueue(key, &w); err != nil {
 		return Slot{}, err
 	}
-	if turn != nil {
-		if err := s.await(ctx, key, turn); err != nil {
+	if w.turn != nil {
+		if err := s.await(ctx, key, w); err != nil {
 			return Slot{}, err
 		}
 	}
-	return s.slot(key, 1), nil
+	return s.slot(key, n), nil
 }
 
 // AcquireN counts an operation that weighs as much as n others, such as a response of n bytes. It never waits, and fails
@@ -99,35 +111,35 @@ func (s *Semaphore) Counts() (running, waiting int) {
 	return s.running, s.waiting.Len()
 }
 
-// enqueue takes a free slot and returns nil. If there is none, it joins the queue and returns a channel that is closed
-// when the operation gets a slot.
-func (s *Semaphore) enqueue(key string) (chan struct{}, error) {
+// enqueue takes the free slots for an operation. If there are not enough, the operation joins the queue and gets a channel
+// for its turn.
+func (s *Semaphore) enqueue(key string, w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit := s.limit
 	switch {
-	case s.hasSlot(key): // nobody else is waiting for this slot, because release passes on a free slot at once
-		s.take(key, 1)
-		return nil, nil
+	case s.hasShare(key, *w) && s.hasRoom(*w) && !s.isAwaited():
+		s.take(key, w.n)
+		return nil
 	case limit.PerKey > 0 && s.runningBy[key]+s.waiting.LenOf(key) >= limit.PerKey+limit.KeyQueue:
-		return nil, &Refusal{Limit: limit, ByKey: true}
+		return &Refusal{Limit: limit, ByKey: true}
 	case s.running+s.waiting.Len() >= limit.Total+limit.Queue:
-		return nil, &Refusal{Limit: limit}
+		return &Refusal{Limit: limit}
 	}
-	turn := make(chan struct{})
-	s.waiting.Add(key, turn)
-	return turn, nil
+	w.turn = make(chan struct{})
+	s.waiting.Add(key, *w)
+	return nil
 }
 
 // await waits in the queue until the operation gets a slot. If it fails, the operation has left the queue.
-func (s *Semaphore) await(ctx context.Context, key string, turn chan struct{}) error {
+func (s *Semaphore) await(ctx context.Context, key string, w waiter) error {
 	var late <-chan time.Time
 	if s.limit.Wait > 0 {
 		late = time.After(s.limit.Wait)
 	}
 	var err error
 	select {
-	case <-turn:
+	case <-w.turn:
 		return nil
 	case <-late:
 		err = &Refusal{Limit: s.limit, TimedOut: true}
@@ -136,9 +148,10 @@ func (s *Semaphore) await(ctx context.Context, key string, turn chan struct{}) e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.waiting.Remove(key, turn) { // the operation got its slot just before it gave up
+	if !s.waiting.Remove(key, w) { // the operation got its slot just before it gave up
 		return nil
 	}
+	s.passOn() // there may be room for lighter operations
 	return err
 }
 
@@ -168,17 +181,35 @@ func (s *Semaphore) freeShare(key string, n int) {
 	}
 }
 
-// passOn gives a free slot to the next waiting operation that may have it. The caller must hold the lock.
+// passOn gives free slots to the next waiting operations that may have them. The caller must hold the lock.
 func (s *Semaphore) passOn() {
-	if next, turn, found := s.waiting.Take(s.hasSlot); found {
-		s.take(next, 1)
-		close(turn)
+	for s.waiting.Len() > 0 {
+		if _, next, found := s.waiting.Next(s.hasShare); !found || !s.hasRoom(next) {
+			return
+		}
+		key, next, _ := s.waiting.Take(s.hasShare)
+		s.take(key, next.n)
+		close(next.turn)
 	}
 }
 
-// hasSlot reports whether there is a free slot that this key may have. The caller must hold the lock.
-func (s *Semaphore) hasSlot(key string) bool {
-	return s.running < s.limit.Total && (s.limit.PerKey == 0 || s.runningBy[key] < s.limit.PerKey)
+// isAwaited reports whether an operation waits for room, and not only for its key's share. The caller must hold the lock.
+func (s *Semaphore) isAwaited() bool {
+	if s.waiting.Len() == 0 {
+		return false
+	}
+	_, _, found := s.waiting.Next(s.hasShare)
+	return found
+}
+
+// hasRoom reports whether an operation may run beside the others. The caller must hold the lock.
+func (s *Semaphore) hasRoom(w waiter) bool {
+	return s.running == 0 || s.running+w.n <= s.limit.Total
+}
+
+// hasShare reports whether a key may run an operation as well as its others. The caller must hold the lock.
+func (s *Semaphore) hasShare(key string, w waiter) bool {
+	return s.limit.PerKey == 0 || s.runningBy[key] == 0 || s.runningBy[key]+w.n <= s.limit.PerKey
 }
 
 // take counts an operation as running. The caller must hold the lock.

@@ -204,3 +204,50 @@ func TestQueueIsLimited(t *testing.T) {
 		h.want("c")
 	})
 }
+
+// Operations of different weights wait for room in the order of their arrival. One that is heavier than the whole limit
+// runs alone, and lighter ones do not overtake it.
+func TestHeavyOperationsWaitForRoom(t *testing.T) {
+	run(t, Limit{Total: 100, Queue: Unlimited, KeyQueue: Unlimited}, func(h *harness) {
+		await := func(ctx context.Context, key string, n int) {
+			go func() {
+				slot, err := h.semaphore.AwaitN(ctx, key, n)
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.log = append(h.log, outcome(key, err))
+				if err == nil {
+					h.slots[key] = append(h.slots[key], slot)
+				}
+			}()
+			synctest.Wait()
+		}
+		wantBoth := func(want ...string) { // in any order
+			if got := h.takeLog(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		await(h.Context(), "a", 60)
+		await(h.Context(), "b", 40)
+		await(h.Context(), "whole", 200)
+		await(h.Context(), "c", 10)
+		await(h.Context(), "d", 90)
+		h.want("a b")
+		h.end("b")
+		h.want("") // there is room for c, but it came later
+		h.end("a")
+		h.want("whole")
+		await(h.Context(), "e", 1)
+		h.want("")
+		h.end("whole")
+		wantBoth("c", "d") // one slot made room for two operations
+		ctx, cancel := context.WithCancel(h.Context())
+		await(ctx, "whole", 200)
+		h.end("c")
+		h.end("d")
+		h.want("e")
+		await(h.Context(), "f", 1)
+		h.want("")
+		cancel() // nobody waits for an operation that has given up
+		wantBoth("context canceled", "f")
+	})
+}

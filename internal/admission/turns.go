@@ -28,10 +28,24 @@ func (t *Turns[T]) Add(key string, value T) {
 	t.n++
 }
 
+// Next returns what Take would remove.
+func (t *Turns[T]) Next(may func(key string, first T) bool) (key string, value T, found bool) {
+	if i := t.index(may); i >= 0 {
+		key = t.keys[i]
+		return key, t.byKey[key][0], true
+	}
+	return "", value, false
+}
+
+// index returns the index of the next key for which may returns true, and -1 if there is none.
+func (t *Turns[T]) index(may func(key string, first T) bool) int {
+	return slices.IndexFunc(t.keys, func(key string) bool { return may == nil || may(key, t.byKey[key][0]) })
+}
+
 // Take removes the first value of the next key for which may returns true. If may is nil, any key will do. found is false
 // if there is no such value.
-func (t *Turns[T]) Take(may func(key string) bool) (key string, value T, found bool) {
-	i := slices.IndexFunc(t.keys, func(key string) bool { return may == nil || may(key) })
+func (t *Turns[T]) Take(may func(key string, first T) bool) (key string, value T, found bool) {
+	i := t.index(may)
 	if i < 0 {
 		return "", value, false
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // promiseAreas lists the headings that docs/promises.md must have, in this order.
-var promiseAreas = []string{"Catalogue", "Orders", "Events", "Webhooks", "Keys and sessions", "HTTP", "Staff pages", "Command line", "Client", "Assistants",
+var promiseAreas = []string{"Catalogue", "Orders", "Events", "Webhooks", "Photos", "Keys and sessions", "HTTP", "Staff pages", "Command line", "Client", "Assistants",
 	"Storage and durability", "Operating"}
 
 func TestEveryPromiseNamesATest(t *testing.T) {
