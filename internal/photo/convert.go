@@ -36,14 +36,13 @@ func (o *Original) Convert() (Files, error) {
 	}
 	large = large.turned(o.orientation)
 	e := encoder{profile: profileSegments(o.keptProfile())}
+	medium := large.scaled(fit(large.width, large.height, MediumSide))
+	small := medium.scaled(fit(large.width, large.height, SmallSide))
 	files := Files{Width: large.width, Height: large.height}
 	files.Large = e.encode(large)
-	files.Medium, files.Small = files.Large, files.Large
-	medium := large.scaled(fit(large.width, large.height, MediumSide))
-	if medium != large {
+	if files.Medium = files.Large; medium != large {
 		files.Medium = e.encode(medium)
 	}
-	small := medium.scaled(fit(large.width, large.height, SmallSide))
 	if files.Small = files.Medium; small != medium {
 		files.Small = e.encode(small)
 	}

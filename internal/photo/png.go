@@ -79,7 +79,7 @@ func (o *Original) finishPNG(header []byte, transparent bool, compressed int) er
 		perPixel *= 2
 	}
 	if interlaced != 0 {
-		perPixel *= 1.5 // the last pass is an image of its own, of half the size
+		perPixel *= 2 // each pass is an image of its own, and together they have as many pixels
 	}
 	if err := o.setSize(int(width), int(height), perPixel, 0); err != nil {
 		return err
