@@ -12,11 +12,9 @@ import (
 	"os"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"animalstore/client"
-	"animalstore/internal/shop"
 )
 
 // importRun holds the state of one import.
@@ -34,8 +32,8 @@ type importRun struct {
 	lines            map[int64]int        // the line number in the file at which each id occurs
 	preview          client.ImportPreview // the sum of the previews of all chunks
 	created, updated int
-	replayed         int  // the number of animals that had already been imported from the same file
-	waited           bool // whether the user has been told that the import waits
+	replayed         int    // the number of animals that had already been imported from the same file
+	waitsFor         string // why the import waits, as the user has been told
 }
 
 // forEachChunk calls fn with each chunk of the file.
@@ -192,22 +190,22 @@ func (r *importRun) write() error {
 // together, because every chunk that is accepted shows that the service catches up.
 const maxPatience = 30 * time.Minute
 
-// importChunk imports a chunk. If too many animals wait for the search index of the service, it waits as long as the service
-// asks, and tries again. It does not wait for a service that is unavailable for any other reason.
+// importChunk imports a chunk. If the service refuses the chunk for now, for example because too many animals wait for its
+// search index, importChunk says why, waits as long as the service asks, and tries again.
 func (r *importRun) importChunk(n int, c chunk) (client.Imported, error) {
 	for begin := time.Now(); ; {
 		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, r.options(n)...)
 		e, refused := errors.AsType[*client.Error](err)
-		behind := refused && e.Code == client.CodeUnavailable && strings.Contains(e.Message, shop.WaitForIndex)
-		if !behind || time.Since(begin) > maxPatience {
+		temporary := refused && (e.Code == client.CodeUnavailable || e.Code == client.CodeRateLimited)
+		if !temporary || time.Since(begin) > maxPatience {
 			return imported, err
 		}
-		if !r.waited {
-			r.waited = true
+		if r.waitsFor != e.Message {
+			r.waitsFor = e.Message
 			fmt.Fprintf(r.out, "Waiting for the service: %s\n", e.Message)
 		}
 		select {
-		case <-time.After(e.RetryAfter):
+		case <-time.After(max(e.RetryAfter, time.Second)):
 		case <-r.ctx.Done():
 			return imported, r.ctx.Err()
 		}

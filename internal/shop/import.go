@@ -20,9 +20,6 @@ const (
 	// MaxWaitingTexts is the number of texts that wait for the search index when imports are refused and other writes
 	// index their own texts.
 	MaxWaitingTexts = admission.MaxWaitingTexts
-	// WaitForIndex is a part of the message of an import that is refused because of the search index. It distinguishes this
-	// error from others with the code unavailable.
-	WaitForIndex = "wait for the search index"
 )
 
 // ImportRow is one row of an import. It describes an animal as it should be after the import.
@@ -134,7 +131,7 @@ func (s *Service) ImportPets(ctx context.Context, by Caller, rows []ImportRow, o
 func admitImport(tx BookkeepingTx) error {
 	waiting, err := tx.BeginImport(MaxWaitingTexts)
 	if err == nil && waiting >= MaxWaitingTexts {
-		refusal := Errorf(Unavailable, "Nothing was imported, because %d names or more "+WaitForIndex+"; try again in %d seconds.",
+		refusal := Errorf(Unavailable, "Nothing was imported, because %d names or more wait for the search index; try again in %d seconds.",
 			MaxWaitingTexts, int(importRetry.Seconds()))
 		refusal.RetryAfter = importRetry
 		return refusal
