@@ -41,7 +41,7 @@ check: ## After each edit, in less than a minute: gofmt, vet, staticcheck, and t
 
 .PHONY: test
 test: needs ## Before each commit: run everything that must pass.
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint test-without-race test-with-race
+	@$(MAKE) --no-print-directory --jobs 3 lint test-without-race test-with-race
 
 # Many tests wait, for example for a server to start. So these run at the same time, and the slowest packages come first.
 .PHONY: test-without-race test-with-race
