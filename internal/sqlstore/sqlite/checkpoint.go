@@ -17,11 +17,11 @@ const checkpointFrames = 3500
 // checkpoint moves the frames in a long WAL to the database file. If readers still need older pages, it moves
 // as many frames as it can, and the next checkpoint moves the rest. Errors are ignored, because the commits
 // are already durable in the WAL.
-func (c *Conn) checkpoint() {
+func (w *writer) checkpoint() {
 	var busy, frames, checkpointed int64
-	_, err := engine.FirstRow(context.Background(), c, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
+	_, err := engine.FirstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
 	if err == nil && frames >= checkpointFrames {
-		c.Exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
+		w.conn.Exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
 }
 

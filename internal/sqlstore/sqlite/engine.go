@@ -73,12 +73,10 @@ func (s *Engine) openWithRetry(ctx context.Context, path string) error {
 }
 
 func (s *Engine) open(ctx context.Context, path string) (err error) {
-	writing, err := prepareSchema(ctx, path, s.options)
-	if err != nil {
+	if err := prepareSchema(ctx, path, s.options); err != nil {
 		return err
 	}
 	if s.file, err = statOpened(path); err != nil {
-		writing.Close()
 		return err
 	}
 	exclusive := s.options.Exclusive
@@ -88,6 +86,7 @@ func (s *Engine) open(ctx context.Context, path string) (err error) {
 	}
 	s.checker = make(chan *Conn, 1)
 	s.checker <- storeConn(path, exclusive)
+	writing := storeConn(path, exclusive, noAutocheckpoint, limitWAL)
 	if exclusive {
 		if err := s.connectAll(ctx, writing); err != nil {
 			return err

@@ -16,35 +16,31 @@ type Schema struct {
 	Migrations    []string
 }
 
-// prepareSchema brings the schema of a file up to date and returns the connection for the writer. It first inspects the
-// file without the engine's pragmas, because setting journal_mode would change the database of another program.
-//
-// The writer goes on with the connection of the migrations. If it were closed, SQLite would move the WAL to the database
-// file and remove it, only to create it again for the first write.
-func prepareSchema(ctx context.Context, path string, o Options) (writing *Conn, err error) {
+// prepareSchema brings the schema of a file up to date. It first inspects the file without the engine's pragmas,
+// because setting journal_mode would change the database of another program.
+func prepareSchema(ctx context.Context, path string, o Options) error {
 	plain := newConn(fileURI(path), lockTimeout(o.Exclusive))
 	version, err := o.Schema.version(ctx, plain)
 	plain.Close()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !o.Exclusive && 0 < version && version < len(o.Schema.Migrations) {
 		unlock, err := lockOlder(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer unlock()
 	}
-	writing = storeConn(path, o.Exclusive, noAutocheckpoint, limitWAL)
-	if err = writing.Migrate(ctx, o.Schema); err == nil && o.Exclusive {
-		err = checkWritable(ctx, writing, o.WriteProbe)
+	c := storeConn(path, o.Exclusive)
+	defer c.Close()
+	if err := c.Migrate(ctx, o.Schema); err != nil {
+		return err
 	}
-	if err != nil {
-		writing.Close()
-		return nil, err
+	if o.Exclusive {
+		return checkWritable(ctx, c, o.WriteProbe)
 	}
-	writing.checkpoint() // a migration of many rows makes the WAL long
-	return writing, nil
+	return nil
 }
 
 // lockOlder locks a file with an older schema while it is migrated. It fails if a service is using the file: this

@@ -109,7 +109,7 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 	w.options.Spans.Group(start, writes, err)
 	engine.Finish(writes, err)
 	if err == nil {
-		w.conn.checkpoint() // the writes do not wait for this, because they have already returned
+		w.checkpoint() // the writes do not wait for this, because they have already returned
 	}
 	return nil
 }
