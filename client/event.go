@@ -36,6 +36,7 @@ const (
 	EventWebhookCreated  EventType = "webhook.created"
 	EventWebhookUpdated  EventType = "webhook.updated"
 	EventWebhookDeleted  EventType = "webhook.deleted"
+	EventProfileUpdated  EventType = "profile.updated" // never with internal members; delivered only to those who name it
 	// EventWebhookTest is the type of the messages that [Client.TestWebhook] sends. These messages do not
 	// appear in the event feed.
 	EventWebhookTest EventType = "webhook.test"
@@ -97,6 +98,12 @@ func (e Event) Key() (current, previous *Key, err error) { return decodeChange[K
 // return values are nil and when the call fails.
 func (e Event) Webhook() (current, previous *Webhook, err error) {
 	return decodeChange[Webhook](e, "webhook")
+}
+
+// Profile returns the profile after and before the change, without internal members. It fails if the event is about
+// another kind of resource.
+func (e Event) Profile() (current, previous *Profile, err error) {
+	return decodeChange[Profile](e, "profile")
 }
 
 func decodeChange[T any](e Event, kind string) (current, previous *T, err error) {

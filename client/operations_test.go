@@ -119,6 +119,30 @@ func (y *story) orders() {
 	y.call("Inventory")
 }
 
+func (y *story) profiles() {
+	pet := y.call("CreatePet", client.NewPet{Name: "Bo", CategoryID: 1}).(client.Pet).ID
+	y.call("GetProfile", pet)
+	y.call("UpdateProfile", pet, client.ProfileUpdate{
+		Published: new(true), Description: new("Two\nlines"), Breeds: []string{"Beagle", "Boxer"}, Mixed: new(true), Sex: new(client.Male),
+		BirthDate: new("1999-02-03"), BirthDateEstimated: new(false), Size: new(client.SizeSmall), Color: new("tan"),
+		Price: &client.Price{Amount: "250.00", Currency: "EUR"}, ArrivalDate: new("1999-03-04"), Tags: []string{"Calm"},
+		Traits:     &client.Traits{Neutered: new(true), GoodWithCats: new(false)},
+		ContactURL: new("mailto:shop@example.com"), Microchip: new("276098106123456"), Location: new("Kennel 4"), Notes: new("shy"),
+	})
+	y.call("UpdateProfile", pet, client.ProfileUpdate{Color: new("red"), Remove: []string{"price", "notes"}})
+	y.writeBody()
+	y.call("UpdateProfile", pet, client.ProfileUpdate{Remove: []string{"published"}})
+	y.call("GetProfile", int64(99))
+	_, next, _ := y.c.ListProfiles(y.Context(), client.ProfileQuery{Limit: 1})
+	y.call("ListProfiles", client.ProfileQuery{
+		Sex: client.Male, Size: client.SizeSmall, Tags: []string{"calm"}, Published: new(true), Text: "beagle", CategoryID: new(int64(1)), IDs: []int64{pet},
+	})
+	y.call("ListProfiles", client.ProfileQuery{Limit: 1, Cursor: next})
+	y.call("Profiles", client.ProfileQuery{Published: new(true)})
+	y.call("DeletePet", pet)
+	y.call("ListEvents", client.EventQuery{EventFilter: client.EventFilter{Types: []client.EventType{client.EventProfileUpdated}}, Limit: 2})
+}
+
 func (y *story) keys() {
 	website := client.NewKey{Name: "The website", Scopes: []client.Scope{client.ScopePetsRead, client.ScopeOrdersWrite}}
 	website.ExpiresAt = time.Now().Add(time.Hour)

@@ -68,7 +68,7 @@ func TestEveryOperation(t *testing.T) {
 					want = slices.Collect(strings.Lines(ifLost.Replace(strings.Join(want, ""))))
 				}
 				var got []string
-				for _, part := range []func(){y.pets, y.files, y.orders, y.keys, y.webhooks, y.events} {
+				for _, part := range []func(){y.pets, y.files, y.orders, y.keys, y.webhooks, y.events, y.profiles} {
 					y.begin()
 					part()
 					got = slices.Collect(strings.Lines(y.transcript.String()))
@@ -138,6 +138,13 @@ func (y *story) write(result any) {
 			r.ETag = "{etag}" // the ETag depends on the times
 		}
 		text = fmt.Sprintf("%+v", r)
+	case client.Profile:
+		text = string(shoptest.Must(json.Marshal(r))(y.T)) // the ETag depends on the times
+	case []client.Profile:
+		for _, profile := range r {
+			y.write(profile)
+		}
+		return
 	case client.Event:
 		text = fmt.Sprintf("%s %s %s %s from %s to %s", r.ID, r.Actor, r.Type, r.Subject, r.Data.Previous, r.Data.Current)
 	case []client.Event:

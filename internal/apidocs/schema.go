@@ -99,8 +99,9 @@ func (d document) valueType(n *yaml.Node) valueType {
 	if choices := items(d.at(n, "oneOf")); choices != nil {
 		t := valueType{Name: "null"}
 		for _, choice := range choices {
-			if name := refName(choice); name != "" {
-				t = valueType{Prefix: "null or", Ref: name}
+			if refName(choice) != "" {
+				t = d.valueType(choice)
+				t.Prefix = strings.TrimSpace("null or " + t.Prefix)
 			}
 		}
 		return t

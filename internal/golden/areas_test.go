@@ -19,6 +19,7 @@ const (
 
 var areas = []area{
 	{name: "pets", record: pets},
+	{name: "profiles", record: profiles},
 	{name: "categories", record: categories},
 	{name: "known-categories", flags: []string{"--categories", "known"}, record: knownCategories},
 	{name: "orders", record: orders},
@@ -62,6 +63,25 @@ func pets(s *session) {
 		"POST pets/2/restore", "POST pets/77/restore")
 	s.play("Methods", "OPTIONS pets", "OPTIONS pets/1", "OPTIONS pets/1/restore", "PUT pets {}", "POST pets/1 {}")
 	s.play("Count them", "REVALIDATE store/inventory")
+}
+
+func profiles(s *session) {
+	s.do(`POST pets {"name":"Rex","categoryId":1,"status":"available"}`, `POST pets {"name":"Mia","categoryId":2}`)
+	s.play("Empty", "REVALIDATE pets/1/profile", "GET pets/77/profile", "GET pets/rex/profile")
+	s.play("Write one", `PATCH pets/1/profile {"published":true,"description":"Likes walks.\r\nCalm.","breeds":["Beagle"],"mixed":false,"sex":"male",`+
+		`"birthDate":"2023-04-01","birthDateEstimated":true,"size":"medium","color":"white","price":{"amount":"250.00","currency":"EUR"},`+
+		`"arrivalDate":"2026-01-31","traits":{"neutered":true,"goodWithCats":false},"tags":["Friendly","calm"," friendly "],`+
+		`"contactUrl":"mailto:shop@example.com","microchip":"276098106123456","location":"Kennel 4","notes":"Shy","unknown":true}`)
+	match := " -H If-Match: " + s.play("Change it", `PATCH pets/1/profile {"traits":{"vaccinated":true,"goodWithCats":null},"color":null}`).header.Get("ETag")
+	s.send(`PATCH pets/1/profile {"price":{"amount":"199","currency":"EUR"}}`+match, `PATCH pets/1/profile {"color":"red"}`+match,
+		`PATCH pets/1/profile {"published":null,"breeds":["a","b","c"],"sex":"f","birthDate":"1.4.2023","size":"huge","price":{"amount":"1.001","currency":"EUR"},`+
+			`"traits":{"neutered":1},"tags":["a,b"],"contactUrl":"http://example.com","microchip":"1"}`,
+		`PATCH pets/77/profile {"color":"red"}`, "PATCH pets/1/profile []")
+	s.play("List them", "PAGES profiles?limit=1", "REVALIDATE profiles?published=true", "GET profiles?published=false", "GET profiles?sex=male&size=medium",
+		"GET profiles?tag=FRIENDLY&tag=calm", "GET profiles?q=rex%20beagle", "GET profiles?q=kennel", "GET profiles?id=2&status=available",
+		"GET profiles?published=1", "GET profiles?tag=a,b", "GET profiles?size=huge")
+	s.play("Methods", "OPTIONS profiles", "OPTIONS pets/1/profile", "PUT pets/1/profile {}")
+	s.play("Read the events", "GET events?subject=pets/1/profile", "GET events?subject=pets/1/profile&type=profile.updated&limit=1")
 }
 
 func categories(s *session) {

@@ -18,6 +18,8 @@ func encode(value any) []byte {
 		return encodePet(value)
 	case []shop.Pet:
 		return appendPets(nil, value)
+	case shop.Profile:
+		return value.AppendJSON(nil)
 	}
 	body, err := json.Marshal(value)
 	if err != nil {

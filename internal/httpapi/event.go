@@ -113,6 +113,7 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
+	filter.Known = len(filter.Types) == 0
 	if subject := q.checkedText("subject", shop.TextProblem); subject != "" {
 		filter.Subjects = []string{subject}
 	}

@@ -160,7 +160,11 @@ func (s *testShop) wantEvents(t *testing.T, c change, actor string, headers ...s
 
 func (s *testShop) eventLines(t *testing.T, after int64) (lines []string) {
 	t.Helper()
-	for _, e := range s.since(t, fmt.Sprintf("/v1/events?after=%d", after)) {
+	path := fmt.Sprintf("/v1/events?after=%d", after)
+	for _, kind := range shop.EventTypes() { // some types must be named
+		path += "&type=" + string(kind)
+	}
+	for _, e := range s.since(t, path) {
 		line := fmt.Sprintf("%s %s %s, %s, %s", e.Type, e.Subject, e.Actor, e.Data.Current, e.Data.Previous)
 		lines = append(lines, vague.ReplaceAllString(line, ""))
 	}
@@ -232,6 +236,11 @@ var changes = []change{
 		`order.delivered store/orders/1 ACTOR, ` + delivered1 + `, ` + approved1,
 		`pet.updated pets/1 ACTOR, ` + rexSold + `, ` + rexPending}},
 	{"PATCH /v1/pets/1", `{"status":"available"}`, []string{`pet.updated pets/1 ACTOR, ` + rexAvailable + `, ` + rexSold}},
+	{"PATCH /v1/pets/1/profile", `{"color":"red","notes":"internal"}`, []string{
+		`profile.updated pets/1/profile ACTOR, {"pet":` + rexAvailable + `,"published":false,"color":"red"}, {"pet":` + rexAvailable + `,"published":false}`}},
+	{"PATCH /v1/pets/1/profile", `{"color":"red"}`, nil},
+	{"PATCH /v1/pets/1/profile", `{"location":"internal"}`, []string{
+		`profile.updated pets/1/profile ACTOR, {"pet":` + rexAvailable + `,"published":false,"color":"red"}, {"pet":` + rexAvailable + `,"published":false,"color":"red"}`}},
 	{"POST /v1/store/orders", `{"petId":1}`, []string{
 		`order.placed store/orders/2 ACTOR, ` + placed2 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"PATCH /v1/store/orders/2", `{"status":"cancelled"}`, []string{

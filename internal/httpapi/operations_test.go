@@ -16,7 +16,7 @@ type request struct{ operation, method, path, body string }
 // requestPerOperation returns one request for each operation that requires an API key.
 func requestPerOperation() (all []request) {
 	bodies := map[string]string{
-		"createPet": `{"name":"Rex","categoryId":1}`, "updatePet": `{"name":"Rexina"}`, "importPets": `{"name":"Rex","categoryId":1}`,
+		"createPet": `{"name":"Rex","categoryId":1}`, "updatePet": `{"name":"Rexina"}`, "updateProfile": `{"color":"red"}`, "importPets": `{"name":"Rex","categoryId":1}`,
 		"createCategory": `{"name":"Dogs"}`, "putCategory": `{"name":"Cats"}`,
 		"placeOrder": `{"petId":1}`, "updateOrder": `{"status":"approved"}`,
 		"createKey": `{"name":"x","scopes":["admin"]}`, "rotateKey": `{}`,

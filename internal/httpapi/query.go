@@ -127,6 +127,29 @@ func (q *query) boolean(name string) bool {
 	return text == "true"
 }
 
+// whether returns a parameter that must be true or false, or nil if the parameter is missing.
+func (q *query) whether(name string) *bool {
+	if !q.values.Has(name) {
+		return nil
+	}
+	return new(q.boolean(name))
+}
+
+// texts returns all values of a text parameter that may be repeated. The problem function describes what is wrong with a
+// text, or returns "" if the text is valid.
+func (q *query) texts(name string, maxCount int, problem func(string) string) []string {
+	if n := len(q.values[name]); n > maxCount {
+		q.fail(name, "was given %d times; give it at most %d times", n, maxCount)
+		return nil
+	}
+	for _, text := range q.values[name] {
+		if reason := problem(text); reason != "" {
+			q.fail(name, "%s", reason)
+		}
+	}
+	return q.values[name]
+}
+
 // cursor returns the position of the last item on the previous page, or nil if the first page is
 // requested.
 func (q *query) cursor() *int64 {

@@ -33,6 +33,10 @@ func routes() []route {
 		{"PATCH", "/v1/pets/{petId}", "updatePet", shop.PetsWrite, patch, 200, (*API).updatePet},
 		{"DELETE", "/v1/pets/{petId}", "deletePet", shop.PetsWrite, nil, 204, (*API).deletePet},
 		{"POST", "/v1/pets/{petId}/restore", "restorePet", shop.PetsWrite, nil, 200, (*API).restorePet},
+		{"GET", "/v1/pets/{petId}/profile", "getProfile", shop.PetsRead, nil, 200, (*API).getProfile},
+		{"PATCH", "/v1/pets/{petId}/profile", "updateProfile", shop.PetsWrite, patch, 200, (*API).updateProfile},
+
+		{"GET", "/v1/profiles", "listProfiles", shop.PetsRead, nil, 200, (*API).listProfiles},
 
 		{"GET", "/v1/categories", "listCategories", shop.PetsRead, nil, 200, (*API).listCategories},
 		{"POST", "/v1/categories", "createCategory", shop.PetsWrite, json, 201, (*API).createCategory},

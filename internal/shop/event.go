@@ -33,6 +33,7 @@ const (
 	WebhookCreated  EventType = "webhook.created"
 	WebhookUpdated  EventType = "webhook.updated"
 	WebhookDeleted  EventType = "webhook.deleted"
+	ProfileUpdated  EventType = "profile.updated"
 )
 
 // EventTypes returns all event types in the order in which they are documented.
@@ -41,14 +42,19 @@ func EventTypes() []EventType {
 		PetCreated, PetUpdated, PetDeleted, PetRestored, CategoryCreated, CategoryUpdated, CategoryDeleted,
 		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
+		ProfileUpdated,
 	}
 }
+
+// MustBeNamed reports whether a client receives events of this type only if it names the type. Clients that were written
+// for version 1.1 do not know the types that came later.
+func (t EventType) MustBeNamed() bool { return t == ProfileUpdated }
 
 // IsPublic reports whether every key with the events:read scope may see events of this type. Events about keys and
 // webhooks require the admin scope, because the URL of a webhook may contain a token.
 func (t EventType) IsPublic() bool {
 	kind, _, _ := strings.Cut(string(t), ".")
-	return kind == "pet" || kind == "category" || kind == "order"
+	return kind == "pet" || kind == "category" || kind == "order" || kind == "profile"
 }
 
 // EventTypeProblem explains why an event type sent by a client is invalid. It returns "" if the type is

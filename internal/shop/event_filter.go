@@ -14,6 +14,7 @@ type EventFilter struct {
 	Since    time.Time // selects events at this time or later
 	Until    time.Time // selects events before this time
 	Public   bool      // leaves out the types that are not public
+	Known    bool      // leaves out the types that a client receives only if it names them
 	Newest   bool      // returns the newest events first instead of the oldest
 }
 
@@ -21,7 +22,7 @@ type EventFilter struct {
 func (f EventFilter) Matches(e StoredEvent) bool {
 	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (len(f.Subjects) == 0 || slices.Contains(f.Subjects, e.Subject)) &&
 		(f.Actor == "" || f.Actor == e.Actor) && (f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) &&
-		(!f.Public || e.Type.IsPublic())
+		(!f.Public || e.Type.IsPublic()) && (!f.Known || !e.Type.MustBeNamed())
 }
 
 // UsesSummaries reports whether the filter selects events by actor or time. There is no index for these, so summaries

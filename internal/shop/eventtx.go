@@ -96,6 +96,17 @@ func (tx *eventTx) RestorePet(pet Pet) error {
 	return tx.record(tx.mutations.RestorePet(pet), PetRestored, pet, nil)
 }
 
+func (tx *eventTx) UpdateProfiles(updates ...ProfileUpdate) error {
+	if err := tx.mutations.UpdateProfiles(updates...); err != nil {
+		return err
+	}
+	events := make([]NewEvent, len(updates))
+	for i, u := range updates {
+		events[i] = tx.event(ProfileUpdated, u.After, u.Before)
+	}
+	return tx.InsertEvents(events...)
+}
+
 func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	if created, err = tx.mutations.EnsureCategories(ids...); err != nil || len(created) == 0 {
 		return nil, err

@@ -126,9 +126,13 @@ func (s *Service) Pet(ctx context.Context, id int64, valid *Validity) (Pet, erro
 func existingPet(tx ReadTx, id int64) (Pet, error) {
 	pet, found, err := tx.Pet(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no animal with the id %d; list the animals to find an existing one.", id)
+		err = errNoPet(id)
 	}
 	return pet, err
+}
+
+func errNoPet(id int64) error {
+	return Errorf(NotFound, "There is no animal with the id %d; list the animals to find an existing one.", id)
 }
 
 // CreatePet adds an animal. If the animal's category does not exist, CreatePet creates the category or, if

@@ -94,6 +94,7 @@ type WriteSet struct {
 type ReadTx interface {
 	SettingsReader
 	PetReader
+	ProfileReader
 	CategoryReader
 	OrderReader
 	EventReader
@@ -110,6 +111,7 @@ type ReadTx interface {
 // it records an event for each call.
 type Mutations interface {
 	PetMutations
+	ProfileMutations
 	CategoryMutations
 	OrderMutations
 	WebhookMutations

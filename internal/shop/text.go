@@ -14,12 +14,15 @@ const MaxText = 200
 // TextProblem explains why a text sent by a client is invalid. It returns "" if the text is valid. All texts
 // in the shop follow the same rule, which permits only texts that every database engine stores and compares
 // in the same way.
-func TextProblem(s string) string {
+func TextProblem(s string) string { return textProblem(s, MaxText) }
+
+// textProblem is like TextProblem, for a text that may have the given number of code points.
+func textProblem(s string, most int) string {
 	if !utf8.ValidString(s) {
 		return "must be valid UTF-8"
 	}
-	if n := utf8.RuneCountInString(s); n < 1 || n > MaxText {
-		return fmt.Sprintf("must have 1 to %d characters, not %d", MaxText, n)
+	if n := utf8.RuneCountInString(s); n < 1 || n > most {
+		return fmt.Sprintf("must have 1 to %d characters, not %d", most, n)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
 		return "must not contain control characters (U+0000 to U+001F, U+007F)"
@@ -29,6 +32,9 @@ func TextProblem(s string) string {
 	}
 	return ""
 }
+
+// unixLines returns a text with LF at the end of each line instead of CR LF.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // appendQuoted appends a text as a JSON string. The text must be valid UTF-8, which TextProblem ensures.
 func appendQuoted(to []byte, s string) []byte {

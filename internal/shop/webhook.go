@@ -24,11 +24,13 @@ type Webhook struct {
 // NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // empty means all public event types
+	Types []EventType // empty means all public event types that do not have to be named
 }
 
 // events returns the filter for the events that the webhook receives.
-func (w Webhook) events() EventFilter { return EventFilter{Types: w.Types, Public: len(w.Types) == 0} }
+func (w Webhook) events() EventFilter {
+	return EventFilter{Types: w.Types, Public: len(w.Types) == 0, Known: len(w.Types) == 0}
+}
 
 // Problems validates the fields of a new webhook.
 func (n NewWebhook) Problems() Problems {

@@ -49,6 +49,13 @@ func inPaddedChunks[T any](list []T, row string, fn func(part []T, places string
 	return nil
 }
 
+// execIn executes a statement for a list of ids. In the statement, %s stands for the placeholders of the ids.
+func execIn(t *tx, ids []int64, statement string) error {
+	return inPaddedChunks(ids, "$", func(part []int64, places string) error {
+		return t.Exec(numbered(fmt.Sprintf(statement, places)), anys(part)...)
+	})
+}
+
 // allIn executes a query for a list of ids and returns its rows in no particular order. In the query, %s stands for the
 // placeholders of the ids, and each $ before %s stands for one of args.
 func allIn[T any](t *tx, ids []int64, scan func(Scanner) (T, error), query string, args ...any) (found []T, err error) {

@@ -37,6 +37,12 @@ type dialect struct {
 	// byCategory follows the name of the pets table in queries for the pets with a category and a status. Without it,
 	// SQLite may read the pets with this status in all categories.
 	byCategory string
+	// byProfile follows the name of the profiles table in queries for the profiles with a value in a column, such as a
+	// sex. Without it, SQLite may read all profiles.
+	byProfile func(column string) string
+	// whetherPublished adds the condition that pets are published, or are not. It returns what follows the name of the
+	// pets table.
+	whetherPublished func(c *conditions, published bool) string
 	// byHold follows the name of the orders table in queries for holds. Without it, SQLite reads all placed orders and
 	// sorts them.
 	byHold string
@@ -106,6 +112,8 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		queue:             func(table string) string { return table },
 		removeEvents:      250,
 		byCategory:        " INDEXED BY pets_category_status",
+		byProfile:         func(column string) string { return " INDEXED BY profiles_" + column },
+		whetherPublished:  publishedByIndex,
 		byHold:            " INDEXED BY orders_hold",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",
 	}
@@ -124,6 +132,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 		lockPet:           "SELECT id FROM pets WHERE id = $1 FOR UPDATE",
 		lockCategoryID:    "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
 		byRow:             true,
+		byProfile:         func(string) string { return "" },
+		whetherPublished:  publishedByValue,
 		load:              loadTogether,
 		update:            updateTogether,
 		newPetIDs:         reservedPetIDs,

@@ -213,12 +213,19 @@ func (t *tx) RemoveEvents(before, needed, now time.Time) (more bool, err error) 
 		return false, err
 	}
 	last := removed[len(removed)-1]
+	removals, err := all(t, scanValue[string], "SELECT subject FROM events WHERE id > $1 AND id <= $2 AND type = '"+string(shop.PetDeleted)+"'", horizon, last)
+	if err != nil {
+		return false, err
+	}
 	for _, statement := range []string{
 		"DELETE FROM events WHERE id > $1 AND id <= $2", "DELETE FROM event_blocks WHERE last_id > $1 AND last_id <= $2",
 	} {
 		if err := t.Exec(statement, horizon, last); err != nil {
 			return false, err
 		}
+	}
+	if err := t.removeProfiles(removals); err != nil {
+		return false, err
 	}
 	return len(removed) == limit, t.set("event_horizon", strconv.FormatInt(last, 10))
 }

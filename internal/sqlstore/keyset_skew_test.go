@@ -42,12 +42,12 @@ func skewedQueries(d *dialect) map[string]pageQuery {
 			for name, filter := range map[string]shop.PetFilter{"pending": {Status: shop.Pending}, "without a status": {NoStatus: true}} {
 				filter.CategoryID = &category
 				name = fmt.Sprintf("pets in category %d, %s, after %v", category, name, after != nil)
-				queries[name] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page}))
-				queries[name+", oldest first"] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page, OldestFirst: true}))
+				queries[name] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
+				queries[name+", oldest first"] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page, OldestFirst: true}))
 			}
 		}
 		for name, filter := range map[string]shop.PetFilter{"pending": {Status: shop.Pending}, "without a status": {NoStatus: true}} {
-			queries[fmt.Sprintf("pets %s, after %v", name, after != nil)] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page}))
+			queries[fmt.Sprintf("pets %s, after %v", name, after != nil)] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
 		}
 		list := shop.DeliveryList{WebhookID: 1, Status: shop.DeliveryFailed, PageRequest: page}
 		queries[fmt.Sprintf("failed deliveries, after %v", after != nil)] = newPageQuery(deliveriesQuery(d, list))

@@ -26,8 +26,8 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 		"status and category": {Status: shop.Sold, CategoryID: one},
 		"no status":           {NoStatus: true}, "no status and category": {NoStatus: true, CategoryID: one},
 	} {
-		queries["pets by "+name] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page}))
-		queries["pets by "+name+", oldest first"] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page, OldestFirst: true}))
+		queries["pets by "+name] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
+		queries["pets by "+name+", oldest first"] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page, OldestFirst: true}))
 	}
 	for name, list := range map[string]shop.OrderList{
 		"all": {}, "status": {Status: shop.Cancelled}, "pet": {PetID: one}, "status and pet": {Status: shop.Cancelled, PetID: one},
@@ -77,7 +77,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 		queries := pageQueries(d, page)
 		for _, status := range []shop.Status{"", shop.Sold} {
 			filter := shop.PetFilter{Status: status, IDs: []int64{3, 1, 2}}
-			queries["pets by ids "+string(status)] = newPageQuery(petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: page}))
+			queries["pets by ids "+string(status)] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
 		}
 		filter := shop.EventFilter{Subjects: []string{"pets/1"}, Types: shop.EventTypes()}
 		queries["events by subject and types"] = newPageQuery(eventsQuery(d, filter, page))

@@ -46,14 +46,14 @@ func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 }
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
-	query, args := petsQuery(t.dialect, list)
+	query, args := petsQuery(t.dialect, petColumns, list)
 	return engine.AllUpTo(t.Tx, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an index on
+// petsQuery returns the query for the given columns of one page of pets. In SQLite, lists that are filtered by category use an index on
 // category and status. If there is no status filter, the query reads one page for each status and merges these pages.
 // With another index on the category alone, each insert would take a sixth longer.
-func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
+func petsQuery(d *dialect, columns string, list shop.PetList) (query string, args []any) {
 	after, order := "id < %s", "id DESC"
 	if list.OldestFirst {
 		after, order = "id > %s", "id"
@@ -67,7 +67,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		if list.NoStatus && d.byRow { // a row value cannot be compared with NULL
 			order = c.order(!list.OldestFirst, "status", "id")
 		}
-		return c.page("SELECT "+petColumns+table, list.PageRequest, after, order)
+		return c.page("SELECT "+columns+table, list.PageRequest, after, order)
 	}
 	var parts []string
 	for _, status := range append(shop.Statuses(), "") {
@@ -78,7 +78,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY %s LIMIT %d",
-		petColumns, strings.Join(parts, " UNION ALL "), order, list.Limit)
+		columns, strings.Join(parts, " UNION ALL "), order, list.Limit)
 	return query, args
 }
 
@@ -154,6 +154,9 @@ func (t *tx) RestorePet(pet shop.Pet) error {
 	if err := t.addPets([]shop.Pet{pet}); err != nil {
 		return err
 	}
+	if err := t.restoreProfile(pet); err != nil {
+		return err
+	}
 	return t.countPet(pet, +1)
 }
 
@@ -206,6 +209,9 @@ func (d *dialect) updatePets(w engine.Writer, pets []shop.Pet) error {
 
 func (t *tx) DeletePet(pet shop.Pet) error {
 	if err := t.countPet(pet, -1); err != nil {
+		return err
+	}
+	if err := t.keepProfile(pet); err != nil {
 		return err
 	}
 	t.textChanged(petNames, pet.ID)

@@ -8,9 +8,12 @@ import (
 )
 
 var (
-	petNames        = &wordindex.List{Table: "pets", Text: "name", Index: "pet_search", Changes: "pet_search_changes"}
-	orderReferences = &wordindex.List{Table: "orders", Text: "reference", Index: "order_search", Changes: "order_search_changes"}
-	searchables     = []*wordindex.List{petNames, orderReferences}
+	petNames        = &wordindex.List{Name: "pets", Table: "pets", Text: "name", Index: "pet_search", Changes: "pet_search_changes"}
+	orderReferences = &wordindex.List{Name: "orders", Table: "orders", Text: "reference", Index: "order_search", Changes: "order_search_changes"}
+	// profileWords are the words of profiles that every key may search, and internalWords those that only some keys may.
+	profileWords  = &wordindex.List{Name: "profiles", Table: "profiles", Text: "words", Index: "profile_search", Changes: "profile_search_changes"}
+	internalWords = &wordindex.List{Name: "profiles, internal", Table: "profiles", Text: "internal_words", Index: "internal_search", Changes: "internal_search_changes"}
+	searchables   = []*wordindex.List{petNames, orderReferences, profileWords, internalWords}
 )
 
 // SearchPets searches the names of pets.
@@ -19,7 +22,7 @@ func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 	filtered := list.PetFilter
 	filtered.Query = ""
 	return search(wordindex.Search[shop.Pet]{
-		Index: t.dialect.words, Tx: t.Tx, List: petNames, Columns: petColumns, Scan: scanPets(),
+		Index: t.dialect.words, Tx: t.Tx, Lists: []*wordindex.List{petNames}, From: "pets", Columns: petColumns, Scan: scanPets(),
 		ID:   func(p shop.Pet) int64 { return p.ID },
 		Text: func(p shop.Pet) string { return p.Name },
 		Page: func(limit int, after *int64) ([]shop.Pet, error) {
@@ -37,7 +40,7 @@ func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 func (t *tx) SearchOrders(list shop.OrderList) (shop.Page[shop.Order], error) {
 	status, pet := list.Status, list.PetID
 	return search(wordindex.Search[shop.Order]{
-		Index: t.dialect.words, Tx: t.Tx, List: orderReferences, Columns: orderColumns, Scan: scanOrder,
+		Index: t.dialect.words, Tx: t.Tx, Lists: []*wordindex.List{orderReferences}, From: "orders", Columns: orderColumns, Scan: scanOrder,
 		ID:   func(o shop.Order) int64 { return o.ID },
 		Text: func(o shop.Order) string { return o.Reference },
 		Page: func(limit int, after *int64) ([]shop.Order, error) {

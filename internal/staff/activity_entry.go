@@ -81,6 +81,7 @@ type resourceState struct {
 	HoldExpiresAt time.Time
 	URL           string
 	Enabled       bool
+	Pet           shop.Pet // of a profile
 }
 
 // change is an event whose data has been decoded.
@@ -201,6 +202,10 @@ func (n activityNames) describe(c change) activityEntry {
 		e.Text = []activityText{{Text: verb + " the key "}, {Text: c.state().Name, Path: "/staff/keys"}}
 	case "webhook":
 		describeWebhook(&e, c)
+	case "profile":
+		pet := c.state().Pet
+		e.PetID, e.Pet = pet.ID, pet.Name
+		e.Text = []activityText{{Text: "changed the profile of "}, petLink(pet.ID, pet.Name)}
 	default:
 		e.Text = []activityText{{Text: string(c.Type) + " " + c.Subject}}
 	}

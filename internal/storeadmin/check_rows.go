@@ -14,9 +14,9 @@ import (
 )
 
 // newestEvent returns an SQL expression that selects the data in the newest event about a row of the table. prefix is
-// the part of the event's subject that precedes the row's id.
-func (c *checker) newestEvent(table, prefix string) string {
-	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id" +
+// the part of the event's subject that precedes the row's id, and suffix is the part that follows it.
+func (c *checker) newestEvent(table, prefix, suffix string) string {
+	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id || '" + suffix + "'" +
 		" ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
@@ -32,7 +32,7 @@ func checkResources[T any](
 			prefix = s.begins
 		}
 	}
-	query := c.engine.with + "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix) + " FROM " + table.Name + " ORDER BY id"
+	query := c.engine.with + "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix, "") + " FROM " + table.Name + " ORDER BY id"
 	few := limitedFindings{checker: c}
 	return c.Each(ctx, query, func(scan sqlstore.Scanner) error {
 		var event sql.NullString
@@ -211,6 +211,9 @@ func (c *checker) checkEvents(ctx context.Context) error {
 
 // typeFitsSubject reports whether the event's type is valid for the kind of resource in the event's subject.
 func typeFitsSubject(event shop.StoredEvent) bool {
+	if strings.HasSuffix(event.Subject, profileSubject) {
+		return strings.HasPrefix(event.Subject, "pets/") && event.Type == shop.ProfileUpdated
+	}
 	for _, s := range subjects {
 		if strings.HasPrefix(event.Subject, s.begins) {
 			return strings.HasPrefix(string(event.Type), s.kinds) && shop.EventTypeProblem(string(event.Type)) == ""

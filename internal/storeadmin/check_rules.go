@@ -26,6 +26,9 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"webhooks", "webhooks/", "webhook.", "'webhook.created'", "webhook.deleted"},
 }
 
+// profileSubject is the end of the subjects of events about profiles. They begin as those of their pets do.
+const profileSubject = "/profile"
+
 func rowRules(e *engine) []rowRule {
 	const open = "status IN ('placed', 'approved')"
 	rules := []rowRule{
@@ -47,6 +50,12 @@ func rowRules(e *engine) []rowRule {
 			"pets %s: held by order %s, but its status is %s instead of pending"},
 		{"SELECT o.id, o.pet_id FROM orders o WHERE o.pet_id < 1 OR o.pet_id > (" + fmt.Sprintf(e.last, "pets") + ") ORDER BY o.id",
 			"orders %s: it refers to a pet that never existed: %s"},
+		{"SELECT f.id FROM profiles f LEFT JOIN pets p ON p.id = f.id WHERE f.removed = 0 AND p.id IS NULL ORDER BY f.id",
+			"profiles %s: its pet does not exist"},
+		{"SELECT f.id FROM profiles f JOIN pets p ON p.id = f.id WHERE f.removed <> 0 ORDER BY f.id",
+			"profiles %s: its pet exists, but the profile is marked as removed"},
+		{"SELECT p.id, p.published FROM pets p LEFT JOIN profiles f ON f.id = p.id WHERE p.published <> coalesce(f.published, 0) ORDER BY p.id",
+			"pets %s: published is %s, which differs from its profile"},
 		{"SELECT id FROM keys WHERE NOT EXISTS (SELECT 1 FROM key_secrets WHERE key_id = keys.id AND ends_at IS NULL) ORDER BY id",
 			"keys %s: it has no secret without an end"},
 		{"SELECT key_id FROM key_secrets WHERE length(hash) <> 32 ORDER BY key_id",

@@ -31,7 +31,13 @@ var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
-		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}}},
+		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}, {"published", integer}}},
+	{name: "profiles", key: 1, columns: []copiedColumn{
+		{"id", integer}, {"removed", integer}, {"published", integer}, {"breed", text}, {"second_breed", text}, {"mixed", integer},
+		{"sex", text}, {"birth_date", text}, {"birth_date_estimated", integer}, {"size", text}, {"color", text}, {"price", text},
+		{"currency", text}, {"arrival_date", text}, {"traits", text}, {"tags", text}, {"contact_url", text}, {"microchip", text},
+		{"location", text}, {"updated_at", integer}, {"description", text}, {"notes", text}}},
+	{name: "profile_tags", key: 2, columns: []copiedColumn{{"tag", text}, {"id", integer}}},
 	{name: "pet_periods", key: 1, columns: []copiedColumn{{"begins_at", integer}, {"arrivals", integer}, {"sales", integer}}},
 	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},

@@ -75,7 +75,7 @@ func TestCopyKeepsTheLastID(t *testing.T) {
 	with(t, from, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
 	execOn(t, from, "INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', 9223372036854775807), ('orders', 9223372036854775806)")
 	copied := mustCopy(t, from, to)
-	if copied[2].Last != math.MaxInt64 || copied[4].Last != math.MaxInt64-1 {
+	if copied[2].Last != math.MaxInt64 || copied[6].Last != math.MaxInt64-1 {
 		t.Errorf("%v", copied)
 	}
 	if diff := cmp.Diff(copied, mustCopy(t, to, back)); diff != "" {
@@ -215,7 +215,7 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				information_schema.key_column_usage k
 				JOIN information_schema.table_constraints p ON p.constraint_name = k.constraint_name AND p.constraint_type = 'PRIMARY KEY')
 				ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
-			WHERE c.table_schema = current_schema()`
+			WHERE c.table_schema = current_schema() AND c.is_generated = 'NEVER'`
 	)
 	// These tables are not copied, but rebuilt from the copied rows.
 	search := append([]string{sqlstore.SearchProgressTable}, sqlstore.DerivedTables...)

@@ -34,7 +34,8 @@ var serverEngine = engine{
 	// The triggers would record each copied row as changed since it was indexed. Instead, the statements in filled
 	// record the last id that must still be indexed.
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
-		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert"},
+		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert",
+		"ALTER TABLE profiles DISABLE TRIGGER profile_search_insert, DISABLE TRIGGER internal_search_insert"},
 	collation: ` COLLATE "C"`,
 	own:       []string{"pet_count_changes", "write_outcomes", "event_inbox", "queue_marks"},
 	events: "SELECT " + sqlstore.Events.Columns + " FROM events UNION ALL" +
@@ -45,9 +46,11 @@ var serverEngine = engine{
 	// The query planner has no statistics about the new rows until they are analyzed.
 	filled: append([]string{
 		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
+		"ALTER TABLE profiles ENABLE TRIGGER profile_search_insert, ENABLE TRIGGER internal_search_insert",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
-		"ANALYZE categories, pets, orders, kept_answers, events, webhook_deliveries",
+		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM profiles) WHERE list IN ('profiles', 'profiles, internal')",
+		"ANALYZE categories, pets, profiles, profile_tags, orders, kept_answers, events, webhook_deliveries",
 	}, sqlstore.CountPets...),
 
 	// The inbox has no index on the subject and may have many dead rows after an import, so it is read only once.

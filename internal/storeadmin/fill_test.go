@@ -24,6 +24,17 @@ func fillShop(t *testing.T, database string) {
 	for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", "Mia", "Bo", "gone"} {
 		s.AddPet(t, name, int64(i%2)-1, []shop.Status{shop.Available, ""}[i/5])
 	}
+	for pet := int64(2); pet <= 6; pet++ {
+		change := shop.ProfileChange{
+			Published: new(pet%2 == 1), Breeds: &[]string{"Beagle", "Boxer"}, Sex: new(shop.Male), Price: &shop.Price{Amount: "9.50", Currency: "EUR"},
+			Traits: map[shop.Trait]shop.Answer{shop.Neutered: shop.Yes, shop.GoodWithCats: shop.No}, Tags: &[]string{"Friendly", "Köln"},
+			BirthDate: new("2020-02-29"), Description: new("Two\nlines"), Microchip: new("276098106123456"), Notes: new("internal"),
+		}
+		must(s.UpdateProfile(ctx, shop.Caller{}, pet, change, nil))(t)
+	}
+	for _, color := range []string{"red", ""} { // the profile is empty again
+		must(s.UpdateProfile(ctx, shop.Caller{}, 1, shop.ProfileChange{Color: &color}, nil))(t)
+	}
 	noError(t, s.DeletePet(ctx, shop.Caller{}, 5, nil))
 	must(s.RestorePet(ctx, shop.Caller{}, 5))(t)
 	noError(t, s.DeletePet(ctx, shop.Caller{}, 6, nil))
@@ -84,6 +95,14 @@ func fillStore(t *testing.T, database string) {
 		after := pets[0]
 		after.Status = shop.Pending
 		do(tx.UpdatePets(shop.PetUpdate{Before: pets[0], After: after}))
+		var profiles []shop.ProfileUpdate
+		for i, pet := range pets {
+			if i%3 == 0 {
+				profiles = append(profiles, shop.ProfileUpdate{Before: shop.Profile{Pet: pet}, After: shop.Profile{
+					Pet: pet, Published: i > 0, Description: "quote \" \\ '\ttab\nline", Mixed: shop.No, Tags: []string{"é", "Z", "a"}, UpdatedAt: copyNow}})
+			}
+		}
+		do(tx.UpdateProfiles(profiles...))
 		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)

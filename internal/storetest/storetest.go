@@ -21,6 +21,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 	}{
 		{"transactions", transactionCases},
 		{"pets", petCases},
+		{"profiles", profileCases},
+		{"searches of profiles", profileSearchCases},
 		{"searches", searchCases},
 		{"backlog of the search index", backlogCases},
 		{"imports", importCases},

@@ -204,6 +204,7 @@ fn check(event: &Event, rex: &Pet) -> String {
         Event::KeyEvent(change) => {
             ("key.", change.r#type.to_string(), change.data.current.is_some() || change.data.previous.is_some())
         }
+        Event::ProfileEvent(change) => ("profile.", change.r#type.to_string(), true),
         Event::WebhookEvent(change) => {
             ("webhook.", change.r#type.to_string(), change.data.current.is_some() || change.data.previous.is_some())
         }

@@ -9,7 +9,7 @@ import { encodeExact, exactEvents, exactFetch } from "./exact.js";
 const exact = 9007199254740993n; // 2^53 + 1, which a number cannot hold
 
 // The compiler checks that no type is missing.
-const eventTypes: Record<EventType, true> = {
+const eventTypes: Record<Exclude<EventType, "profile.updated">, true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
@@ -192,6 +192,9 @@ function check(event: Event, rex: Pet): void {
     case "webhook.updated":
     case "webhook.deleted":
       assert((event.data.current ?? event.data.previous)?.url);
+      return;
+    case "profile.updated":
+      assert.equal(event.subject, `pets/${event.data.current.pet.id}/profile`);
       return;
     default: // the compiler knows that only orders are left
       assert.equal(event.subject, `store/orders/${event.data.current?.id}`);

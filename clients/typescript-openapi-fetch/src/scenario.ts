@@ -10,8 +10,8 @@ type Pet = Schemas["Pet"];
 
 const exact = 9007199254740993n; // 2^53 + 1, which a number cannot hold
 
-// The compiler checks that no type is missing.
-const eventTypes: Record<Schemas["EventType"], true> = {
+// The compiler checks that no type is missing. Those of profiles must be named.
+const eventTypes: Record<Exclude<Schemas["EventType"], "profile.updated">, true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
@@ -201,6 +201,9 @@ function check(event: Schemas["Event"], rex: Pet): void {
     case "webhook.updated":
     case "webhook.deleted":
       assert((event.data.current ?? event.data.previous)?.url);
+      return;
+    case "profile.updated":
+      assert.equal(event.subject, `pets/${event.data.current.pet.id}/profile`);
       return;
     default: // the compiler knows that only orders are left
       assert.equal(event.subject, `store/orders/${event.data.current?.id}`);

@@ -60,20 +60,34 @@ func (x *Index) countUnindexed(t *engine.Tx, of *List, most int64) (c unindexed,
 	return c, err
 }
 
-// waitingRows contains the ids of the rows of a list that wait to be indexed, highest first, as far as a search has not
+// waitingRows contains the ids of the rows of some lists that wait to be indexed, highest first, as far as a search has not
 // compared them. It covers all ids down to lowest.
 type waitingRows struct {
 	ids    []int64
 	lowest int64
 }
 
-// readWaiting returns the waiting rows with ids up to top that may contain all words, at most maxWaiting of each kind.
-func (x *Index) readWaiting(t *engine.Tx, of *List, top int64, words []string) (*waitingRows, error) {
+// readWaiting returns the waiting rows of some lists with ids up to top that may contain all words, at most maxWaiting of each
+// list and kind.
+func (x *Index) readWaiting(t *engine.Tx, lists []*List, top int64, words []string) (*waitingRows, error) {
+	w := &waitingRows{lowest: 1}
+	wanted := signaturesOf(words, len(lists) > 1)
+	for _, of := range lists {
+		if err := w.read(t, x, of, top, wanted); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(w.ids, descending)
+	w.ids = slices.Compact(w.ids)
+	return w, nil
+}
+
+// read adds the waiting rows of a list whose signatures contain one of the wanted signatures.
+func (w *waitingRows) read(t *engine.Tx, x *Index, of *List, top int64, wanted []signature) error {
 	p, err := readProgress(t, of)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &waitingRows{lowest: 1}
 	var texts []waitingText
 	for _, kind := range []struct {
 		query    string
@@ -87,7 +101,7 @@ func (x *Index) readWaiting(t *engine.Tx, of *List, top int64, words []string) (
 		}
 		some, err := engine.All(t, scanWaiting, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", kind.query, maxWaiting), kind.from, kind.to)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(some) == maxWaiting {
 			w.lowest = max(w.lowest, some[maxWaiting-1].id)
@@ -96,13 +110,13 @@ func (x *Index) readWaiting(t *engine.Tx, of *List, top int64, words []string) (
 	}
 	slices.SortStableFunc(texts, func(a, b waitingText) int { return cmp.Compare(b.id, a.id) }) // queued changes stay first
 	texts = slices.CompactFunc(texts, func(a, b waitingText) bool { return a.id == b.id })
-	if texts, err = x.candidates(t, of, texts, words); err != nil {
-		return nil, err
+	if texts, err = x.candidates(t, of, texts, wanted); err != nil {
+		return err
 	}
 	for _, text := range texts {
 		w.ids = append(w.ids, text.id)
 	}
-	return w, nil
+	return nil
 }
 
 func descending(a, b int64) int { return cmp.Compare(b, a) }
@@ -130,7 +144,7 @@ func (x *Index) Begin(t *engine.Tx) error {
 	}
 	for _, of := range x.lists {
 		err := t.Exec(fmt.Sprintf("UPDATE search_progress SET last = max(position, (SELECT coalesce(max(id), 0) FROM %s))"+
-			" WHERE list = $1 AND last = $2", of.Table), of.Table, int64(openEnded))
+			" WHERE list = $1 AND last = $2", of.Table), of.Name, int64(openEnded))
 		if err != nil {
 			return err
 		}
@@ -152,7 +166,7 @@ func lockIndex(t *engine.Tx) error {
 // them. The rows after last are in the index or are queued as changes.
 func reopen(t *engine.Tx, of *List) error {
 	return t.Exec(fmt.Sprintf("UPDATE search_progress SET position = max(position, (SELECT coalesce(max(id), 0) FROM %[1]s)), last = $2"+
-		" WHERE list = $1 AND last < $2 AND NOT EXISTS (SELECT 1 FROM %[1]s WHERE id > position AND id <= last)", of.Table), of.Table, int64(openEnded))
+		" WHERE list = $1 AND last < $2 AND NOT EXISTS (SELECT 1 FROM %[1]s WHERE id > position AND id <= last)", of.Table), of.Name, int64(openEnded))
 }
 
 // IndexNow indexes the changes to the texts of the given rows. Afterwards, these texts no longer wait. The transaction must

@@ -266,7 +266,7 @@ func (x *Index) finish(t *engine.Tx, b *indexBatch) error {
 		position = max(position, b.progress.last) // the remaining rows of the range were removed
 	}
 	if position > b.progress.position {
-		if err := t.Exec("UPDATE search_progress SET position = $1 WHERE list = $2", position, b.of.Table); err != nil {
+		if err := t.Exec("UPDATE search_progress SET position = $1 WHERE list = $2", position, b.of.Name); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func readProgress(t *engine.Tx, of *List) (progress, error) {
 	p, _, err := engine.One(t, func(scan engine.Scanner) (p progress, err error) {
 		err = scan(&p.position, &p.last)
 		return p, err
-	}, "SELECT position, last FROM search_progress WHERE list = $1", of.Table)
+	}, "SELECT position, last FROM search_progress WHERE list = $1", of.Name)
 	return p, err
 }
 

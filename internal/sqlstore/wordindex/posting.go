@@ -65,6 +65,12 @@ func (s *idSet) intersect(other *idSet) {
 	}
 }
 
+func (s *idSet) unite(other *idSet) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
 func (s *idSet) count() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)

@@ -17,11 +17,11 @@ const (
 	// maxFiltered is the number of rows of a filtered list that are compared before the index is used. Often, a filter
 	// selects fewer rows than the words of the search do.
 	maxFiltered = 200
-	// scanBatch is the number of rows that are read at once. It is a size of statements that byID prepares on SQLite.
+	// scanBatch is the maximum number of rows that are read at once. It is a size of statements that byID prepares on SQLite.
 	scanBatch = 1024
 )
 
-// Search finds the rows of a list that contain all words of a text, newest first. The search index only narrows down
+// Search finds the rows that contain all words of a text, newest first. The texts of a row are in one list or in several. The search index only narrows down
 // the rows. Every text that may match is folded and compared here, so both engines return the same rows, even if the
 // index contains ids of rows that do not match.
 //
@@ -30,7 +30,8 @@ const (
 type Search[T any] struct {
 	Index    *Index
 	Tx       *engine.Tx
-	List     *List
+	Lists    []*List // each word may occur in the text of any of these lists
+	From     string  // the table with the rows of all lists
 	Columns  string
 	Scan     func(engine.Scanner) (T, error)
 	ID       func(T) int64
@@ -112,10 +113,11 @@ func (s *Search[T]) add(rows []T) {
 	}
 }
 
-// scanList reads at most n rows from the filtered list, without using the index, and compares them.
+// scanList reads at most n rows from the filtered list, without using the index, and compares them. Often, the first of
+// them fill the page.
 func (s *Search[T]) scanList(n int) error {
-	for n > 0 && !s.done() {
-		limit := min(n, scanBatch)
+	for batch := s.limit + 1; n > 0 && !s.done(); batch = min(4*batch, scanBatch) {
+		limit := min(n, batch)
 		var after *int64
 		if s.top < math.MaxInt64 {
 			after = new(s.top + 1)
@@ -139,7 +141,7 @@ func (s *Search[T]) scanList(n int) error {
 func (s *Search[T]) compareIDs(ids []int64) error {
 	for n := s.limit + 1; len(ids) > 0 && len(s.found) <= s.limit; n *= 2 {
 		part := ids[:min(len(ids), n, scanBatch)]
-		rows, err := rowsByID(s.Tx, s.Index, s.List.Table, s.Columns, s.Scan, part)
+		rows, err := rowsByID(s.Tx, s.Index, s.From, s.Columns, s.Scan, part)
 		if err != nil {
 			return err
 		}

@@ -98,9 +98,27 @@ func (s *signatures) forget() {
 	s.texts = nil
 }
 
-// candidates returns those of the waiting texts that may contain all words. It reads the texts that no search has read since
-// they began to wait.
-func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, words []string) ([]waitingText, error) {
+// signaturesOf returns the signatures of which a waiting text must contain one. If each row has one text, that is the
+// signature of all words. If the words may be spread over several texts of a row, each word has a signature: the index finds
+// a row whose words are all in texts that do not wait.
+func signaturesOf(words []string, spread bool) (wanted []signature) {
+	var all signature
+	for _, word := range words {
+		var one signature
+		all.addGrams(word)
+		if one.addGrams(word); spread && one != (signature{}) {
+			wanted = append(wanted, one)
+		}
+	}
+	if !spread {
+		wanted = []signature{all}
+	}
+	return wanted
+}
+
+// candidates returns those of the waiting texts that may contain one of the wanted signatures. It reads the texts that no
+// search has read since they began to wait.
+func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, wanted []signature) ([]waitingText, error) {
 	if x.shared || len(texts) < leastSigned {
 		return texts, nil
 	}
@@ -121,9 +139,7 @@ func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, words []
 		}
 	}
 	x.signatures[of].keep(unknown)
-	var wanted signature
-	for _, word := range words {
-		wanted.addGrams(word)
-	}
-	return slices.DeleteFunc(texts, func(text waitingText) bool { return text.signature == nil || !text.signature.contains(&wanted) }), nil
+	return slices.DeleteFunc(texts, func(text waitingText) bool {
+		return text.signature == nil || !slices.ContainsFunc(wanted, func(s signature) bool { return text.signature.contains(&s) })
+	}), nil
 }

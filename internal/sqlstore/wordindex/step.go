@@ -68,6 +68,29 @@ func newPostingList(gram int64, postings []posting, limit int) postingList {
 	return list
 }
 
+// unite adds the postings of another list for the same gram. The result covers the blocks that both lists cover.
+func (l *postingList) unite(other postingList) {
+	l.floor, l.size = max(l.floor, other.floor), l.size+other.size
+	if len(other.postings) == 0 {
+		return
+	}
+	all := slices.Concat(l.postings, other.postings)
+	slices.SortStableFunc(all, func(a, b posting) int { return cmp.Compare(b.block, a.block) })
+	l.postings = all[:0]
+	for _, p := range all {
+		if last := len(l.postings) - 1; last >= 0 && l.postings[last].block == p.block {
+			var set, more idSet
+			set.decode(l.postings[last].ids)
+			more.decode(p.ids)
+			set.unite(&more)
+			p.ids = set.encode()
+			l.postings[last] = p
+			continue
+		}
+		l.postings = append(l.postings, p)
+	}
+}
+
 // restrict removes from a block's set all ids that the list does not contain. It changes nothing if the list does not
 // cover the block.
 func (l *postingList) restrict(block int64, set *idSet) {
@@ -90,15 +113,21 @@ func (l *postingList) restrict(block int64, set *idSet) {
 // The rarest gram decides how far down the step goes. For the other grams, the same number of postings may cover fewer
 // blocks. In the remaining blocks, these grams then rule out no ids.
 func (s *Search[T]) scanIndex(grams []int64, n int) (best []int64, err error) {
-	n = min(n, max(1, (maxPostings-s.postings)/len(grams)))
-	found, err := s.Index.statements.newest(s.Tx, s.List, grams, blockOf(s.top), n)
-	if err != nil {
-		return nil, err
-	}
+	n = min(n, max(1, (maxPostings-s.postings)/len(grams)/len(s.Lists)))
 	lists := make([]postingList, len(grams))
-	for i, postings := range found {
-		lists[i] = newPostingList(grams[i], postings, n)
-		s.postings += max(1, len(postings))
+	for _, of := range s.Lists {
+		found, err := s.Index.statements.newest(s.Tx, of, grams, blockOf(s.top), n)
+		if err != nil {
+			return nil, err
+		}
+		for i, postings := range found {
+			if list := newPostingList(grams[i], postings, n); of == s.Lists[0] {
+				lists[i] = list
+			} else {
+				lists[i].unite(list)
+			}
+			s.postings += max(1, len(postings))
+		}
 	}
 	slices.SortFunc(lists, func(a, b postingList) int { return cmp.Or(cmp.Compare(a.floor, b.floor), cmp.Compare(a.size, b.size)) })
 	return s.rarest(lists), s.compareLists(lists)
@@ -126,7 +155,7 @@ func (s *Search[T]) rarest(lists []postingList) []int64 {
 func (s *Search[T]) compareLists(lists []postingList) error {
 	if s.waiting == nil {
 		var err error
-		if s.waiting, err = s.Index.readWaiting(s.Tx, s.List, s.top, s.Words); err != nil {
+		if s.waiting, err = s.Index.readWaiting(s.Tx, s.Lists, s.top, s.Words); err != nil {
 			return err
 		}
 	}

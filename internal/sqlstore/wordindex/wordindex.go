@@ -5,8 +5,9 @@ package wordindex
 
 import "math"
 
-// List is a table whose texts can be searched.
+// List is a table whose texts can be searched. Several lists may have the same table, with a column each.
 type List struct {
+	Name    string // identifies the list in the table search_progress
 	Table   string // the table that contains the list
 	Text    string // the column that is searched; it may be NULL
 	Index   string // the table with the search index

@@ -1,0 +1,240 @@
+package sqlstore
+
+import (
+	"strings"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/wordindex"
+)
+
+// profileFields are the columns of the table profiles that statements write, except for the id, with their SQL types and
+// the values that queries return for a pet without a row.
+var profileFields = []struct{ name, kind, none string }{
+	{"published", "BIGINT", "0"},
+	{"breed", "TEXT", "''"},
+	{"second_breed", "TEXT", "''"},
+	{"mixed", "BIGINT", "-1"},
+	{"sex", "TEXT", "''"},
+	{"birth_date", "TEXT", "''"},
+	{"birth_date_estimated", "BIGINT", "-1"},
+	{"size", "TEXT", "''"},
+	{"color", "TEXT", "''"},
+	{"price", "TEXT", "''"},
+	{"currency", "TEXT", "''"},
+	{"arrival_date", "TEXT", "''"},
+	{"traits", "TEXT", "''"},
+	{"tags", "TEXT", "''"},
+	{"contact_url", "TEXT", "''"},
+	{"microchip", "TEXT", "''"},
+	{"location", "TEXT", "''"},
+	{"updated_at", "BIGINT", "0"},
+	{"description", "TEXT", "''"},
+	{"notes", "TEXT", "''"},
+}
+
+// profileColumns are the columns that queries read. Statements that write the columns in profileFields follow.
+var (
+	profileColumns = profileColumnList(func(name, _, none string) string { return "coalesce(profile." + name + ", " + none + ")" })
+	// petProfileColumns are the columns of a pet, followed by profileColumns.
+	petProfileColumns = "pet.id, pet.name, pet.category_id, coalesce(pet.status, ''), " + profileColumns
+	profileInsertion  = &engine.Insertion{Table: "profiles", Columns: "id, " + profileNames, Types: profileTypes}
+	profileUpdate     = newRowUpdate("profiles", profileNames, profileTypes)
+	profileNames      = profileColumnList(func(name, _, _ string) string { return name })
+	profileTypes      = append([]string{"BIGINT"}, strings.Split(profileColumnList(func(_, kind, _ string) string { return kind }), ", ")...)
+)
+
+func profileColumnList(column func(name, kind, none string) string) string {
+	columns := make([]string, len(profileFields))
+	for i, f := range profileFields {
+		columns[i] = column(f.name, f.kind, f.none)
+	}
+	return strings.Join(columns, ", ")
+}
+
+// scanProfiles returns a function that scans petProfileColumns. Like scanPets, the function reuses its
+// variables for every row.
+func scanProfiles() func(Scanner) (shop.Profile, error) {
+	var p shop.Profile
+	var published, mixed, estimated, updated int64
+	var breed, secondBreed, traits, tags string
+	columns := []any{
+		&p.Pet.ID, &p.Pet.Name, &p.Pet.CategoryID, (*string)(&p.Pet.Status),
+		&published, &breed, &secondBreed, &mixed, (*string)(&p.Sex), &p.BirthDate, &estimated, (*string)(&p.Size), &p.Color,
+		&p.Price.Amount, &p.Price.Currency, &p.ArrivalDate, &traits, &tags, &p.ContactURL, &p.Microchip, &p.Location,
+		&updated, &p.Description, &p.Notes,
+	}
+	return func(scan Scanner) (shop.Profile, error) {
+		err := scan(columns...)
+		p.Published, p.UpdatedAt = published == 1, fromMicros(updated)
+		p.Mixed, p.BirthDateEstimated = answerIn(mixed), answerIn(estimated)
+		p.Breeds, p.Tags, p.Traits = nil, nil, traitsIn(traits)
+		for _, b := range []string{breed, secondBreed} {
+			if b != "" {
+				p.Breeds = append(p.Breeds, b)
+			}
+		}
+		if tags != "" {
+			p.Tags = strings.Split(tags, ",")
+		}
+		return p, err
+	}
+}
+
+// appendProfile appends the id and one value for each of profileFields to args.
+func appendProfile(args []any, p shop.Profile) []any {
+	var breeds [2]string
+	copy(breeds[:], p.Breeds)
+	return append(args, p.Pet.ID, number(p.Published), nullable(breeds[0]), nullable(breeds[1]), answer(p.Mixed), nullable(string(p.Sex)),
+		nullable(p.BirthDate), answer(p.BirthDateEstimated), nullable(string(p.Size)), nullable(p.Color), nullable(p.Price.Amount),
+		nullable(p.Price.Currency), nullable(p.ArrivalDate), nullable(traitsText(p.Traits)), nullable(strings.Join(p.Tags, ",")),
+		nullable(p.ContactURL), nullable(p.Microchip), nullable(p.Location), micros(p.UpdatedAt), nullable(p.Description), nullable(p.Notes))
+}
+
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// answerIn returns the answer that a column contains: 1, 0 or, instead of NULL, -1.
+func answerIn(value int64) shop.Answer {
+	if value < 0 {
+		return shop.Unknown
+	}
+	return shop.AnswerOf(value == 1)
+}
+
+func answer(a shop.Answer) any {
+	if a == shop.Unknown {
+		return nil
+	}
+	return number(a == shop.Yes)
+}
+
+// traitsText returns the text for the column traits.
+func traitsText(traits shop.Traits) string {
+	var words []string
+	for trait, answer := range traits {
+		switch answer {
+		case shop.Yes:
+			words = append(words, shop.Trait(trait).String())
+		case shop.No:
+			words = append(words, "-"+shop.Trait(trait).String())
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func traitsIn(text string) (traits shop.Traits) {
+	for word := range strings.FieldsSeq(text) {
+		name, no := strings.CutPrefix(word, "-")
+		for trait := range traits {
+			if shop.Trait(trait).String() == name {
+				traits[trait] = shop.AnswerOf(!no)
+			}
+		}
+	}
+	return traits
+}
+
+func (t *tx) Profile(id int64) (shop.Profile, bool, error) {
+	return one(t, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id = $1", ""), id)
+}
+
+// profilesOf returns a query for the profiles of the pets that another query selects.
+func profilesOf(pets, order string) string {
+	return "SELECT " + petProfileColumns + " FROM (" + pets + ") AS pet LEFT JOIN profiles AS profile ON profile.id = pet.id" + order
+}
+
+func (t *tx) Profiles(list shop.ProfileList) (shop.Page[shop.Profile], error) {
+	if list.Query != "" || list.Conditions() > 1 {
+		return t.searchProfiles(list)
+	}
+	limit := list.Limit
+	list.Limit++ // the additional row shows that another page follows
+	rows, err := t.profilePage(list)
+	if err != nil || len(rows) <= limit {
+		return shop.Page[shop.Profile]{Items: rows}, err
+	}
+	return shop.Page[shop.Profile]{Items: rows[:limit], More: true}, nil
+}
+
+// profilePage reads one page of the profiles that match one condition of the list.
+func (t *tx) profilePage(list shop.ProfileList) ([]shop.Profile, error) {
+	query, args := profilesQuery(t.dialect, list)
+	return engine.AllUpTo(t.Tx, list.Limit, scanProfiles(), query, args...)
+}
+
+// profilesQuery returns the query for one page of the profiles that match one condition of the list. Of several
+// conditions, it uses the one that probably selects the fewest profiles.
+func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any) {
+	const columns, after, order = "id, name, category_id, status", "id < %s", "id DESC"
+	c := &conditions{byRow: d.byRow}
+	page := func(selection string) {
+		query, args = c.page(selection, list.PageRequest, after, order)
+	}
+	found := func(table, column, value string) {
+		c.equal(column, value)
+		page("SELECT id FROM " + table)
+		// CROSS JOIN makes SQLite look up the pets that were found. It might read all pets otherwise.
+		query = "SELECT pets.id, name, category_id, status FROM (" + query + ") AS found CROSS JOIN pets WHERE pets.id = found.id"
+	}
+	inProfiles := func(column, value string) {
+		c.texts = append(c.texts, "removed = 0", column+" IS NOT NULL") // as in the condition of the index
+		found("profiles"+d.byProfile(column), column, value)
+	}
+	switch {
+	case len(list.IDs) == 0 && len(list.Tags) > 0:
+		found("profile_tags", "tag", shop.CategoryKey(list.Tags[0]))
+	case len(list.IDs) > 0 || list.CategoryID != nil || list.Status != "" || list.NoStatus:
+		query, args = petsQuery(d, columns, shop.PetList{PetFilter: list.PetFilter, PageRequest: list.PageRequest})
+	case list.Size != "":
+		inProfiles("size", string(list.Size))
+	case list.Sex != "":
+		inProfiles("sex", string(list.Sex))
+	case list.Published != nil:
+		page("SELECT " + columns + " FROM pets" + d.whetherPublished(c, *list.Published))
+	default:
+		page("SELECT " + columns + " FROM pets")
+	}
+	return profilesOf(query, " ORDER BY pet.id DESC"), args
+}
+
+// publishedByIndex selects the pets with one of the two partial indexes that SQLite has.
+func publishedByIndex(c *conditions, published bool) string {
+	if published {
+		c.texts = append(c.texts, "published = 1")
+		return " INDEXED BY pets_published"
+	}
+	c.texts = append(c.texts, "published = 0")
+	return " INDEXED BY pets_unpublished"
+}
+
+// publishedByValue selects the pets with the index that PostgreSQL has for both values.
+func publishedByValue(c *conditions, published bool) string {
+	c.equal("published", number(published))
+	return ""
+}
+
+// searchProfiles returns a page of the profiles that contain all words of list.Query and match all conditions. Without
+// words, it reads the profiles that match one condition, and compares them with the others.
+func (t *tx) searchProfiles(list shop.ProfileList) (shop.Page[shop.Profile], error) {
+	lists := []*wordindex.List{petNames, profileWords}
+	if list.Internal {
+		lists = append(lists, internalWords)
+	}
+	return search(wordindex.Search[shop.Profile]{
+		Index: t.dialect.words, Tx: t.Tx, Lists: lists, Columns: petProfileColumns, Scan: scanProfiles(),
+		From: "pets AS pet LEFT JOIN profiles AS profile USING (id)",
+		ID:   func(p shop.Profile) int64 { return p.Pet.ID },
+		Text: func(p shop.Profile) string { return p.Words(list.Internal) },
+		Page: func(limit int, after *int64) ([]shop.Profile, error) {
+			return t.profilePage(shop.ProfileList{ProfileFilter: list.ProfileFilter, PageRequest: shop.PageRequest{Limit: limit, After: after}})
+		},
+		Filtered: list.Conditions() > 0,
+		ListOnly: len(list.IDs) > 0,
+		Matches:  list.Matches,
+	}, list.Query, list.PageRequest)
+}
