@@ -119,6 +119,7 @@ func (c *randomClient) do(ctx context.Context, op *operation, collection string,
 				c.l.Problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
 			return false
+		case op.batch != "" && responded && isTemporary(e): // an import; few run at the same time, and none while many names wait for the index
 		case c.l.Retries > 0 && !op.noRetry:
 			c.l.Problem("%q failed despite retries: %v", op.eventKey, err)
 			return false
