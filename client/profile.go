@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -92,7 +93,7 @@ type ProfileUpdate struct {
 	Microchip          *string  `json:"microchip,omitempty"`
 	Location           *string  `json:"location,omitempty"`
 	Notes              *string  `json:"notes,omitempty"`
-	// Remove contains the names of the members to remove in JSON, such as "price".
+	// Remove contains the names of the members to remove in JSON, such as "price" or "traits.neutered".
 	Remove []string `json:"-"`
 }
 
@@ -108,7 +109,14 @@ func (u ProfileUpdate) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	for _, name := range u.Remove {
-		members[name] = nil
+		of := members
+		if outer, inner, nested := strings.Cut(name, "."); nested {
+			if members[outer] == nil {
+				members[outer] = map[string]any{}
+			}
+			of, name = members[outer].(map[string]any), inner
+		}
+		of[name] = nil
 	}
 	return json.Marshal(members)
 }

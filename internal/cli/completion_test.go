@@ -148,7 +148,7 @@ func TestCompletionInFish(t *testing.T) {
 	}
 	output, err := exec.Command("fish", "--no-config", "-c", `animalstore completion fish | source; complete -C "animalstore pets "`).Output()
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	if err != nil || len(lines) != 6 || !slices.Contains(lines, "list\tList the animals, newest first.") {
-		t.Errorf("got %q, %v, want the six commands with their help", lines, err)
+	if err != nil || len(lines) != 8 || !slices.Contains(lines, "list\tList the animals, newest first.") {
+		t.Errorf("got %q, %v, want the eight commands with their help", lines, err)
 	}
 }

@@ -13,13 +13,15 @@ var examples = map[string][]string{
 
 	"serve": {"animalstore serve --addr 127.0.0.1:8081 --database shop.db"},
 
-	"pets":         {"animalstore pets list --status available"},
-	"pets list":    {"animalstore pets list --status available --search bengal", "animalstore pets list --all --output json"},
-	"pets show":    {"animalstore pets show 7"},
-	"pets add":     {"animalstore pets add --name Rex --category 1 --status available"},
-	"pets set":     {"animalstore pets set 7 --status pending"},
-	"pets remove":  {"animalstore pets remove 7 8"},
-	"pets restore": {"animalstore pets restore 7"},
+	"pets":           {"animalstore pets list --status available"},
+	"pets list":      {"animalstore pets list --status available --search bengal", "animalstore pets list --all --output json"},
+	"pets show":      {"animalstore pets show 7"},
+	"pets add":       {"animalstore pets add --name Rex --category 1 --status available"},
+	"pets set":       {"animalstore pets set 7 --status pending", "animalstore pets set 7 --breed Beagle --price \"250.00 EUR\""},
+	"pets publish":   {"animalstore pets publish 7"},
+	"pets unpublish": {"animalstore pets unpublish 7"},
+	"pets remove":    {"animalstore pets remove 7 8"},
+	"pets restore":   {"animalstore pets restore 7"},
 
 	"categories":        {"animalstore categories list"},
 	"categories list":   {"animalstore categories list --output json"},

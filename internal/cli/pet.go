@@ -12,12 +12,14 @@ import (
 
 type petsCommands struct {
 	exitCodesHelp
-	List    petsList    `cmd:"" help:"List the animals, newest first."`
-	Show    petsShow    `cmd:"" help:"Show one animal."`
-	Add     petsAdd     `cmd:"" help:"Add an animal."`
-	Set     petsSet     `cmd:"" help:"Change an animal."`
-	Remove  petsRemove  `cmd:"" help:"Remove animals."`
-	Restore petsRestore `cmd:"" help:"Bring removed animals back, as they were when they were removed."`
+	List      petsList      `cmd:"" help:"List the animals, newest first."`
+	Show      petsShow      `cmd:"" help:"Show one animal with its profile."`
+	Add       petsAdd       `cmd:"" help:"Add an animal."`
+	Set       petsSet       `cmd:"" help:"Change an animal or its profile."`
+	Publish   petsPublish   `cmd:"" help:"Publish the profiles of animals."`
+	Unpublish petsUnpublish `cmd:"" help:"Publish the profiles of animals no longer."`
+	Remove    petsRemove    `cmd:"" help:"Remove animals."`
+	Restore   petsRestore   `cmd:"" help:"Bring removed animals back, as they were when they were removed."`
 }
 
 type petsList struct {
@@ -63,12 +65,20 @@ func (p *petsList) Run(ctx context.Context, t terminal) error {
 
 type petsShow struct {
 	storeFlags
-	ID int64 `arg:"" help:"ID of the animal, as shown by pets list."`
+	ID      int64 `arg:"" help:"ID of the animal, as shown by pets list."`
+	Profile bool  `help:"With --output json, print the profile, which contains the animal, instead of the animal alone."`
 }
 
 func (p *petsShow) Run(ctx context.Context, t terminal) error {
 	return p.read(ctx, func(c *client.Client) error {
 		pet, err := c.GetPet(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if p.isJSON() && !p.Profile {
+			return p.printFields(t, pet)
+		}
+		profile, err := c.GetProfile(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -78,8 +88,8 @@ func (p *petsShow) Run(ctx context.Context, t terminal) error {
 				category += " (" + known.Name + ")"
 			}
 		}
-		return p.printFields(t, pet, []string{"ID", formatInt(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
-			[]string{"STATUS", orDash(string(pet.Status))}, []string{"ETAG", pet.ETag})
+		lines := [][]string{{"ID", formatInt(pet.ID)}, {"NAME", pet.Name}, {"CATEGORY", category}, {"STATUS", orDash(string(pet.Status))}, {"ETAG", pet.ETag}}
+		return p.printFields(t, profile, append(lines, profileLines(profile)...)...)
 	})
 }
 
@@ -117,11 +127,17 @@ type petsSet struct {
 	Category *string `placeholder:"CATEGORY" help:"New category: its ID or its name."`
 	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
 	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show; * matches any (default: its ETag when the command starts)."`
+	profileFlags
 }
 
 func (p *petsSet) Run(ctx context.Context, t terminal) error {
-	if p.Name == nil && p.Category == nil && p.Status == "" {
-		return usagef("nothing to change; set --name, --category or --status")
+	profile, hasProfile, err := p.profileFlags.update()
+	if err != nil {
+		return err
+	}
+	hasPet := p.Name != nil || p.Category != nil || p.Status != ""
+	if !hasPet && !hasProfile {
+		return usagef("nothing to change; set --name, --category, --status or a member of the profile")
 	}
 	update := client.PetUpdate{Name: p.Name}
 	if p.Name != nil {
@@ -136,6 +152,9 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	return p.write(ctx, func(c *client.Client) (err error) {
+		if !hasPet && p.IfMatch == nil {
+			return p.setProfile(ctx, t, c, profile)
+		}
 		if update.CategoryID, err = optionalCategory(ctx, c, p.Category); err != nil {
 			return err
 		}
@@ -156,6 +175,9 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		}
 		if err != nil {
 			return err
+		}
+		if hasProfile {
+			return p.setProfile(ctx, t, c, profile)
 		}
 		if before.ID == 0 {
 			return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)

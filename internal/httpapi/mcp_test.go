@@ -54,6 +54,7 @@ func TestAssistantUsesTheStore(t *testing.T) {
 [^ ]* order.updated store/orders/1 by keys/1: reference "Miller" → none
 [^ ]* order.placed store/orders/1 by keys/1: holdExpiresAt .*, petId 1, reference "Miller", status "placed"`)
 		a.want("get_animal", `{"id":1}`, `animal 1: "Réx", category 7, sold \("Dogs"\), version [^\n]*
+profile: published false, profileVersion [^\n]*
 order 1 for animal 1: delivered since [^\n]*
 [^ ]* pet.updated pets/1 by keys/1: status "pending" → "sold"
 [^ ]* pet.updated pets/1 by keys/1: status "available" → "pending"
@@ -96,6 +97,8 @@ var toolScopes = map[string]struct {
 	"list_categories": {shop.PetsRead, `{}`},
 	"add_animal":      {shop.PetsWrite, `{"name":"Rex","categoryId":1,"idempotencyKey":"a-key-for-this"}`},
 	"change_animal":   {shop.PetsWrite, `{"id":1,"version":"*","name":"Rex"}`},
+	"update_profile":  {shop.PetsWrite, `{"id":1,"version":"*","color":"red"}`},
+	"publish_animal":  {shop.PetsWrite, `{"id":1,"version":"*","published":true}`},
 	"find_orders":     {shop.OrdersRead, `{}`},
 	"get_order":       {shop.OrdersRead, `{"id":1}`},
 	"place_order":     {shop.OrdersWrite, `{"animalId":1,"idempotencyKey":"a-key-for-that"}`},
@@ -134,7 +137,8 @@ func TestToolsFollowTheScopesOfTheKey(t *testing.T) {
 	}
 	// get_animal needs only the pets:read scope. It shows orders and events only if the key may read them.
 	a := s.assistant(t, s.key(shop.PetsRead), "")
-	a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 1, pending, version [^\n]*`)
+	a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 1, pending, version [^\n]*
+profile: published false, profileVersion [^\n]*`)
 }
 
 func toolCall(name, arguments string) string {
@@ -161,7 +165,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 		if !strings.Contains(manual, fmt.Sprintf("| `%s` | `%s` | ", name, scope)) {
 			t.Errorf("docs/assistants.md has no row for %s", name)
 		}
-		isRead, isChange := strings.HasSuffix(scope, ":read"), strings.HasPrefix(name, "change_")
+		isRead, isChange := strings.HasSuffix(scope, ":read"), slices.Contains([]string{"change_animal", "change_order", "update_profile", "publish_animal"}, name)
 		hints := tool.Annotations
 		if hints.ReadOnlyHint != isRead || *hints.DestructiveHint != isChange || !hints.IdempotentHint || *hints.OpenWorldHint {
 			t.Errorf("%s: %s", name, encode(hints))
@@ -318,4 +322,22 @@ func TestToolReportsAnUnavailableStore(t *testing.T) {
 	a.wantError("count_animals", "{}", shop.Unavailable)
 	s.Store.FailWith(nil)
 	a.want("count_animals", "{}", "0 available, .*")
+}
+
+// An assistant writes a profile, finds the animal by it, and publishes it with a tool of its own.
+func TestAssistantWritesProfiles(t *testing.T) {
+	s := parallelShop(t)
+	s.add(`{"name":"Rex","categoryId":7}`)
+	s.add(`{"name":"Beagle","categoryId":7}`)
+	a := s.assistant(t, s.key(shop.PetsRead, shop.PetsWrite), "")
+	_, empty, _ := strings.Cut(textOf(a.call("get_animal", `{"id":1}`)), ", profileVersion ")
+	change := fmt.Sprintf(`{"id":1,"version":%q,"breeds":["Beagle"],"sex":"male","size":"medium","tags":["Calm"],"price":{"amount":"250.00","currency":"EUR"}}`, empty)
+	written := a.want("update_profile", change, `animal 1: "Rex", category 7, no status, version [^\n]*
+profile: breeds \["Beagle"\], price \{"amount":"250.00","currency":"EUR"\}, published false, sex "male", size "medium", tags \["Calm"\]`)
+	a.wantError("update_profile", change, shop.PreconditionFailed)
+	a.want("find_animals", `{"breed":"beagle"}`, `1 animal\nanimal 1: .*`)
+	a.want("find_animals", `{"sex":"male","size":"medium","tag":"calm"}`, `1 animal\nanimal 1: .*`)
+	a.want("find_animals", `{"sex":"female"}`, `0 animals`)
+	a.want("publish_animal", fmt.Sprintf(`{"id":1,"version":%q,"published":true}`, version(t, written)), `(?s)animal 1: .* published true, .*`)
+	a.wantError("publish_animal", fmt.Sprintf(`{"id":1,"version":%q,"published":false}`, empty), shop.PreconditionFailed)
 }

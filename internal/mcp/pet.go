@@ -11,10 +11,10 @@ func (set *toolSet) addPetTools() {
 	add(set, "find_animals", "Find animals", client.ScopePetsRead, reads,
 		"Lists animals, newest first. All filters combine with \"and\"; without any, it lists the whole catalogue. "+
 			"If nextCursor is in the answer, call again with it as cursor and the same filters for the next page; "+
-			"with text, a page can be short or empty although more follow. Use count_animals to count.",
+			"with text or several filters, a page can be short or empty although more follow. Use count_animals to count.",
 		findAnimals)
 	add(set, "get_animal", "Show an animal", client.ScopePetsRead, reads,
-		"Shows one animal with the name of its category. If the key may read them, also its latest orders and its history: "+
+		"Shows one animal with its profile and the name of its category. If the key may read them, also its latest orders and its history: "+
 			"who changed what and when, newest first.",
 		getAnimal)
 	add(set, "count_animals", "Count the animals", client.ScopePetsRead, reads,
@@ -36,6 +36,10 @@ type findAnimalsInput struct {
 	Text       string           `json:"text,omitempty" jsonschema:"words that the name must contain, in any order; case and accents are ignored"`
 	Status     client.PetStatus `json:"status,omitempty" jsonschema:"only animals with this status; available animals can be ordered"`
 	CategoryID *int64           `json:"categoryId,omitempty" jsonschema:"only animals of this category; list_categories has the ids"`
+	Breed      string           `json:"breed,omitempty" jsonschema:"words that a breed must contain, in any order; with a breed, text also looks into breeds, colours and tags"`
+	Sex        client.Sex       `json:"sex,omitempty" jsonschema:"only animals of this sex"`
+	Size       client.Size      `json:"size,omitempty" jsonschema:"only animals of this size"`
+	Tag        string           `json:"tag,omitempty" jsonschema:"only animals with this tag, in any letter case"`
 	Limit      limit            `json:"limit,omitempty" jsonschema:"how many animals at most; 20 unless given"`
 	Cursor     string           `json:"cursor,omitempty" jsonschema:"the nextCursor of the previous page"`
 }
@@ -46,6 +50,9 @@ type animalList struct {
 }
 
 func findAnimals(ctx context.Context, s session, in findAnimalsInput) (animalList, error) {
+	if in.Breed != "" || in.Sex != "" || in.Size != "" || in.Tag != "" {
+		return findByProfile(ctx, s, in)
+	}
 	pets, next, err := s.ListPets(ctx, client.PetQuery{
 		Text: in.Text, Status: in.Status, CategoryID: in.CategoryID, Limit: in.Limit.orDefault(), Cursor: in.Cursor,
 	})
@@ -69,11 +76,13 @@ type getAnimalInput struct {
 }
 
 type animalDetails struct {
-	Animal   client.Pet     `json:"animal"`
-	Version  version        `json:"version"`
-	Category string         `json:"category,omitempty" jsonschema:"the name of the category, if it has one"`
-	Orders   []client.Order `json:"orders,omitempty" jsonschema:"the latest orders for the animal, newest first, at most 5"`
-	History  []activity     `json:"history,omitempty" jsonschema:"the latest changes of the animal, newest first, at most 20"`
+	Animal         client.Pet     `json:"animal"`
+	Version        version        `json:"version"`
+	Category       string         `json:"category,omitempty" jsonschema:"the name of the category, if it has one"`
+	Profile        client.Profile `json:"profile" jsonschema:"what the shop says of the animal"`
+	ProfileVersion version        `json:"profileVersion"`
+	Orders         []client.Order `json:"orders,omitempty" jsonschema:"the latest orders for the animal, newest first, at most 5"`
+	History        []activity     `json:"history,omitempty" jsonschema:"the latest changes of the animal, newest first, at most 20"`
 }
 
 // latestOrders is the maximum number of an animal's orders that get_animal shows.
@@ -89,6 +98,10 @@ func getAnimal(ctx context.Context, s session, in getAnimalInput) (details anima
 		return details, err
 	}
 	details.Category = category.Name
+	if details.Profile, err = s.GetProfile(ctx, in.ID); err != nil {
+		return details, err
+	}
+	details.ProfileVersion = versionOf(details.Profile.ETag)
 	if s.allows(client.ScopeOrdersRead) {
 		details.Orders, _, err = s.ListOrders(ctx, client.OrderQuery{PetID: in.ID, Limit: latestOrders})
 		if err != nil {
@@ -106,7 +119,7 @@ func (d animalDetails) text() string {
 	if d.Category != "" {
 		text += fmt.Sprintf(" (%q)", d.Category)
 	}
-	text += d.Version.text()
+	text += d.Version.text() + profileText(d.Profile) + ", profileVersion " + string(d.ProfileVersion)
 	for _, order := range d.Orders {
 		text += "\n" + orderText(order)
 	}

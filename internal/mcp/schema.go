@@ -54,9 +54,11 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[client.PetStatus](): enum(client.PetAvailable, client.PetPending, client.PetSold),
 	reflect.TypeFor[client.OrderStatus](): enum(
 		client.OrderPlaced, client.OrderApproved, client.OrderDelivered, client.OrderCancelled, client.OrderExpired),
-	reflect.TypeFor[orderStep](): enum(client.OrderApproved, client.OrderDelivered, client.OrderCancelled),
-	reflect.TypeFor[limit]():     {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxLimit))},
-	reflect.TypeFor[petFilter](): {Type: "integer", Minimum: new(1.0)},
+	reflect.TypeFor[client.Sex]():  enum(client.Female, client.Male),
+	reflect.TypeFor[client.Size](): enum(client.SizeSmall, client.SizeMedium, client.SizeLarge, client.SizeExtraLarge),
+	reflect.TypeFor[orderStep]():   enum(client.OrderApproved, client.OrderDelivered, client.OrderCancelled),
+	reflect.TypeFor[limit]():       {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxLimit))},
+	reflect.TypeFor[petFilter]():   {Type: "integer", Minimum: new(1.0)},
 	reflect.TypeFor[idempotencyKey](): {
 		Type: "string", MinLength: new(8), MaxLength: new(255), Pattern: "^[ -~]+$",
 	},

@@ -43,6 +43,7 @@ type toolSet struct {
 func newTools() ([]tool, error) {
 	set := &toolSet{}
 	set.addPetTools()
+	set.addProfileTools()
 	set.addCategoryTools()
 	set.addOrderTools()
 	set.addEventTools()

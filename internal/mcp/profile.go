@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"animalstore/client"
+)
+
+func (set *toolSet) addProfileTools() {
+	add(set, "update_profile", "Change a profile", client.ScopePetsWrite, changes,
+		"Changes what the shop says of an animal, such as its description, breeds or price; what is not given stays. Needs the profileVersion "+
+			"that get_animal showed: the change is made only if nobody has changed the animal or its profile since, and a repeated call changes "+
+			"nothing. It publishes nothing: use publish_animal.",
+		updateProfile)
+	add(set, "publish_animal", "Publish an animal", client.ScopePetsWrite, changes,
+		"Publishes the profile of an animal, so that everybody may see it, or takes it back. Needs the profileVersion that get_animal showed.",
+		publishAnimal)
+}
+
+// findByProfile lists animals with filters that look into profiles. The service finds the words of a breed in names, colours
+// and tags, too, so animals that have them only there are left out here.
+func findByProfile(ctx context.Context, s session, in findAnimalsInput) (animalList, error) {
+	query := client.ProfileQuery{
+		Text: strings.TrimSpace(in.Text + " " + in.Breed), Status: in.Status, CategoryID: in.CategoryID, Sex: in.Sex, Size: in.Size,
+		Limit: in.Limit.orDefault(), Cursor: in.Cursor,
+	}
+	if in.Tag != "" {
+		query.Tags = []string{in.Tag}
+	}
+	profiles, next, err := s.ListProfiles(ctx, query)
+	var pets []client.Pet
+	for _, profile := range profiles {
+		if hasBreed(profile, in.Breed) {
+			pets = append(pets, profile.Pet)
+		}
+	}
+	return animalList{nonNil(pets), next}, err
+}
+
+// hasBreed reports whether the breeds of an animal contain every word of a text. The service has already compared letters with
+// accents, which may be missing in the text.
+func hasBreed(profile client.Profile, text string) bool {
+	breeds := strings.ToLower(strings.Join(profile.Breeds, " "))
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if !strings.Contains(breeds, word) && strings.IndexFunc(breeds+word, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+			return false
+		}
+	}
+	return text == "" || breeds != ""
+}
+
+type updateProfileInput struct {
+	ID          int64          `json:"id" jsonschema:"the id of the animal"`
+	Version     version        `json:"version" jsonschema:"the profileVersion that get_animal returned, or the version that update_profile or publish_animal returned"`
+	Description *string        `json:"description,omitempty" jsonschema:"plain text of up to 4000 characters"`
+	Breeds      []string       `json:"breeds,omitempty" jsonschema:"one or two breeds, which replace the earlier ones"`
+	Mixed       *bool          `json:"mixed,omitempty" jsonschema:"whether it is a mix of breeds"`
+	Sex         *client.Sex    `json:"sex,omitempty" jsonschema:"female or male"`
+	BirthDate   *string        `json:"birthDate,omitempty" jsonschema:"YYYY-MM-DD"`
+	Size        *client.Size   `json:"size,omitempty" jsonschema:"small, medium, large or extra-large"`
+	Color       *string        `json:"color,omitempty" jsonschema:"the colour, up to 100 characters"`
+	Price       *client.Price  `json:"price,omitempty" jsonschema:"an amount such as 250.00 and the code of its currency such as EUR"`
+	ArrivalDate *string        `json:"arrivalDate,omitempty" jsonschema:"YYYY-MM-DD"`
+	Traits      *client.Traits `json:"traits,omitempty" jsonschema:"answers that are not given stay"`
+	Tags        []string       `json:"tags,omitempty" jsonschema:"up to 20 tags, which replace the earlier ones"`
+	ContactURL  *string        `json:"contactUrl,omitempty" jsonschema:"an https: URL or a mailto: address"`
+	Remove      []string       `json:"remove,omitempty" jsonschema:"names of members to remove, such as price"`
+}
+
+// changedProfile is the result of a tool that writes a profile.
+type changedProfile struct {
+	Profile client.Profile `json:"profile"`
+	Version version        `json:"version"`
+}
+
+func updateProfile(ctx context.Context, s session, in updateProfileInput) (changedProfile, error) {
+	profile, err := s.UpdateProfile(ctx, in.ID, client.ProfileUpdate{
+		Description: in.Description, Breeds: in.Breeds, Mixed: in.Mixed, Sex: in.Sex, BirthDate: in.BirthDate, Size: in.Size, Color: in.Color,
+		Price: in.Price, ArrivalDate: in.ArrivalDate, Traits: in.Traits, Tags: in.Tags, ContactURL: in.ContactURL, Remove: in.Remove,
+	}, in.Version.condition())
+	return changedProfile{profile, versionOf(profile.ETag)}, err
+}
+
+type publishAnimalInput struct {
+	ID        int64   `json:"id" jsonschema:"the id of the animal"`
+	Version   version `json:"version" jsonschema:"the profileVersion that get_animal returned, or the version that update_profile or publish_animal returned"`
+	Published bool    `json:"published" jsonschema:"true to publish it, false to take it back"`
+}
+
+func publishAnimal(ctx context.Context, s session, in publishAnimalInput) (changedProfile, error) {
+	profile, err := s.UpdateProfile(ctx, in.ID, client.ProfileUpdate{Published: &in.Published}, in.Version.condition())
+	return changedProfile{profile, versionOf(profile.ETag)}, err
+}
+
+func (c changedProfile) text() string {
+	return petText(c.Profile.Pet) + c.Version.text() + profileText(c.Profile)
+}
+
+// profileText describes the members of a profile that are set.
+func profileText(p client.Profile) string {
+	text, _ := json.Marshal(p) // cannot fail, because the profile was decoded from JSON
+	list := members(text)
+	delete(list, "pet")
+	parts := []string{}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		parts = append(parts, name+" "+list[name])
+	}
+	return "\nprofile: " + strings.Join(parts, ", ")
+}
