@@ -35,6 +35,7 @@ func TestProfileIsWrittenAndRead(t *testing.T) {
 		if written.Header.Get("ETag") != seen.Header.Get("ETag") || seen.Header.Get("ETag") == shown.Header.Get("ETag") {
 			t.Errorf("the tags are %s, %s and %s", written.Header.Get("ETag"), seen.Header.Get("ETag"), shown.Header.Get("ETag"))
 		}
+		s.do("GET", "/v1/pets/1/profile", "", reader, "If-None-Match: "+shown.Header.Get("ETag")).want(t, 304, "")
 		s.do("GET", "/v1/profiles", "", reader).want(t, 200, "["+public+"]")
 		s.do("GET", "/v1/profiles?id=1", "", writer).want(t, 200, "["+body+"]")
 		s.do("PATCH", "/v1/pets/1/profile", `{}`, reader).wantError(t, 403, shop.InsufficientScope)
