@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
 		"internal/sqlstore", "internal/sqlstore/postgres", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/admission", "internal/mcp", "internal/tracing", "internal/acme", "client"},
 	"internal/server":     {"internal/admission"},
-	"internal/httpapi":    {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
+	"internal/httpapi":    {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/photo", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
 	"internal/mcp":        {"client"},
 	"internal/apidocs":    {"api", "docs"},
 	"docs":                {},

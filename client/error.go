@@ -18,6 +18,7 @@ const (
 	CodeValidationFailed Code = "validation_failed" // HTTP 400; the message names every invalid field
 	CodeInvalidParameter Code = "invalid_parameter" // HTTP 400
 	CodeInvalidCursor    Code = "invalid_cursor"    // HTTP 400
+	CodeInvalidImage     Code = "invalid_image"     // HTTP 400; the message says why the image cannot become a photo
 
 	CodeMissingAPIKey     Code = "missing_api_key"    // HTTP 401
 	CodeInvalidAPIKey     Code = "invalid_api_key"    // HTTP 401
@@ -35,6 +36,8 @@ const (
 	CodeCategoryInUse       Code = "category_in_use"        // HTTP 409
 	CodeLastAdminKey        Code = "last_admin_key"         // HTTP 409
 	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running
+	CodePhotoLimitReached   Code = "photo_limit_reached"    // HTTP 409; the animal already has MaxPhotos photos
+	CodePhotoQuotaReached   Code = "photo_quota_reached"    // HTTP 409; the photos of all animals have used up the quota of the store
 
 	CodeOperationRemoved     Code = "operation_removed"      // HTTP 410
 	CodeEventsExpired        Code = "events_expired"         // HTTP 410

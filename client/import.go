@@ -104,7 +104,7 @@ func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, 
 	if err != nil {
 		return Imported{}, err
 	}
-	got, err := c.withImportTimeout().post(ctx, importPath, rawBody{mediaType, content}, options, &imported)
+	got, err := c.withTimeout(importTimeout).post(ctx, importPath, rawBody{mediaType, content}, options, &imported)
 	imported.Replayed = got.header.Get("Idempotency-Replayed") == "true"
 	return imported, err
 }
@@ -121,18 +121,18 @@ func (c *Client) CheckFile(ctx context.Context, format Format, content []byte, o
 	for _, option := range options {
 		option(&r)
 	}
-	_, err = c.withImportTimeout().do(ctx, r, &preview)
+	_, err = c.withTimeout(importTimeout).do(ctx, r, &preview)
 	return preview, err
 }
 
-// withImportTimeout returns a client that uses importTimeout. If the caller has set a timeout, that timeout
+// withTimeout returns a client that uses a timeout other than the default. If the caller has set a timeout, that timeout
 // is kept.
-func (c *Client) withImportTimeout() *Client {
+func (c *Client) withTimeout(timeout time.Duration) *Client {
 	if c.http.Timeout != defaultTimeout {
 		return c
 	}
 	copied, httpClient := *c, *c.http
-	httpClient.Timeout = importTimeout
+	httpClient.Timeout = timeout
 	copied.http = &httpClient
 	return &copied
 }

@@ -1,15 +1,18 @@
 package client_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"animalstore/api/apitest"
 	"animalstore/client"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -141,6 +144,37 @@ func (y *story) profiles() {
 	y.call("Profiles", client.ProfileQuery{Published: new(true)})
 	y.call("DeletePet", pet)
 	y.call("ListEvents", client.EventQuery{EventFilter: client.EventFilter{Types: []client.EventType{client.EventProfileUpdated}}, Limit: 2})
+}
+
+func (y *story) photos() {
+	pet := y.call("CreatePet", client.NewPet{Name: "Bo", CategoryID: 1}).(client.Pet).ID
+	images := shoptest.Must(apitest.ExampleImages())(y.T)
+	var cover client.Photo
+	for _, name := range []string{"rex.jpg", "rex.png", "rex.webp"} {
+		cover = y.call("AddPhoto", pet, []byte(images[name])).(client.Photo)
+	}
+	y.call("AddPhoto", pet, []byte("GIF89a"))
+	y.call("AddPhoto", int64(99), []byte(images["rex.jpg"]))
+	y.call("UpdatePhoto", pet, cover.ID, client.PhotoUpdate{Position: new(1), Alt: new("Bo & co")})
+	y.call("UpdatePhoto", pet, cover.ID, client.PhotoUpdate{Alt: new("")})
+	y.writeBody()
+	y.call("UpdatePhoto", pet, cover.ID, client.PhotoUpdate{Position: new(0)})
+	y.call("GetPhoto", pet, cover.ID)
+	y.call("ListPhotos", pet)
+	y.called["DownloadPhoto"] = true
+	y.s.inject() // no faults here, because a download is not retried
+	var file bytes.Buffer
+	n := shoptest.Must(y.c.DownloadPhoto(y.Context(), cover.URLs.Small, &file))(y.T)
+	wantEqual(y.T, "bytes", n, int64(file.Len()))
+	wantEqual(y.T, "type", http.DetectContentType(file.Bytes()), "image/jpeg")
+	y.begin()
+	y.call("DeletePhoto", pet, cover.ID)
+	y.s.inject()
+	_, err := y.c.DownloadPhoto(y.Context(), cover.URLs.Small, &file)
+	wantEqual(y.T, "not found", client.IsCode(err, client.CodeNotFound), true)
+	y.begin()
+	y.call("GetPhoto", pet, cover.ID)
+	y.call("DeletePet", pet)
 }
 
 func (y *story) keys() {

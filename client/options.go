@@ -11,7 +11,7 @@ type Option func(*Client)
 
 // WithHTTPClient makes the client send its requests through h, with the transport and timeout of h. The
 // timeout applies to each attempt, but an event stream or an export only has to start within it. By default,
-// the timeout is 30 seconds, or two minutes for an import. Redirects are never followed, even if h allows
+// the timeout is 30 seconds, or two minutes for an import or a photo. Redirects are never followed, even if h allows
 // them, because they could leak the API key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 

@@ -68,6 +68,7 @@ type Profile struct {
 	Location  string `json:"location,omitempty"`
 	Notes     string `json:"notes,omitempty"` // may have several lines
 
+	Photos    []Photo   `json:"photos,omitempty"`   // in their order; the first is the cover
 	UpdatedAt time.Time `json:"updatedAt,omitzero"` // zero while the profile is empty
 	// ETag identifies the current state of the profile for use with [IfMatch]. It is empty in lists.
 	ETag string `json:"-"`

@@ -113,6 +113,11 @@ func (r *exampleReader) examples(n *yaml.Node) (all []namedValue) {
 	if example := r.at(n, "example"); example != nil {
 		add("", example)
 	}
+	if file := r.at(n, "x-example-file"); file != nil { // an image cannot be written into the document
+		content, err := exampleFile(file.Value)
+		r.problems = append(r.problems, err)
+		all = append(all, namedValue{file.Value, content})
+	}
 	for name, example := range members(r.at(n, "examples")) {
 		add(name, r.at(r.resolve(example), "value"))
 	}

@@ -6,6 +6,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"runtime"
 )
 
 // Controller holds the limits of a node. The API and the staff pages share one.
@@ -27,6 +28,7 @@ func New(requestsPerSecond int) *Controller {
 	for kind := range c.semaphores {
 		c.semaphores[kind] = NewSemaphore(Kind(kind).Limit())
 	}
+	c.Replace(PhotoConversions, PhotoConversions.Limit().Sized(max(1, runtime.GOMAXPROCS(0)/2)))
 	return c
 }
 

@@ -25,7 +25,11 @@ const (
 	PublicRequests
 	LivePages
 	PrintedLists
+	PhotoBodies
+	PhotoConversions
 	PhotoMemory
+	PhotoReads
+	SentPhotos
 
 	HeavyReads
 	SingleWrites
@@ -89,9 +93,18 @@ var table = [kinds]Limit{
 	LivePages: {Operations: "open pages", Total: 500, PerKey: 125},
 	// A printed list is the largest page, with up to 3.3 MB.
 	PrintedLists: {Operations: "printed lists", Total: 4, PerKey: 1, Queue: 12, KeyQueue: 1, Pause: turnPause},
+	// The images that are being received or wait for their turn. Those beyond the limit are refused before they are received.
+	PhotoBodies: {Operations: "bytes of images that were sent as photos", Total: 64 << 20},
+	// An image keeps a processor busy for about a second. The other half of them serves everybody else.
+	PhotoConversions: {Operations: "images being converted", Queue: Unlimited, KeyQueue: Unlimited, Size: "half of the processors"},
 	// The memory that decoding an image takes, as its header says, see MaxPhotoMemory. The memory for their bodies bounds how
 	// many images wait.
 	PhotoMemory: {Operations: "bytes of photos being decoded", Total: 128 << 20, Queue: Unlimited, KeyQueue: Unlimited},
+	// Reads of photos from the store, for everybody who knows their URLs. They are few, so that strangers do not keep the
+	// staff waiting.
+	PhotoReads: {Operations: "reads of photos", Total: 2, Queue: 254, Wait: maxWait, Late: "Too many photos are being read; try again shortly."},
+	// Photos that clients have not read yet.
+	SentPhotos: {Operations: "bytes of photos being sent", Total: 16 << 20},
 
 	// Searches, printed lists, exports, counts, checks of imports and replays of events. Those that wait are far fewer
 	// than Requests, so they do not crowd out other requests.
@@ -156,6 +169,8 @@ const MaxWaitingTexts = 20_000
 
 // The limits of an image that is sent as a photo.
 const (
+	// MaxPhotoBytes is the maximum size of the file.
+	MaxPhotoBytes = 15 << 20
 	// MaxPhotoSide is the maximum width and height, in pixels.
 	MaxPhotoSide = 16_384
 	// MaxPhotoPixels is the maximum number of pixels.

@@ -32,12 +32,13 @@ func TestSecurityQuotesTheLimits(t *testing.T) {
 		burstSeconds, failuresPerSecond, maxFailures, Resets.PerSecond, Resets.AtOnce, SmallFrames.PerSecond, SmallFrames.AtOnce,
 		StrangerLines.Lines, StrangerLines.Lines)
 	fmt.Fprintf(&want, "\n| an image that is sent as a photo | at most |\n|---|---|\n"+
+		"| the file | %s |\n"+
 		"| width and height, in pixels | %s |\n"+
 		"| megapixels | %d |\n"+
 		"| scans of a JPEG file | %d |\n"+
 		"| memory for decoding; beyond the total above, it is decoded alone | %s |\n"+
 		"| a colour profile that is kept | %d Ki |\n",
-		number(MaxPhotoSide), MaxPhotoPixels/1_000_000, MaxPhotoScans, number(MaxPhotoMemory), MaxPhotoProfile>>10)
+		number(MaxPhotoBytes), number(MaxPhotoSide), MaxPhotoPixels/1_000_000, MaxPhotoScans, number(MaxPhotoMemory), MaxPhotoProfile>>10)
 	if !strings.Contains(string(content), want.String()) {
 		t.Errorf("SECURITY.md must contain this table:\n%s", want.String())
 	}

@@ -195,7 +195,8 @@ func (d document) parameter(n *yaml.Node) (parameter, error) {
 
 type namedNode struct {
 	name, summary string
-	value         *yaml.Node
+	value         *yaml.Node // nil if the example is a file
+	file          string
 }
 
 // examples returns the examples of a parameter or a media type.
@@ -203,9 +204,12 @@ func (d document) examples(n *yaml.Node) (all []namedNode) {
 	if value := member(n, "example"); value != nil {
 		all = append(all, namedNode{value: value})
 	}
+	if file := d.text(n, "x-example-file"); file != "" {
+		all = append(all, namedNode{name: file, file: file})
+	}
 	for name, node := range members(d.at(n, "examples")) {
 		node = d.resolve(node)
-		all = append(all, namedNode{name, d.text(node, "summary"), member(node, "value")})
+		all = append(all, namedNode{name: name, summary: d.text(node, "summary"), value: member(node, "value")})
 	}
 	return all
 }
@@ -218,6 +222,10 @@ func (d document) media(n *yaml.Node) (all []media, err error) {
 			return nil, err
 		}
 		for _, e := range d.examples(node) {
+			if e.value == nil {
+				m.Examples = append(m.Examples, example{e.name, e.summary, "The contents of the file " + e.file})
+				continue
+			}
 			text, err := exampleText(e.value)
 			if err != nil {
 				return nil, err

@@ -38,7 +38,8 @@ type sample struct {
 type request struct {
 	method, url, contentType string
 	public                   bool
-	body                     *yaml.Node // nil if there is no body
+	body                     *yaml.Node // nil if there is no body, or if it is a file
+	file                     string     // the name of the file that is the body; "" if there is none
 }
 
 var languages = []struct {
@@ -67,7 +68,10 @@ func (d document) samples(o *operation, n *yaml.Node) (all []sample, err error) 
 		r.url += "?" + strings.Join(query, "&")
 	}
 	for name, media := range members(d.at(n, "requestBody", "content")) {
-		r.contentType, r.body = name, d.examples(media)[0].value
+		first := d.examples(media)[0]
+		if r.contentType, r.body = name, first.value; r.body == nil {
+			r.file = first.file
+		}
 		break
 	}
 	for _, language := range languages {
@@ -85,11 +89,13 @@ func (r request) headers() (all [][2]string) {
 	if !r.public {
 		all = append(all, [2]string{"Authorization", "Bearer " + yourKey})
 	}
-	if r.body != nil {
+	if r.hasBody() {
 		all = append(all, [2]string{"Content-Type", r.contentType})
 	}
 	return all
 }
+
+func (r request) hasBody() bool { return r.body != nil || r.file != "" }
 
 // text returns the body as it is sent.
 func (r request) text() (string, error) {
@@ -101,12 +107,15 @@ func (r request) text() (string, error) {
 
 func (r request) curl() (string, error) {
 	lines := []string{"curl "}
-	if r.method != http.MethodGet && (r.method != http.MethodPost || r.body == nil) {
+	if r.method != http.MethodGet && (r.method != http.MethodPost || !r.hasBody()) {
 		lines[0] += "-X " + r.method + " "
 	}
 	lines[0] += shellQuote(r.url)
 	for _, h := range r.headers() {
 		lines = append(lines, "-H "+shellQuote(h[0]+": "+h[1]))
+	}
+	if r.file != "" {
+		lines = append(lines, "--data-binary @"+r.file)
 	}
 	if r.body != nil {
 		text, err := r.text()
@@ -133,6 +142,10 @@ func shellQuote(word string) string {
 func (r request) golang() (string, error) {
 	var b strings.Builder
 	body, imports := "nil", []string{"fmt", "io", "log", "net/http", "os"}
+	if r.file != "" {
+		body = "body"
+		fmt.Fprintf(&b, "\tbody, err := os.Open(%q)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n", r.file)
+	}
 	if r.body != nil {
 		text, err := r.text()
 		if err != nil {
@@ -156,6 +169,9 @@ func (r request) golang() (string, error) {
 
 func (r request) typescript() (string, error) {
 	var b strings.Builder
+	if r.file != "" {
+		b.WriteString("import { readFile } from \"node:fs/promises\";\n\n")
+	}
 	fmt.Fprintf(&b, "const response: Response = await fetch(%q", r.url)
 	var options []string
 	if r.method != http.MethodGet {
@@ -171,6 +187,9 @@ func (r request) typescript() (string, error) {
 			text += fmt.Sprintf("    %s: %q,\n", name, h[1])
 		}
 		options = append(options, text+"  },\n")
+	}
+	if r.file != "" {
+		options = append(options, fmt.Sprintf("  body: await readFile(%q),\n", r.file))
 	}
 	if r.body != nil {
 		text, err := exampleText(r.body)
@@ -201,6 +220,9 @@ func (r request) python() (string, error) {
 	if r.body != nil && r.body.Kind != yaml.ScalarNode {
 		b.WriteString("import json\n")
 	}
+	if r.file != "" {
+		b.WriteString("import pathlib\n")
+	}
 	b.WriteString("import urllib.request\n\n")
 	fmt.Fprintf(&b, "request = urllib.request.Request(\n    %q,\n", r.url)
 	if r.method != http.MethodGet {
@@ -212,6 +234,9 @@ func (r request) python() (string, error) {
 			fmt.Fprintf(&b, "        %q: %q,\n", h[0], h[1])
 		}
 		b.WriteString("    },\n")
+	}
+	if r.file != "" {
+		fmt.Fprintf(&b, "    data=pathlib.Path(%q).read_bytes(),\n", r.file)
 	}
 	if r.body != nil {
 		literal, err := pythonLiteral(r.body, "    ")

@@ -22,6 +22,7 @@ type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
 	Pets       petsCommands       `cmd:"" help:"List, add, change and remove animals in a running store."`
+	Photos     photosCommands     `cmd:"" help:"List, add, move and remove the photos of animals in a running store."`
 	Categories categoriesCommands `cmd:"" help:"List, add, rename and remove categories in a running store."`
 	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`

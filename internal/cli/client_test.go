@@ -169,7 +169,8 @@ func TestClientCommandsReportUnreachableService(t *testing.T) {
 // and a message that matches want.
 func expectFromEveryClientCommand(t *testing.T, flags string, code int, want string) {
 	t.Helper()
-	file := programtest.NewFolder(t).Write("pets.csv", "name,categoryId\nRex,1\n")
+	files := programtest.NewFolder(t)
+	names := strings.NewReplacer("pets.csv", files.Write("pets.csv", "name,categoryId\nRex,1\n"), "rex.png", files.Write("rex.png", "an image"))
 	commands := maps.Clone(clientCommands)
 	commands["events --follow"] = ""
 	var running sync.WaitGroup
@@ -188,7 +189,7 @@ func expectFromEveryClientCommand(t *testing.T, flags string, code int, want str
 				want, _, _ = strings.Cut(`(\S*: )?`+strings.TrimSuffix(want, keyHint), "; start it")
 			}
 		}
-		line := command + " " + strings.Replace(arguments, "pets.csv", file, 1) + " " + flags
+		line := command + " " + names.Replace(arguments) + " " + flags
 		if !strings.HasPrefix(command, "orders") {
 			line = strings.Replace(line, "--key-file=orders", "--key-file=others", 1)
 		}
@@ -206,7 +207,7 @@ func expectFromEveryClientCommand(t *testing.T, flags string, code int, want str
 // A command that is interrupted while it is waiting for a response exits with 130. If it was changing something, it
 // says that the change may have been made.
 func TestInterruptedCommandsSayWhatMayHaveHappened(t *testing.T) {
-	newFolder(t, "ANIMALSTORE_KEY=x")
+	newFolder(t, "ANIMALSTORE_KEY=x").Write("rex.png", "an image")
 	for command, args := range clientCommands {
 		if command == "import" || command == "export" {
 			continue // these commands have other messages and another exit code

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shoptest"
 )
@@ -23,6 +24,7 @@ var nextMonth = time.Now().AddDate(0, 1, 0).UTC().Format(time.DateOnly)
 // clientCommands maps every command that uses the API of a running service to valid arguments.
 var clientCommands = map[string]string{
 	"pets list": "", "pets show": "1", "pets add": "--name=Rex --category=1", "pets set": "1 --name=Rex", "pets publish": "1", "pets unpublish": "1", "pets remove": "6",
+	"photos list": "1", "photos add": "1 rex.png", "photos move": "1 1 2", "photos remove": "1 2",
 	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
 	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders set": "1 --hold-until=" + nextMonth,
 	"orders approve": "1", "orders deliver": "1",
@@ -76,6 +78,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"orders list", "search", "desk", "q=desk", " ", "--search must have at least one character that is not a space"},
 	{"orders list", "limit", "7", "limit=7", "-1", "--limit: -1 is out of range"},
 	{"orders list", "all", "true", "limit=100", "maybe", "--all"},
+	{"photos add", "alt", "Rex", `"alt":"Rex"`, "", "--alt must have 1 to 200 characters, not 0"},
 	{"orders place", "pet", "3", `"petId":3`, "Rex", "--pet: "},
 	{"orders place", "reference", "Miller --pet=2", `"reference":"Miller"`, " ", "--reference must have at least one character that is not a space"},
 	{"orders place", "idempotency-key", "desk-2", `Idempotency-Key: "desk-2"`, "", "--idempotency-key must have 1 to 255"},
@@ -261,6 +264,10 @@ func newBusyShop(t *testing.T) (s *background, folder *programtest.Folder, reque
 	folder.Write("pets.csv", "name,categoryId,status\nRex,1,available\n")
 	for range 6 {
 		succeed(t, "import", "--again", "pets.csv")
+	}
+	folder.Write("rex.png", shoptest.Must(apitest.ExampleImages())(t)["rex.png"])
+	for range 2 {
+		succeed(t, "photos", "add", "1", "rex.png")
 	}
 	succeed(t, "categories", "add", "--name", "Mice")
 	succeed(t, "orders", "place", "--pet", "5")

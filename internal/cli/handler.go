@@ -33,17 +33,18 @@ func (s *serveCommand) newHandler(
 		return nil, err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Service:    service,
-		Log:        log.Logger,
-		AccessLog:  log,
-		PublicURL:  s.PublicURL,
-		StagingURL: s.StagingURL,
-		Origins:    s.CORSOrigin,
-		Limits:     limits,
-		Today:      settings.today,
-		Version:    version.Number,
-		TLS:        hasTLS,
-		Collectors: append(collectors, pages.Collectors()...),
+		Service:       service,
+		Log:           log.Logger,
+		AccessLog:     log,
+		PublicURL:     s.PublicURL,
+		StagingURL:    s.StagingURL,
+		Origins:       s.CORSOrigin,
+		Limits:        limits,
+		Today:         settings.today,
+		Version:       version.Number,
+		TLS:           hasTLS,
+		OnPhotoMemory: settings.onPhotoMemory,
+		Collectors:    append(collectors, pages.Collectors()...),
 	})
 	if err != nil {
 		return nil, err

@@ -22,6 +22,11 @@ var examples = map[string][]string{
 	"pets unpublish": {"animalstore pets unpublish 7"},
 	"pets remove":    {"animalstore pets remove 7 8"},
 	"pets restore":   {"animalstore pets restore 7"},
+	"photos":         {"animalstore photos add 7 *.jpg"},
+	"photos list":    {"animalstore photos list 7"},
+	"photos add":     {"animalstore photos add 7 *.jpg", "animalstore photos add 7 rex.jpg --alt \"Rex sleeps in the sun\""},
+	"photos move":    {"animalstore photos move 7 31 1"},
+	"photos remove":  {"animalstore photos remove 7 31 32"},
 
 	"categories":        {"animalstore categories list"},
 	"categories list":   {"animalstore categories list --output json"},

@@ -13,6 +13,7 @@ import (
 type progress struct {
 	out   io.Writer
 	label string // for example "Checking"
+	items string // what is counted, for example "animals"
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar // nil if out is not a terminal
@@ -23,7 +24,7 @@ type progress struct {
 const progressInterval = 10 * time.Second
 
 func newProgress(out io.Writer, label string, total int64) *progress {
-	p := &progress{out: out, label: label, total: total, next: time.Now().Add(progressInterval)}
+	p := &progress{out: out, label: label, items: "animals", total: total, next: time.Now().Add(progressInterval)}
 	if isTerminal(out) {
 		p.bar = progressbar.NewOptions64(max(1, total),
 			progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(label), progressbar.OptionShowCount(),
@@ -32,14 +33,14 @@ func newProgress(out io.Writer, label string, total int64) *progress {
 	return p
 }
 
-// add records that n more animals have been processed and updates the display.
+// add records that n more items have been processed and updates the display.
 func (p *progress) add(n int) {
 	p.done += int64(n)
 	if p.bar != nil {
 		p.bar.Set64(min(p.done, max(1, p.total))) // an error while writing to stderr cannot be reported
 	} else if now := time.Now(); !now.Before(p.next) {
 		p.next = now.Add(progressInterval)
-		fmt.Fprintf(p.out, "%s: %d of %d animals\n", p.label, p.done, p.total)
+		fmt.Fprintf(p.out, "%s: %d of %d %s\n", p.label, p.done, p.total, p.items)
 	}
 }
 

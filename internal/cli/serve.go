@@ -39,6 +39,7 @@ type serveCommand struct {
 	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests per second for each key, with bursts of twice that (default ${default})."`
 	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
+	PhotoQuota          string        `name:"photo-quota" env:"ANIMALSTORE_PHOTO_QUOTA" default:"10GB" placeholder:"SIZE" help:"How much all photos together may take up in the database, such as 500MB or 2TB (default ${default})."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
 	Backup              backupFlags   `embed:"" prefix:"backup-"`
@@ -70,6 +71,7 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
+		settings.onPhotoMemory = (&photoMemory{}).add
 	}
 	log := server.NewBufferedLog(t.err)
 	defer log.Close()
@@ -118,6 +120,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		KnownCategories: s.Categories == "known",
 		OrderHold:       s.OrderHold,
 		Source:          s.PublicURL,
+		PhotoQuota:      settings.photoQuota,
 		EventRetention:  settings.eventRetention,
 		Location:        settings.location,
 		Traceparent:     traces.Traceparent(),

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -61,6 +62,16 @@ var serveFlags = []struct {
 			order := programtest.Decode[struct{ CreatedAt, HoldExpiresAt time.Time }](s.T, body)
 			return order.HoldExpiresAt.Sub(order.CreatedAt).String()
 		}},
+	{"photo-quota", []string{"", "0GB", "-1GB", "10", "10 GB", "10gb", "1.5GB", "lots", "99999999TB"}, [2]string{"1kB", "2kB"}, [2]string{"may have 1 kB", "may have 2 kB"},
+		func(s *background, key string) string {
+			category := programtest.Decode[programtest.Pet](s.T, s.expect(201, "POST", "/v1/categories", key, `{"name":"Cats"}`))
+			pet := programtest.Decode[programtest.Pet](s.T, s.expect(201, "POST", "/v1/pets", key, programtest.Pet{Name: "Mia", CategoryID: category.ID}.JSON()))
+			images, err := apitest.ExampleImages()
+			if err != nil {
+				s.T.Fatal(err)
+			}
+			return s.Send("POST", fmt.Sprintf("/v1/pets/%d/photos", pet.ID), key, images["rex.png"], "Content-Type: image/png").Body
+		}},
 	{"time-zone", []string{"", "Berlin", "europe/berlin", "Local", "../etc/passwd", "+01:00"},
 		[2]string{"Europe/Berlin", "America/New_York"}, [2]string{" time_zone=Europe/Berlin", " time_zone=America/New_York"}, theLog},
 	{"rate-limit", []string{"", "0", "-1", "1000001", "fast"}, [2]string{"100000", "200000"}, [2]string{"q=200000;", "q=400000;"},
@@ -92,8 +103,8 @@ var serveFlags = []struct {
 			}
 			return seen
 		}},
-	{"demo", []string{"maybe", "2"}, [2]string{"true", "false"}, [2]string{"20 animals", "2 animals"},
-		func(s *background, key string) string { // the functions in the rows above have added two animals
+	{"demo", []string{"maybe", "2"}, [2]string{"true", "false"}, [2]string{"20 animals", "3 animals"},
+		func(s *background, key string) string { // the functions in the rows above have added three animals
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
 	// This row must be the last one, because its function stops the service. The service removes old events when it

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -20,6 +21,8 @@ type settings struct {
 	rateLimit      int                 // 0 if there is no limit
 	today          func() time.Time    // nil to use the current date
 	eventRetention time.Duration       // 0 to keep events forever
+	photoQuota     int64               // in bytes
+	onPhotoMemory  func(bytes int64)   // nil if the operator has set the memory limit
 	certificate    *server.Certificate // nil to serve plain HTTP
 	acme           *acme.Manager       // nil if the certificate does not come from an ACME authority
 	location       *time.Location      // the shop's time zone
@@ -60,6 +63,9 @@ func (s *serveCommand) settings() (settings, error) {
 	}
 	if parsed.eventRetention, err = parseRetention(s.EventRetention); err != nil {
 		return parsed, usagef("--event-retention: %w", err)
+	}
+	if parsed.photoQuota, err = parseSize(s.PhotoQuota); err != nil {
+		return parsed, usagef("--photo-quota: %w", err)
 	}
 	if parsed.location, err = parseTimeZone(s.TimeZone); err != nil {
 		return parsed, usagef("--time-zone: %w", err)
@@ -166,6 +172,20 @@ func parseRetention(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("invalid duration %q; expected off or a duration of at least 1h, such as 30d or 720h", text)
 	}
 	return d, nil
+}
+
+// sizeUnits are the units of sizes. Those of two letters are powers of 1,000.
+var sizeUnits = map[string]int64{"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+// parseSize parses a number of bytes with a unit, such as 10GB.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimRight(text, "kKMGTiB")
+	unit := sizeUnits[text[len(digits):]]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || n == 0 || unit == 0 || int64(n) > math.MaxInt64/2/unit {
+		return 0, fmt.Errorf("invalid size %q; expected a whole number with a unit, such as 500MB, 10GB or 2TB", text)
+	}
+	return int64(n) * unit, nil
 }
 
 // minKeyLength is the minimum length of a configured key. Shorter keys are too easy to guess.

@@ -4,7 +4,7 @@ import "os"
 
 // neededMemory is the number of bytes that a node may need, with two exceptions; see the memory budget in
 // docs/operating.md.
-const neededMemory = 300_000_000
+const neededMemory = 330_000_000
 
 // checkMemory compares the memory that this process may use with neededMemory.
 func (x *examiner) checkMemory() {
@@ -16,7 +16,7 @@ func (x *examiner) checkMemory() {
 		x.ok("memory", "this process may use %s", size(limit))
 		return
 	}
-	action := "Allow at least 300 MB, or better 512 MB (MemoryMax= in systemd, mem_limit in Compose), or set GOMEMLIMIT and --max-connections lower."
+	action := "Allow at least 330 MB, or better 768 MB (MemoryMax= in systemd, mem_limit in Compose), or set GOMEMLIMIT and --max-connections lower."
 	if os.Getenv("GOMEMLIMIT") != "" {
 		x.warn("memory", action, "this process may use only %s; GOMEMLIMIT is set and must be below that", size(limit))
 		return

@@ -1,12 +1,17 @@
 package golden
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 // Headers and a body that many requests use.
@@ -20,6 +25,7 @@ const (
 var areas = []area{
 	{name: "pets", record: pets},
 	{name: "profiles", record: profiles},
+	{name: "photos", flags: []string{"--photo-quota", "20kB"}, record: photos},
 	{name: "categories", record: categories},
 	{name: "known-categories", flags: []string{"--categories", "known"}, record: knownCategories},
 	{name: "orders", record: orders},
@@ -82,6 +88,34 @@ func profiles(s *session) {
 		"GET profiles?published=1", "GET profiles?tag=a,b", "GET profiles?size=huge")
 	s.play("Methods", "OPTIONS profiles", "OPTIONS pets/1/profile", "PUT pets/1/profile {}")
 	s.play("Read the events", "GET events?subject=pets/1/profile", "GET events?subject=pets/1/profile&type=profile.updated&limit=1")
+}
+
+func photos(s *session) {
+	images := shoptest.Must(apitest.ExampleImages())(s.T)
+	var pixel bytes.Buffer
+	shoptest.OK(s.T, png.Encode(&pixel, image.NewGray(image.Rect(0, 0, 1, 1))))
+	add := func(pet int, content, contentType string) string {
+		return fmt.Sprintf("POST pets/%d/photos %s -H Content-Type: %s", pet, content, contentType)
+	}
+	s.do(`POST pets {"name":"Rex","categoryId":1}`, `POST pets {"name":"Mia","categoryId":2}`)
+	s.play("Add photos", "GET pets/1/photos", add(1, images["rex.jpg"], "image/jpeg"), add(1, pixel.String(), "image/png")+once, add(1, pixel.String(), "image/png")+once,
+		add(1, images["rex.png"], "image/png")+once)
+	s.play("Images that are refused", add(1, images["rex.png"], "image/jpeg"), add(1, "<svg/>", "image/png"), add(1, "{}", "application/json"), add(77, "x", "image/png"))
+	file := photoFile.FindString(s.play("Show them", "REVALIDATE pets/1/photos", "REVALIDATE pets/1/photos/1", "GET pets/1/photos/77", "GET pets/1/profile", "GET pets/1/photos/1").body)
+	s.send("REVALIDATE "+file+" -H Authorization:", "GET /photos/x.jpg -H Authorization:")
+	match := " -H If-Match: " + s.play("Change them", `PATCH pets/1/photos/2 {"position":1,"alt":"Rex sleeps"}`).header.Get("ETag")
+	s.send(`PATCH pets/1/photos/2 {"position":99}`+match, `PATCH pets/1/photos/2 {"alt":null}`+match, `PATCH pets/1/photos/2 {"position":0,"alt":""}`)
+	s.play("Remove one", "DELETE pets/1/photos/1", "DELETE pets/1/photos/1", "GET "+file+" -H Authorization:")
+	for range 11 {
+		s.do(add(1, pixel.String(), "image/png"))
+	}
+	s.play("Too many", add(1, pixel.String(), "image/png"))
+	for range 3 {
+		s.do(add(2, images["rex.png"], "image/png"))
+	}
+	s.play("Too much", add(2, images["rex.png"], "image/png"))
+	s.play("Methods", "OPTIONS pets/1/photos", "OPTIONS pets/1/photos/1", "OPTIONS /photos/x.jpg")
+	s.play("Read the events", "GET events?type=profile.updated&limit=2")
 }
 
 func categories(s *session) {

@@ -43,6 +43,9 @@ type Config struct {
 	Today func() time.Time
 	// TLS is true if this process, and not a proxy, terminates TLS.
 	TLS bool
+	// OnPhotoMemory is called with a number of bytes when an image begins to need so much memory, and with the negative
+	// number afterwards. It may be nil.
+	OnPhotoMemory func(bytes int64)
 	// Version is the program version that the metrics report.
 	Version string
 	// Collectors are additional metrics to serve at /metrics.
@@ -60,6 +63,7 @@ type API struct {
 	accessLog          *web.AccessLog
 	pageCache          *responseCache               // cached responses to GET /pets
 	petCache           *responseCache               // cached responses to GET /pets/{petId}
+	photoCache         *photoCache                  // cached files of photos
 	basePath           string                       // the path component of the base URL
 	commonHeaders      http.Header                  // sent with every response
 	deprecationHeaders http.Header                  // sent with every response from deprecatedOperation
@@ -89,6 +93,7 @@ func New(c Config) (*API, error) {
 		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
 		pageCache:          newResponseCache(c.Service),
 		petCache:           newResponseCache(c.Service),
+		photoCache:         newPhotoCache(c.Service),
 		basePath:           basePath,
 		commonHeaders:      commonHeaders(c),
 		deprecationHeaders: deprecationHeaders(basePath),
@@ -196,12 +201,20 @@ func (a *API) execute(x *exchange) error {
 		}
 		defer slot.Release()
 	}
+	if x.route.operation == addPhotoOperation {
+		if err := a.checkPhotoRoom(x); err != nil {
+			return err
+		}
+	}
 	if x.route.body != nil {
 		slot, err := x.readBody()
 		if err != nil {
 			return err
 		}
 		defer slot.Release()
+	}
+	if x.route.operation == addPhotoOperation {
+		defer a.reservePhotoMemory(int64(len(x.body)))()
 	}
 	if x.isLimited() {
 		var err error

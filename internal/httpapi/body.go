@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -26,6 +26,8 @@ type bodyRule struct {
 	typeRequired bool   // if true, a missing Content-Type is an error
 	maxBytes     int64
 	timeout      time.Duration
+	memory       admission.Kind // which limit counts the memory for the body
+	incomplete   shop.Code      // the error if the client does not send all of the body
 }
 
 // readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule, or if bodies
@@ -43,10 +45,7 @@ func (x *exchange) readBody() (slot admission.Slot, err error) {
 	if size < 0 {
 		size = rule.maxBytes
 	}
-	if rule.maxBytes == maxImportBytes {
-		size = 0 // the number of imports is limited, which also limits their memory
-	}
-	if slot, err = x.limits.HoldBody(x.principal, size); err != nil {
+	if slot, err = x.limits.HoldRequest(rule.memory, x.principal, size); err != nil {
 		return slot, err
 	}
 	defer func() {
@@ -56,12 +55,15 @@ func (x *exchange) readBody() (slot admission.Slot, err error) {
 	}()
 	control := http.NewResponseController(&x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))
-	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
+	// The buffer does not grow, so the body needs as much memory as was counted.
+	buffer := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err = buffer.ReadFrom(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
+	x.body = buffer.Bytes()
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return slot, rule.errTooLarge()
 	}
 	if err != nil {
-		return slot, shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
+		return slot, shop.Errorf(rule.incomplete, "The body is incomplete; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()

@@ -20,6 +20,8 @@ func encode(value any) []byte {
 		return appendPets(nil, value)
 	case shop.Profile:
 		return value.AppendJSON(nil)
+	case shop.Photo:
+		return value.AppendJSON(nil)
 	}
 	body, err := json.Marshal(value)
 	if err != nil {

@@ -21,6 +21,7 @@ type exchange struct {
 	principal  shop.Principal
 	scope      shop.Scope // the scope that the key lacks, if the request fails with insufficient_scope
 	body       []byte
+	refused    error                   // why the image in the body cannot become a photo, whatever it is
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
 	inFlight   admission.Slot          // held while the exchange counts as a request in progress
 	shared     bool                    // true if all clients are sent the same copy of the body

@@ -231,7 +231,7 @@ func FuzzPath(f *testing.F) {
 		if endpoint == nil {
 			return
 		}
-		if endpoint.public && !open[u.Path] && !hasPathPrefix(u.Path, "/docs") {
+		if endpoint.public && !open[u.Path] && !hasPathPrefix(u.Path, "/docs") && !hasPathPrefix(u.Path, "/photos") {
 			t.Fatalf("%q is routed to %v, which is public", path, endpoint.segments)
 		}
 		if len(params) != strings.Count(strings.Join(endpoint.segments, "/"), "{") || slices.Contains(params, "") {

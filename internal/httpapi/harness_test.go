@@ -121,6 +121,8 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 	request.Header.Set("Authorization", "Bearer "+adminKey)
 	if strings.HasPrefix(path, s.url+"/v1/imports") {
 		request.Header.Set("Content-Type", "application/x-ndjson")
+	} else if method == "POST" && strings.Contains(path, "/photos") {
+		request.Header.Set("Content-Type", "image/png")
 	} else if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}

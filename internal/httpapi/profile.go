@@ -41,7 +41,7 @@ func (a *API) listProfiles(x *exchange) error {
 		body = profile.ForKey(list.Internal).AppendJSON(body)
 	}
 	body = append(body, ']')
-	x.sendCached(cachedResponse{tag: pageTag(body, page.More, page.Stopped), body: withNewline(body)})
+	x.sendCached(cachedResponse{tag: pageTag(body, page.More, page.Stopped), body: withNewline(a.photoURLs(body))})
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (a *API) getProfile(x *exchange) error {
 		return err
 	}
 	body := profile.ForKey(x.maySeeInternal()).AppendJSON(nil)
-	x.sendResource(shop.EntityTag(body), body)
+	x.sendResource(shop.EntityTag(body), a.photoURLs(body))
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (a *API) updateProfile(x *exchange) error {
 	}
 	body := profile.AppendJSON(nil)
 	x.w.Header().Set("ETag", shop.EntityTag(body))
-	x.sendJSON(200, body)
+	x.sendJSON(200, a.photoURLs(body))
 	return nil
 }
 

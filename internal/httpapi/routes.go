@@ -1,6 +1,9 @@
 package httpapi
 
-import "animalstore/internal/shop"
+import (
+	"animalstore/internal/admission"
+	"animalstore/internal/shop"
+)
 
 // route describes one API operation: its method and path, the scope and body that it requires, and its
 // handler.
@@ -23,9 +26,11 @@ const (
 
 // routes returns all operations that the API offers. GET includes HEAD, and every path supports OPTIONS.
 func routes() []route {
-	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
-	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
-	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImportBytes, importTimeout}
+	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout, admission.BodyMemory, shop.InvalidJSON}
+	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout, admission.BodyMemory, shop.InvalidJSON}
+	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImportBytes, importTimeout, admission.Imports, shop.InvalidJSON}
+	image := &bodyRule{[]string{"image/jpeg", "image/png", "image/webp"}, "a JPEG, PNG or WebP image", true, admission.MaxPhotoBytes, photoTimeout,
+		admission.PhotoBodies, shop.InvalidImage}
 	return []route{
 		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, 200, (*API).listPets},
 		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, 201, (*API).createPet},
@@ -35,6 +40,12 @@ func routes() []route {
 		{"POST", "/v1/pets/{petId}/restore", "restorePet", shop.PetsWrite, nil, 200, (*API).restorePet},
 		{"GET", "/v1/pets/{petId}/profile", "getProfile", shop.PetsRead, nil, 200, (*API).getProfile},
 		{"PATCH", "/v1/pets/{petId}/profile", "updateProfile", shop.PetsWrite, patch, 200, (*API).updateProfile},
+
+		{"GET", "/v1/pets/{petId}/photos", "listPhotos", shop.PetsRead, nil, 200, (*API).listPhotos},
+		{"POST", "/v1/pets/{petId}/photos", addPhotoOperation, shop.PetsWrite, image, 201, (*API).addPhoto},
+		{"GET", "/v1/pets/{petId}/photos/{photoId}", "getPhoto", shop.PetsRead, nil, 200, (*API).getPhoto},
+		{"PATCH", "/v1/pets/{petId}/photos/{photoId}", "updatePhoto", shop.PetsWrite, patch, 200, (*API).updatePhoto},
+		{"DELETE", "/v1/pets/{petId}/photos/{photoId}", "deletePhoto", shop.PetsWrite, nil, 204, (*API).deletePhoto},
 
 		{"GET", "/v1/profiles", "listProfiles", shop.PetsRead, nil, 200, (*API).listProfiles},
 
@@ -77,6 +88,7 @@ func routes() []route {
 
 		{"POST", mcpPath, "mcp", anyKey, json, 200, (*API).postMCP},
 
+		{"GET", "/photos/{file}", "photoFile", noKey, nil, 200, (*API).getPhotoFile},
 		{"GET", "/docs", "docs", noKey, nil, 200, (*API).getReference},
 		{"GET", "/docs/{file}", "docsFile", noKey, nil, 200, (*API).getDocsFile},
 		{"GET", "/docs/guides/{guide}", "docsGuide", noKey, nil, 200, (*API).getGuide},

@@ -106,6 +106,9 @@ func (e Event) Position() int64 { return e.position }
 // event converts a stored event to the form that clients see.
 func (s *Service) event(e StoredEvent) Event {
 	data, traceparent := cutTraceparent(e.Data)
+	if e.Type == ProfileUpdated {
+		data = AbsolutePhotoURLs(data, PhotoBase(s.source))
+	}
 	return Event{
 		SpecVersion: "1.0", ID: strconv.FormatInt(e.ID, 10), Source: s.source, Type: e.Type, Subject: e.Subject, Time: e.Time,
 		DataContentType: "application/json", Actor: e.Actor, Data: data, position: e.ID, traceparent: traceparent,

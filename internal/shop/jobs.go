@@ -23,6 +23,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{20 * time.Second, nil, 0, s.SaveLastUses}, // lastUsedAt must be accurate to within a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
+		{time.Minute, nil, 0, s.PurgePhotos},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},

@@ -235,7 +235,7 @@ func checkTransition(tx ReadTx, pet Pet, to Status) error {
 // DeletePet removes an animal but keeps its orders. It fails with not_found, precondition_failed or
 // pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Precondition[Pet]) error {
-	return s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error {
+	err := s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error {
 		if err := expireDueHold(tx, id); err != nil {
 			return err
 		}
@@ -251,6 +251,8 @@ func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Prec
 		}
 		return tx.DeletePet(pet)
 	})
+	s.photoRemovals.Add(1)
+	return err
 }
 
 // PetUpdate is a change to an animal. Before must be the animal as it is stored.

@@ -104,6 +104,7 @@ type Profile struct {
 	// never part of an event.
 	Microchip, Location, Notes string
 
+	Photos    []Photo   // in the order of their positions
 	UpdatedAt time.Time // zero if nothing was ever written, or all of it has been removed
 }
 
@@ -118,7 +119,7 @@ func (p Profile) ForKey(mayWrite bool) Profile {
 // AppendJSON appends the profile to text as JSON, including its internal members.
 func (p Profile) AppendJSON(text []byte) []byte {
 	text = append(p.Pet.AppendJSON(append(text, `{"pet":`...)), ',')
-	text = p.appendMembers(text)
+	text = appendPhotos(p.appendMembers(text), p.Photos)
 	if !p.UpdatedAt.IsZero() {
 		text = append(p.UpdatedAt.UTC().AppendFormat(append(text, `,"updatedAt":"`...), time.RFC3339Nano), '"')
 	}
@@ -306,12 +307,21 @@ func (s *Service) UpdateProfile(ctx context.Context, by Caller, id int64, change
 		if after.sameMembers(before) {
 			return before, nil
 		}
-		if after.UpdatedAt = now; after.sameMembers(Profile{}) {
-			after.UpdatedAt = time.Time{}
-		}
+		after = after.writtenAt(now)
 		return after, tx.UpdateProfiles(ProfileUpdate{before, after})
 	})
 }
+
+// writtenAt returns the profile as it is stored after a change. A profile that is empty and has no photos has no time.
+func (p Profile) writtenAt(now time.Time) Profile {
+	if p.UpdatedAt = now; p.IsEmpty() {
+		p.UpdatedAt = time.Time{}
+	}
+	return p
+}
+
+// IsEmpty reports whether the profile says nothing of its animal and has no photos.
+func (p Profile) IsEmpty() bool { return p.sameMembers(Profile{}) && len(p.Photos) == 0 }
 
 // ProfileUpdate is a change to a profile. Before must be the profile as it is stored.
 type ProfileUpdate struct{ Before, After Profile }

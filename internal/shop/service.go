@@ -3,7 +3,9 @@
 package shop
 
 import (
+	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +24,8 @@ type Options struct {
 	OrderHold time.Duration
 	// Source identifies this shop in its events. If it is empty, DefaultSource is used.
 	Source string
+	// PhotoQuota is how many bytes all photos together may have. If it is zero, DefaultPhotoQuota is used.
+	PhotoQuota int64
 	// EventRetention is how long events are kept. If it is zero, they are kept forever.
 	EventRetention time.Duration
 	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
@@ -60,6 +64,8 @@ type Service struct {
 	indexing        indexing
 	onIndexing      func(IndexProgress)
 	traceparent     func(context.Context) string // nil if tracing is off
+	photoQuota      int64
+	photoRemovals   atomic.Int64
 }
 
 // Open returns a Service that uses the given store. It returns ErrOtherEnvironment if the store does not
@@ -68,8 +74,8 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
-		traceparent: o.Traceparent,
-		keyCache:    newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
+		traceparent: o.Traceparent, photoQuota: cmp.Or(o.PhotoQuota, DefaultPhotoQuota),
+		keyCache: newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
 		indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {

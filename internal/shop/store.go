@@ -95,6 +95,7 @@ type ReadTx interface {
 	SettingsReader
 	PetReader
 	ProfileReader
+	PhotoReader
 	CategoryReader
 	OrderReader
 	EventReader
@@ -123,6 +124,7 @@ type Mutations interface {
 type Bookkeeping interface {
 	SettingsBookkeeping
 	PetBookkeeping
+	PhotoBookkeeping
 	CategoryBookkeeping
 	EventBookkeeping
 	WebhookBookkeeping

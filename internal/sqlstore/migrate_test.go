@@ -41,6 +41,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"c1443eef18b2158bfed31094e4cf1213e1bd03e899113e1664eb7289a71b3b9d",
 			"131998a4f1f483dd99e84449d6ffb7f35e2ce5aba2a1f50b425dc5a1614d8a0f",
 			"506045eb9325b4742da51fea1c1dd4f186aee24accdddc00dacebc367362858a",
+			"31139a7549f72e267df2d9a0ba407ec6cf580e1539e6a7ee59081dce48de7014",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -62,6 +63,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"569659cf7ea720fc81bfd0f09920e594b98b0a1a2a00eb13e8b479aa2aaed290",
 			"427fe4e882ef7482a36b47156ed8db0c32c3a41658ecd693aa154c21123f4e2e",
 			"cf4b2795a2f3616d4f9153b1ea4cb5438924d6fdaa8e544ce208d406aaa64c20",
+			"47050b558eeab2df27783efeec0b979cc5efa724f79bb45a5f16af491e53356b",
 		},
 	}
 	for engine, want := range known {

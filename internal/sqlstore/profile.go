@@ -28,6 +28,7 @@ var profileFields = []struct{ name, kind, none string }{
 	{"contact_url", "TEXT", "''"},
 	{"microchip", "TEXT", "''"},
 	{"location", "TEXT", "''"},
+	{"photos", "TEXT", "''"},
 	{"updated_at", "BIGINT", "0"},
 	{"description", "TEXT", "''"},
 	{"notes", "TEXT", "''"},
@@ -57,18 +58,18 @@ func profileColumnList(column func(name, kind, none string) string) string {
 func scanProfiles() func(Scanner) (shop.Profile, error) {
 	var p shop.Profile
 	var published, mixed, estimated, updated int64
-	var breed, secondBreed, traits, tags string
+	var breed, secondBreed, traits, tags, photos string
 	columns := []any{
 		&p.Pet.ID, &p.Pet.Name, &p.Pet.CategoryID, (*string)(&p.Pet.Status),
 		&published, &breed, &secondBreed, &mixed, (*string)(&p.Sex), &p.BirthDate, &estimated, (*string)(&p.Size), &p.Color,
 		&p.Price.Amount, &p.Price.Currency, &p.ArrivalDate, &traits, &tags, &p.ContactURL, &p.Microchip, &p.Location,
-		&updated, &p.Description, &p.Notes,
+		&photos, &updated, &p.Description, &p.Notes,
 	}
 	return func(scan Scanner) (shop.Profile, error) {
 		err := scan(columns...)
 		p.Published, p.UpdatedAt = published == 1, fromMicros(updated)
 		p.Mixed, p.BirthDateEstimated = answerIn(mixed), answerIn(estimated)
-		p.Breeds, p.Tags, p.Traits = nil, nil, traitsIn(traits)
+		p.Breeds, p.Tags, p.Traits, p.Photos = nil, nil, traitsIn(traits), photosIn(photos)
 		for _, b := range []string{breed, secondBreed} {
 			if b != "" {
 				p.Breeds = append(p.Breeds, b)
@@ -88,7 +89,7 @@ func appendProfile(args []any, p shop.Profile) []any {
 	return append(args, p.Pet.ID, number(p.Published), nullable(breeds[0]), nullable(breeds[1]), answer(p.Mixed), nullable(string(p.Sex)),
 		nullable(p.BirthDate), answer(p.BirthDateEstimated), nullable(string(p.Size)), nullable(p.Color), nullable(p.Price.Amount),
 		nullable(p.Price.Currency), nullable(p.ArrivalDate), nullable(traitsText(p.Traits)), nullable(strings.Join(p.Tags, ",")),
-		nullable(p.ContactURL), nullable(p.Microchip), nullable(p.Location), micros(p.UpdatedAt), nullable(p.Description), nullable(p.Notes))
+		nullable(p.ContactURL), nullable(p.Microchip), nullable(p.Location), nullable(photosText(p.Photos)), micros(p.UpdatedAt), nullable(p.Description), nullable(p.Notes))
 }
 
 func number(b bool) int64 {

@@ -112,7 +112,15 @@ func (t *tx) keepProfile(pet shop.Pet) error {
 		return err
 	}
 	t.profileTextChanged(pet.ID)
-	if err := t.Exec("UPDATE profiles SET removed = 1 WHERE id = $1", pet.ID); err != nil {
+	var removedAt any
+	if len(kept.Photos) > 0 {
+		now, err := t.Now()
+		if err != nil {
+			return err
+		}
+		removedAt = micros(now)
+	}
+	if err := t.Exec("UPDATE profiles SET removed = 1, photos_removed_at = $2 WHERE id = $1", pet.ID, removedAt); err != nil {
 		return err
 	}
 	return t.updateTags([]shop.ProfileUpdate{{Before: kept}})
@@ -126,7 +134,7 @@ func (t *tx) restoreProfile(pet shop.Pet) error {
 	}
 	t.profileTextChanged(pet.ID)
 	for _, statement := range []string{
-		"UPDATE profiles SET removed = 0 WHERE id = $1",
+		"UPDATE profiles SET removed = 0, photos_removed_at = NULL WHERE id = $1",
 		"UPDATE pets SET published = (SELECT published FROM profiles WHERE id = $1) WHERE id = $1",
 	} {
 		if err := t.Exec(statement, pet.ID); err != nil {
@@ -137,7 +145,7 @@ func (t *tx) restoreProfile(pet shop.Pet) error {
 }
 
 // removeProfiles deletes the profiles of removed pets that cannot be restored any more, because there are no events about
-// them. subjects are the subjects of the events that reported the removals.
+// them. The profiles with photos stay until PurgePhotos has deleted the files. subjects are the subjects of the events that reported the removals.
 func (t *tx) removeProfiles(subjects []string) error {
 	ids := make([]int64, 0, len(subjects))
 	for _, subject := range subjects {
@@ -159,5 +167,13 @@ func (t *tx) removeProfiles(subjects []string) error {
 			gone = append(gone, id)
 		}
 	}
-	return execIn(t, gone, "DELETE FROM profiles WHERE id IN (%s)")
+	for _, statement := range []string{
+		"UPDATE profiles SET removed = 2, photos_removed_at = 0 WHERE photos_removed_at IS NOT NULL AND id IN (%s)", // PurgePhotos does the rest
+		"DELETE FROM profiles WHERE photos_removed_at IS NULL AND id IN (%s)",
+	} {
+		if err := execIn(t, gone, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ func (c *checker) rules(ctx context.Context) error {
 	for _, rule := range rowRules(c.engine) {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}
-	checks = append(checks, c.checkPets, c.checkProfiles, c.checkEmptyProfiles, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
+	checks = append(checks, c.checkPets, c.checkProfiles, c.checkEmptyProfiles, c.checkPhotos, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
 		c.checkDeliveries, c.checkAnswers, c.checkEvents, c.checkSearch)
 	for _, check := range checks {
 		if err := c.tolerateDamage(check(ctx)); err != nil {

@@ -54,6 +54,8 @@ func rowRules(e *engine) []rowRule {
 			"profiles %s: its pet does not exist"},
 		{"SELECT f.id FROM profiles f JOIN pets p ON p.id = f.id WHERE f.removed <> 0 ORDER BY f.id",
 			"profiles %s: its pet exists, but the profile is marked as removed"},
+		{"SELECT id FROM profiles WHERE (photos_removed_at IS NOT NULL) <> (removed <> 0 AND coalesce(photos, '') <> '') ORDER BY id",
+			"profiles %s: when its photos were removed does not fit the rest of it"},
 		{"SELECT p.id, p.published FROM pets p LEFT JOIN profiles f ON f.id = p.id WHERE p.published <> coalesce(f.published, 0) ORDER BY p.id",
 			"pets %s: published is %s, which differs from its profile"},
 		{"SELECT id FROM keys WHERE NOT EXISTS (SELECT 1 FROM key_secrets WHERE key_id = keys.id AND ends_at IS NULL) ORDER BY id",
@@ -116,7 +118,7 @@ func (c *checker) checkSettings(ctx context.Context) error {
 		switch name {
 		case "environment":
 			environment = value
-		case "event_horizon", "last_category_id":
+		case "event_horizon", "last_category_id", "photo_bytes", "last_photo_id":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil {
 				c.finding("settings %s: %q is not a number", name, value)

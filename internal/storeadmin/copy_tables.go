@@ -36,7 +36,8 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"removed", integer}, {"published", integer}, {"breed", text}, {"second_breed", text}, {"mixed", integer},
 		{"sex", text}, {"birth_date", text}, {"birth_date_estimated", integer}, {"size", text}, {"color", text}, {"price", text},
 		{"currency", text}, {"arrival_date", text}, {"traits", text}, {"tags", text}, {"contact_url", text}, {"microchip", text},
-		{"location", text}, {"updated_at", integer}, {"description", text}, {"notes", text}}},
+		{"location", text}, {"updated_at", integer}, {"description", text}, {"notes", text}, {"photos", text},
+		{"photos_removed_at", integer}}},
 	{name: "profile_tags", key: 2, columns: []copiedColumn{{"tag", text}, {"id", integer}}},
 	{name: "pet_periods", key: 1, columns: []copiedColumn{{"begins_at", integer}, {"arrivals", integer}, {"sales", integer}}},
 	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
@@ -63,6 +64,7 @@ var copiedTables = []copiedTable{
 	{name: "webhook_deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
 		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text}}},
+	{name: "photo_files", key: 2, columns: []copiedColumn{{"name", text}, {"size", text}, {"pet_id", integer}, {"content", blob}}},
 }
 
 func (t *copiedTable) columnNames() []string {

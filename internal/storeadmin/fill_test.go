@@ -1,6 +1,7 @@
 package storeadmin
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -31,6 +32,14 @@ func fillShop(t *testing.T, database string) {
 			BirthDate: new("2020-02-29"), Description: new("Two\nlines"), Microchip: new("276098106123456"), Notes: new("internal"),
 		}
 		must(s.UpdateProfile(ctx, shop.Caller{}, pet, change, nil))(t)
+	}
+	for _, pet := range []int64{5, 5, 6} {
+		files := shop.PhotoFiles{}
+		for i, size := range shop.PhotoSizes() {
+			files[size] = bytes.Repeat([]byte{byte(pet), 0, 255}, 1000*(i+1))
+		}
+		photo := must(s.AddPhoto(ctx, shop.Caller{}, pet, shop.NewPhoto{Files: files, Width: 1600, Height: 1200}))(t)
+		must(s.UpdatePhoto(ctx, shop.Caller{}, pet, photo.ID, shop.PhotoChange{Alt: new("Größe 🐕"), Position: new(int64(1))}, nil))(t)
 	}
 	for _, color := range []string{"red", ""} { // the profile is empty again
 		must(s.UpdateProfile(ctx, shop.Caller{}, 1, shop.ProfileChange{Color: &color}, nil))(t)
@@ -99,10 +108,16 @@ func fillStore(t *testing.T, database string) {
 		for i, pet := range pets {
 			if i%3 == 0 {
 				profiles = append(profiles, shop.ProfileUpdate{Before: shop.Profile{Pet: pet}, After: shop.Profile{
-					Pet: pet, Published: i > 0, Description: "quote \" \\ '\ttab\nline", Mixed: shop.No, Tags: []string{"é", "Z", "a"}, UpdatedAt: copyNow}})
+					Pet: pet, Photos: []shop.Photo{{ID: int64(i + 1), Position: 1, Name: fmt.Sprint(i), Alt: "é", Width: 1, Height: 2, Bytes: 6, CreatedAt: copyNow}},
+					Published: i > 0, Description: "quote \" \\ '\ttab\nline", Mixed: shop.No, Tags: []string{"é", "Z", "a"}, UpdatedAt: copyNow}})
 			}
 		}
 		do(tx.UpdateProfiles(profiles...))
+		for _, profile := range profiles {
+			files := shop.PhotoFiles{shop.SmallPhoto: {0}, shop.MediumPhoto: {255, 0}, shop.LargePhoto: {1, 2, 3}}
+			do(tx.InsertPhotoFiles(profile.After.Pet.ID, profile.After.Photos[0].Name, files))
+		}
+		do(tx.SetPhotoUsage(shop.PhotoUsage{Bytes: 18, LastID: 7}))
 		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)

@@ -22,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"transactions", transactionCases},
 		{"pets", petCases},
 		{"profiles", profileCases},
+		{"photos", photoCases},
 		{"searches of profiles", profileSearchCases},
 		{"searches", searchCases},
 		{"backlog of the search index", backlogCases},

@@ -28,23 +28,47 @@ func NewLimits(requestsPerSecond int) *Limits { return &Limits{admission.New(req
 // unavailable if all keys together have used up the limit, or if the context ends.
 func (l *Limits) Acquire(ctx context.Context, kind admission.Kind, principal shop.Principal) (admission.Slot, error) {
 	slot, err := l.Controller.Acquire(ctx, kind, principal.Actor())
-	if err != nil {
+	return slot, refusalError(err)
+}
+
+// HoldRequest counts the memory of a request body. kind is the limit for bodies of its kind. The caller must release the
+// slot. HoldRequest fails as HoldBody does.
+func (l *Limits) HoldRequest(kind admission.Kind, principal shop.Principal, size int64) (admission.Slot, error) {
+	switch kind {
+	case admission.BodyMemory:
+		return l.HoldBody(principal, size)
+	case admission.PhotoBodies:
+		slot, err := l.Controller.AcquireN(kind, principal.Actor(), int(size))
 		return slot, refusalError(err)
 	}
-	return slot, nil
+	return admission.Slot{}, nil // the number of imports is limited, which also limits their memory
+}
+
+// AcquirePhotoMemory waits until there is enough memory to decode an image. The caller must release the slot. It fails with
+// unavailable if the context ends.
+func (l *Limits) AcquirePhotoMemory(ctx context.Context, principal shop.Principal, bytes int64) (admission.Slot, error) {
+	slot, err := l.Controller.AwaitN(ctx, admission.PhotoMemory, principal.Actor(), int(bytes))
+	return slot, refusalError(err)
+}
+
+// HoldSentPhoto counts the memory of a photo that is sent to a client. The caller must release the slot. It fails with
+// unavailable if too much is being sent.
+func (l *Limits) HoldSentPhoto(bytes int) (admission.Slot, error) {
+	slot, err := l.Controller.AcquireN(admission.SentPhotos, "", bytes)
+	return slot, refusalError(err)
 }
 
 // HoldBody counts the memory of a request body or a response. The caller must release the slot. HoldBody fails with
 // rate_limited if this key uses too much and with unavailable if all keys together do.
 func (l *Limits) HoldBody(principal shop.Principal, size int64) (admission.Slot, error) {
 	slot, err := l.Controller.HoldBody(principal.Actor(), size)
-	if err != nil {
-		return slot, refusalError(err)
-	}
-	return slot, nil
+	return slot, refusalError(err)
 }
 
 func refusalError(err error) error {
+	if err == nil {
+		return nil
+	}
 	refusal, ok := errors.AsType[*admission.Refusal](err)
 	switch {
 	case !ok: // the context ended during the wait

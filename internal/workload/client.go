@@ -34,7 +34,9 @@ type randomClient struct {
 // ownPet is an animal that other clients cannot change, except by ordering it if it is for sale.
 type ownPet struct {
 	client.Pet
-	forSale bool
+	forSale       bool
+	photos        []int64 // the ids of its photos, in their order
+	photosUnknown bool    // whether a request that changes its photos got no response
 }
 
 func newRandomClient(l *Load, id int) *randomClient {
@@ -75,7 +77,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *randomClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	type actions []func(context.Context)
-	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder, c.raceOrder}, 4),
+	all := slices.Concat(actions{c.importPets}, slices.Repeat(actions{c.removePet, c.changeCategory, c.changeOrder, c.raceOrder, c.changePhotos}, 4),
 		slices.Repeat(actions{c.changePet, c.advanceOrder, c.read}, 6), slices.Repeat(actions{c.addPet, c.placeOrder}, 9))
 	for ctx.Err() == nil {
 		c.turn++

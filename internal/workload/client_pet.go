@@ -39,7 +39,7 @@ func (c *randomClient) addPet(ctx context.Context) {
 		c.l.Problem("the response to %+v is %+v", n, pet)
 	}
 	sells := status == client.PetAvailable && c.rng.IntN(4) > 0
-	c.ownPets = append(c.ownPets, ownPet{pet, sells})
+	c.ownPets = append(c.ownPets, ownPet{Pet: pet, forSale: sells})
 	if sells {
 		c.l.offerForSale(pet.ID)
 	}

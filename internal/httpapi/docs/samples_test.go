@@ -114,6 +114,9 @@ func writeSamples(t *testing.T, language, extension, dir string) (url string) {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
 	url = shoptest.Serve(t, newAPI(t, s)).URL + "/v1"
+	for name, content := range shoptest.Must(apitest.ExampleImages())(t) {
+		shoptest.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
 	for _, sample := range shoptest.Must(apidocs.Load())(t).Samples {
 		if sample.Language == language {
 			path := filepath.Join(dir, sample.Operation+"."+extension)
