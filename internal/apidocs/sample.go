@@ -189,7 +189,7 @@ func (r request) typescript() (string, error) {
 		options = append(options, text+"  },\n")
 	}
 	if r.file != "" {
-		options = append(options, fmt.Sprintf("  body: await readFile(%q),\n", r.file))
+		options = append(options, fmt.Sprintf("  body: new Uint8Array(await readFile(%q)),\n", r.file))
 	}
 	if r.body != nil {
 		text, err := exampleText(r.body)
