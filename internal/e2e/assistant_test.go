@@ -33,7 +33,7 @@ func TestAssistantOverStandardInputAndOutput(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	}
-	if text, failed := call("get_animal", map[string]any{"id": 1}); failed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "pet.created pets/1 by keys/1") {
+	if text, failed := call("get_animal", map[string]any{"id": 1}); failed || strings.Count(text, "\n") != 2 || !strings.Contains(text, "pet.created pets/1 by keys/1") {
 		t.Errorf("got %q", text)
 	}
 	if text, failed := call("recent_activity", nil); failed || !strings.HasPrefix(text, "2 changes\n") {

@@ -97,7 +97,7 @@ func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 // the limit from the metrics.
 func TestMemoryLimitIsSet(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]float64{"": 234 << 20, "1GiB": 1 << 30} {
+	for value, want := range map[string]float64{"": 258 << 20, "1GiB": 1 << 30} {
 		p := programtest.NewFolderWithKey(t, "GOMEMLIMIT="+value).Serve()
 		if got := p.Metric("go_gc_gomemlimit_bytes"); got != want {
 			t.Errorf("GOMEMLIMIT=%s: got a limit of %.0f bytes, want %.0f", value, got, want)
