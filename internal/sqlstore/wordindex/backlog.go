@@ -46,7 +46,8 @@ type unindexed struct {
 	rows, texts, changes int64 // the rows that were never indexed, those of them with a text, and the queued changes
 }
 
-// countUnindexed counts what has to be indexed. It reads at most the given number of rows, and of changes.
+// countUnindexed counts the rows and the queued changes of a list that are not in the index yet. It stops counting each of
+// them at most.
 func (x *Index) countUnindexed(t *engine.Tx, of *List, most int64) (c unindexed, err error) {
 	if c.progress, err = readProgress(t, of); err != nil {
 		return c, err
