@@ -225,10 +225,12 @@ func (p *user) waitVisible(selector string) {
 	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
 }
 
-// waitFor waits until a JavaScript expression is true, even if the page is reloaded in the meantime.
+// waitFor waits until the page is parsed to its end and a JavaScript expression is true, even if the page is reloaded in
+// the meantime.
 func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
-	expression = fmt.Sprintf(expression, args...)
+	// Without the check of the state, a test could read an element that the browser has not parsed yet.
+	expression = fmt.Sprintf(`document.readyState !== "loading" && (`+expression+")", args...)
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 			var done bool
