@@ -147,22 +147,23 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 // The size of the cache is limited, whatever clients request. The requests, bodies and links in the entries all count.
 func TestResponseCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c := newResponseCache(nil)
-	for i := range 100 {
+	c := &newResponseCache(nil).entries
+	for i := range int64(100) {
 		request := fmt.Sprint(i % 60)
-		c.store(request, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes/50), next: request}})
+		c.put(request, i%7, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes/50), next: request}})
 		size := 0
-		for request, e := range c.entries {
-			size += e.bytes(request)
+		for request, e := range c.byName {
+			size += entryOverhead + len(request) + e.entry.bytes()
 		}
-		if size != c.size || size > maxCacheBytes {
+		if size != c.size || size > maxCacheBytes || i > 50 && size < maxCacheBytes*9/10 {
 			t.Fatalf("%d bytes are cached, but %d were counted", size, c.size)
 		}
 	}
-	for i := range 100_000 { // small entries count towards the size, too
-		c.store(fmt.Sprint(i), &entry{})
+	for i := range int64(100_000) { // small entries count towards the size, too
+		c.put(fmt.Sprint(i), i%7, &entry{})
 	}
-	if n, most := len(c.entries), maxCacheBytes/entryOverhead; n > most {
+	c.put("too large", 8, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes)}})
+	if n, most := len(c.byName), maxCacheBytes/entryOverhead; n > most || n < most/2 {
 		t.Errorf("there are %d entries, want at most %d", n, most)
 	}
 }
@@ -170,23 +171,20 @@ func TestResponseCacheIsBounded(t *testing.T) {
 // If one API key is used for many different queries, they displace only the cache entries of this key.
 func TestCacheHasAShareForEachKey(t *testing.T) {
 	t.Parallel()
-	c := newResponseCache(nil)
-	response := func(key int64) *entry {
-		return &entry{cachedResponse: cachedResponse{body: make([]byte, 2000)}, key: key}
-	}
-	c.store("page of a modest key", response(1))
+	c, response := &newResponseCache(nil).entries, &entry{cachedResponse: cachedResponse{body: make([]byte, 2000)}}
+	c.put("page of a modest key", 1, response)
 	largest := 0
 	for i := range 20_000 {
-		c.store(fmt.Sprintf("q=%d", i), response(2))
+		c.put(fmt.Sprintf("q=%d", i), 2, response)
 		largest = max(largest, c.size)
 	}
-	if c.entries["page of a modest key"] == nil {
+	if c.get("page of a modest key") == nil {
 		t.Error("the entry of another key was displaced")
 	}
 	if limit := maxKeyCacheBytes + 4000; largest > limit || largest < maxKeyCacheBytes/2 {
 		t.Errorf("the cache grew to %d bytes, want about %d", largest, limit)
 	}
-	for request := range c.entries {
+	for request := range c.byName {
 		c.remove(request)
 	}
 	if c.size != 0 || len(c.keySize) != 0 {

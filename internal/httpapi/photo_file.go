@@ -1,9 +1,8 @@
 package httpapi
 
 import (
-	"container/list"
 	"context"
-	"sync"
+	"math"
 	"time"
 
 	"animalstore/internal/admission"
@@ -43,36 +42,29 @@ const (
 	photoCheckInterval = 500 * time.Millisecond
 )
 
-// photoCache keeps the files of photos that were requested last. A file that this node has removed is not sent any more,
-// and a file that another node has removed only for photoCheckInterval.
+// photoCache keeps files of photos. A file that this node has removed is not sent any more, and a file that another node has
+// removed only for photoCheckInterval.
 type photoCache struct {
 	service *shop.Service
-	mu      sync.Mutex
-	entries map[string]*list.Element // of *photoEntry
-	recent  *list.List               // the entries, the one that was used last first
-	size    int                      // of all entries, in bytes
+	entries cacheEntries[*photoEntry]
 	loads   singleflight.Group[string, *photoEntry]
 }
 
 type photoEntry struct {
-	file     string
 	content  []byte
 	checked  time.Time // when the store has said that the file exists
 	removals int64     // shop.Service.PhotoRemovals before that
 }
 
+func (e *photoEntry) bytes() int { return len(e.content) }
+
 func newPhotoCache(service *shop.Service) *photoCache {
-	return &photoCache{service: service, entries: map[string]*list.Element{}, recent: list.New()}
+	return &photoCache{service: service, entries: newCacheEntries[*photoEntry](maxPhotoCacheBytes, math.MaxInt)} // a file is read without a key
 }
 
 // get returns a file. enter waits until the store may be read. get fails with not_found if there is no such file.
 func (c *photoCache) get(ctx context.Context, file string, enter func() (admission.Slot, error)) ([]byte, error) {
-	name, size, ok := shop.ParsePhotoFile(file)
-	if !ok {
-		return nil, errNoSuchPath()
-	}
-	arrived := c.loads.Begun()
-	cached := c.lookUp(file)
+	arrived, cached := c.loads.Begun(), c.entries.get(file)
 	isCurrent := func(e *photoEntry) bool {
 		return e.removals == c.service.PhotoRemovals() && time.Since(e.checked) < photoCheckInterval
 	}
@@ -80,77 +72,44 @@ func (c *photoCache) get(ctx context.Context, file string, enter func() (admissi
 		return cached.content, nil
 	}
 	loading, own, err := c.loads.Join(ctx, file, arrived, isCurrent)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, shop.UnavailableError(err)
-	case !own && loading.Err == nil:
-		return loading.Value.content, nil
-	case !own && shop.AsError(loading.Err).Code == shop.NotFound:
-		return nil, loading.Err
-	case !own:
-		return c.service.PhotoFile(ctx, name, size) // the load may have failed only for the client that started it
 	}
-	defer c.loads.End(file, loading)
-	loading.Value, loading.Err = c.load(ctx, file, cached, enter)
-	c.store(file, loading.Value)
-	if loading.Err != nil {
-		return nil, loading.Err
+	if own {
+		defer c.loads.End(file, loading)
+		loading.Value, loading.Err = c.load(ctx, file, cached, enter)
 	}
-	return loading.Value.content, nil
+	e, err := loading.Value, loading.Err
+	if !own && err != nil && shop.AsError(err).Code != shop.NotFound {
+		e, err = c.load(ctx, file, cached, enter) // the load may have failed only for the client that started it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.content, nil
 }
 
-// load reads a file, or checks that it still exists. It returns nil if it fails.
+// load reads and caches a file, or checks that the cached one still exists.
 func (c *photoCache) load(ctx context.Context, file string, cached *photoEntry, enter func() (admission.Slot, error)) (*photoEntry, error) {
+	name, size, ok := shop.ParsePhotoFile(file)
+	if !ok {
+		return nil, errNoSuchPath()
+	}
 	slot, err := enter()
 	if err != nil {
 		return nil, err
 	}
 	defer slot.Release()
-	name, size, _ := shop.ParsePhotoFile(file)
-	e := &photoEntry{file: file, checked: time.Now(), removals: c.service.PhotoRemovals()}
+	e := &photoEntry{checked: time.Now(), removals: c.service.PhotoRemovals()}
 	if cached != nil {
 		e.content, err = cached.content, c.service.CheckPhotoFile(ctx, name, size)
 	} else {
 		e.content, err = c.service.PhotoFile(ctx, name, size)
 	}
 	if err != nil {
+		c.entries.remove(file)
 		return nil, err
 	}
+	c.entries.put(file, 0, e)
 	return e, nil
-}
-
-func (c *photoCache) lookUp(file string) *photoEntry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	element := c.entries[file]
-	if element == nil {
-		return nil
-	}
-	c.recent.MoveToFront(element)
-	return element.Value.(*photoEntry)
-}
-
-// store replaces the entry for a file. If e is nil, it only removes the old one.
-func (c *photoCache) store(file string, e *photoEntry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.remove(c.entries[file])
-	if e == nil || len(e.content) > maxPhotoCacheBytes/4 {
-		return
-	}
-	c.entries[file] = c.recent.PushFront(e)
-	c.size += len(e.content) + entryOverhead
-	for c.size > maxPhotoCacheBytes {
-		c.remove(c.recent.Back())
-	}
-}
-
-// remove removes an entry, unless it is nil. The caller must hold the lock.
-func (c *photoCache) remove(element *list.Element) {
-	if element == nil {
-		return
-	}
-	e := c.recent.Remove(element).(*photoEntry)
-	delete(c.entries, e.file)
-	c.size -= len(e.content) + entryOverhead
 }

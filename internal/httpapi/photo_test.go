@@ -9,7 +9,9 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"animalstore/api/apitest"
@@ -179,6 +181,42 @@ func TestRemovedPhotosAreGoneOnOtherNodes(t *testing.T) {
 			t.Fatal("the photo is still there")
 		}
 	}
+}
+
+// If a read fails, the requests that have waited for it may read the file as well, but only within the limit.
+func TestPhotosAreReadWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := shoptest.Open(t, shoptest.Options{})
+		files := shop.PhotoFiles{}
+		for _, size := range shop.PhotoSizes() {
+			files[size] = []byte(size)
+		}
+		photo := shoptest.Must(s.AddPhoto(t.Context(), shop.Caller{}, s.AddPet(t, "Rex", 1, "").ID, shop.NewPhoto{Files: files}))(t)
+		cache, gate := newPhotoCache(s.Service), make(chan struct{})
+		var entered, found atomic.Int64
+		var running sync.WaitGroup
+		for range 3 {
+			running.Go(func() {
+				content, err := cache.get(t.Context(), strings.TrimPrefix(photo.URL(shop.SmallPhoto), "/photos/"), func() (admission.Slot, error) {
+					if entered.Add(1) == 3 {
+						return admission.Slot{}, nil
+					}
+					<-gate
+					return admission.Slot{}, shop.UnavailableError(nil)
+				})
+				if err == nil && string(content) == "small" {
+					found.Add(1)
+				}
+			})
+			synctest.Wait()
+		}
+		close(gate) // the first read fails, then the one that the other two requests share
+		running.Wait()
+		if entered.Load() != 3 || found.Load() != 1 {
+			t.Errorf("%d requests waited until they may read, and %d got the file, want 3 and 1", entered.Load(), found.Load())
+		}
+	})
 }
 
 func TestImagesAreRefused(t *testing.T) {
