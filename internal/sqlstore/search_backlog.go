@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/sqlstore/wordindex"
 )
 
-// backlog remembers whether too many texts wait for the search index. Counting them takes about a millisecond, so writes do
+// backlog remembers whether too many texts wait for the search index. Counting them takes some milliseconds, so writes do
 // not count them each time. Meanwhile, the writes of a tenth of a second may add more texts than the limit allows.
 type backlog struct {
 	mu      sync.Mutex // held while the texts are counted
@@ -38,9 +38,9 @@ func (s *Store) indexIsFull(ctx context.Context) bool {
 		return b.full.Load()
 	}
 	_ = s.readRows(ctx, func(t *engine.Tx) error {
-		waiting, err := s.dialect.words.Waiting(t)
+		full, err := s.dialect.words.HasWaiting(t, shop.MaxWaitingTexts)
 		if err == nil {
-			b.full.Store(waiting >= shop.MaxWaitingTexts)
+			b.full.Store(full)
 		}
 		return err
 	})

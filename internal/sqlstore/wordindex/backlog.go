@@ -28,6 +28,33 @@ func (x *Index) Waiting(t *engine.Tx) (n int64, err error) {
 	return n, nil
 }
 
+// HasWaiting reports whether at least n texts wait to be indexed. It counts them, as Waiting does, only if the ids that have
+// been assigned do not rule it out.
+func (x *Index) HasWaiting(t *engine.Tx, n int64) (bool, error) {
+	most := int64(0)
+	for _, of := range x.lists {
+		p, err := readProgress(t, of)
+		if err != nil {
+			return false, err
+		}
+		queued, _, err := engine.One(t, func(scan engine.Scanner) (queued int64, err error) {
+			var newest int64
+			err = scan(&newest, &queued)
+			most += max(0, min(p.last, newest)-p.position)
+			return queued, err
+		}, fmt.Sprintf("SELECT coalesce((SELECT max(id) FROM %s), 0), (SELECT count(*) FROM (SELECT 1 FROM %s LIMIT $1) AS c)", of.Table, x.statements.queue(of.Changes)), n)
+		if err != nil {
+			return false, err
+		}
+		most += queued
+	}
+	if most < n {
+		return false, nil
+	}
+	waiting, err := x.Waiting(t)
+	return waiting >= n, err
+}
+
 // CountUnindexed counts all texts that have to be indexed.
 func (x *Index) CountUnindexed(t *engine.Tx) (n int64, err error) {
 	for _, of := range x.lists {
