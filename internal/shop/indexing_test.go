@@ -84,7 +84,7 @@ func TestIndexingDoesNotDelayTheEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(2005 * time.Millisecond) // the first run starts after two seconds
+		time.Sleep(505 * time.Millisecond) // the first run starts after half a second
 		cancel()
 		jobs.Wait()
 		equal(t, "the number of transactions", 1000-store.steps.Load(), 2)

@@ -27,9 +27,10 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{time.Minute, nil, 0, s.RemoveDeliveries},
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},
-		// A long interval leads to fewer, larger batches, which write fewer pages. This job gets ctx itself, so that it
+		// A long interval leads to fewer, larger batches, which write fewer pages. But as many texts must not wait as make
+		// writes index their own texts, even if clients add ten thousand in a second. This job gets ctx itself, so that it
 		// begins no further step after ctx has ended.
-		{2 * time.Second, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
+		{time.Second / 2, s.indexing.again, 0, func(context.Context) error { return s.IndexSearch(ctx) }},
 		{2 * time.Second, nil, 0, s.SummarizeEvents},
 		{2 * time.Second, nil, 0, s.FoldCounts},
 	} {
