@@ -100,7 +100,7 @@ func TestIndexingGoesOnWhileThereIsMore(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var jobs sync.WaitGroup
 		jobs.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(2900 * time.Millisecond) // the first run starts after two seconds
+		time.Sleep(1200 * time.Millisecond) // the first run starts after half a second
 		if left := store.steps.Load(); left > 0 {
 			t.Errorf("%d transactions are left", left)
 		}
