@@ -1,5 +1,6 @@
 // Package apitest validates responses against the OpenAPI document. It is stricter than the OpenAPI library
-// that it uses.
+// that it uses, and than the document, which leaves room for values and members of later versions: a response may have only
+// those that the document lists.
 package apitest
 
 import (
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 // Validator validates responses against one OpenAPI document.
 type Validator struct {
 	Doc     *openapi3.T
+	Common  openapi3.Headers // the headers that every response may have
 	router  routers.Router
 	schemas *schemas
 	// OnResponse, if set, is called for each checked response whose operation and status are in the document.
@@ -42,8 +45,27 @@ func New(document []byte) (*Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	schemas, err := newSchemas(doc)
-	return &Validator{Doc: doc, router: router, schemas: schemas}, err
+	common, err := commonHeaders(doc)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := newSchemas(doc, common)
+	return &Validator{Doc: doc, router: router, Common: common, schemas: schemas}, err
+}
+
+// commonHeaders returns the headers that every response may have, which the document lists only once.
+func commonHeaders(doc *openapi3.T) (headers openapi3.Headers, err error) {
+	text, err := json.Marshal(doc.Extensions["x-common-headers"])
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &headers); err != nil {
+		return nil, fmt.Errorf("x-common-headers: %w", err)
+	}
+	for name, header := range headers {
+		header.Ref = "#/x-common-headers/" + name // for OnHeader; there is nothing to resolve
+	}
+	return headers, nil
 }
 
 // Check returns an error if a response does not match the document. It rejects an undocumented status or header, a
@@ -54,10 +76,11 @@ func (v *Validator) Check(req *http.Request, status int, header http.Header, bod
 	if req.Method == http.MethodOptions && status < 400 {
 		return v.checkProse(header)
 	}
-	response, err := v.findResponse(req, status)
+	found, err := v.findResponse(req, status)
 	if err != nil {
 		return err
 	}
+	response := v.withCommonHeaders(found)
 	empty := req.Method == http.MethodHead || len(response.Content) == 0
 	return errors.Join(
 		checkHeaderNames(response, header),
@@ -160,21 +183,27 @@ func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Respo
 	return response.Value, nil
 }
 
+// withCommonHeaders returns a response with the headers that every response may have besides its own.
+func (v *Validator) withCommonHeaders(response *openapi3.Response) *openapi3.Response {
+	all := *response
+	all.Headers = maps.Clone(v.Common)
+	if all.Headers == nil {
+		all.Headers = openapi3.Headers{}
+	}
+	maps.Copy(all.Headers, response.Headers)
+	return &all
+}
+
 // commonError returns the error response that any path and method, documented or not, may send with this status.
 // It returns nil if there is no such response.
 func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
 		Headers: openapi3.Headers{
-			"Access-Control-Allow-Origin":   components.Headers["AllowedOrigin"],
-			"Access-Control-Expose-Headers": components.Headers["ExposedHeaders"],
-			"Cache-Control":                 components.Headers["NoStore"],
-			"RateLimit":                     components.Headers["RateLimit"],
-			"RateLimit-Policy":              components.Headers["RateLimitPolicy"],
-			"Strict-Transport-Security":     components.Headers["StrictTransport"],
-			"Vary":                          components.Headers["Vary"],
-			"X-Content-Type-Options":        components.Headers["NoSniff"],
-			"X-Request-Id":                  components.Headers["RequestId"],
+			"Cache-Control":    components.Headers["NoStore"],
+			"RateLimit":        components.Headers["RateLimit"],
+			"RateLimit-Policy": components.Headers["RateLimitPolicy"],
+			"X-Request-Id":     components.Headers["RequestId"],
 		},
 		Content: openapi3.NewContentWithJSONSchemaRef(components.Schemas["Error"]),
 	}

@@ -21,8 +21,8 @@ type schemas struct {
 
 const resource = "https://example.com/document.json"
 
-// newSchemas collects the schemas of all components, response bodies and response headers.
-func newSchemas(doc *openapi3.T) (*schemas, error) {
+// newSchemas collects the schemas of all components, response bodies and response headers, also of the common headers.
+func newSchemas(doc *openapi3.T, common openapi3.Headers) (*schemas, error) {
 	s := &schemas{compiler: jsonschema.NewCompiler(), pointers: map[*openapi3.Schema]string{}, compiled: map[*openapi3.Schema]*jsonschema.Schema{}}
 	var inline []*openapi3.Schema
 	add := func(ref *openapi3.SchemaRef) {
@@ -46,8 +46,10 @@ func newSchemas(doc *openapi3.T) (*schemas, error) {
 	for _, schema := range components.Schemas {
 		add(schema)
 	}
-	for _, header := range components.Headers {
-		add(header.Value.Schema)
+	for _, headers := range []openapi3.Headers{components.Headers, common} {
+		for _, header := range headers {
+			add(header.Value.Schema)
+		}
 	}
 	for _, response := range components.Responses {
 		addResponse(response.Value)
@@ -67,10 +69,33 @@ func newSchemas(doc *openapi3.T) (*schemas, error) {
 	if err := json.Unmarshal(text, &document); err != nil {
 		return nil, err
 	}
+	closeSchemas(document)
 	s.compiler.DefaultDraft(jsonschema.Draft2020)
 	s.compiler.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: checkTime})
 	s.compiler.AssertFormat()
 	return s, s.compiler.AddResource(resource, document)
+}
+
+// closeSchemas makes schemas accept only the values and members that they list. The document leaves both open, for clients
+// that read the responses of later versions.
+func closeSchemas(node any) {
+	switch n := node.(type) {
+	case []any:
+		for _, item := range n {
+			closeSchemas(item)
+		}
+	case map[string]any:
+		for _, value := range n {
+			closeSchemas(value)
+		}
+		if values, isOpen := n["x-extensible-enum"]; isOpen {
+			n["enum"] = values
+		}
+		_, isObject := n["properties"].(map[string]any)
+		if _, hasRule := n["additionalProperties"]; isObject && !hasRule {
+			n["additionalProperties"] = false
+		}
+	}
 }
 
 // checkTime rejects invalid times, such as times on 30 February.

@@ -75,9 +75,9 @@ type header struct {
 	Description template.HTML
 }
 
-// commonHeaders are the headers that any response may have. The reference describes them only once.
-var commonHeaders = []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control", "RateLimit", "RateLimit-Policy",
-	"Strict-Transport-Security", "Vary", "X-Content-Type-Options", "X-Request-Id"}
+// commonHeaders are headers that most operations list for their responses. The reference describes them only once, together
+// with those in x-common-headers.
+var commonHeaders = []string{"Cache-Control", "RateLimit", "RateLimit-Policy", "X-Request-Id"}
 
 // titles maps tags to headings, for tags whose names alone say too little.
 var titles = map[string]string{"pets": "Animals", "store": "Orders and inventory", "messages": "Messages to webhooks", "document": "This document"}

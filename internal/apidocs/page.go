@@ -133,12 +133,20 @@ func (d document) reference() (*reference, error) {
 	if r.Schemas, err = d.schemas(); err != nil {
 		return nil, err
 	}
+	add := func(name string, n *yaml.Node) error {
+		description, err := markdown(d.text(n, "description"))
+		r.Common = append(r.Common, header{name, description})
+		return err
+	}
 	for _, name := range commonHeaders {
-		description, err := markdown(d.text(d.at(d.root, "paths", "/pets", "get", "responses", "200", "headers", name), "description"))
-		if err != nil {
+		if err := add(name, d.at(d.root, "paths", "/pets", "get", "responses", "200", "headers", name)); err != nil {
 			return nil, err
 		}
-		r.Common = append(r.Common, header{name, description})
+	}
+	for name, node := range members(d.at(d.root, "x-common-headers")) {
+		if err := add(name, node); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

@@ -14,7 +14,7 @@ type schema struct {
 	Description template.HTML
 	Type        valueType
 	Properties  []property
-	Choices     []string // the names of the schemas in oneOf; a value matches one of them
+	Choices     []string // the names of the schemas in anyOf; a value matches one of them
 }
 
 type property struct {
@@ -30,6 +30,7 @@ type valueType struct {
 	Prefix, Ref string // such as "array of" and "Pet"
 	Name        string // such as "integer (int64)", if there is no Ref
 	Enum        []string
+	Open        bool // later versions may add to Enum
 	Limits      []string
 }
 
@@ -53,7 +54,7 @@ func (d document) schemas() (all []schema, err error) {
 func (d document) isSingle(n *yaml.Node) bool {
 	n = d.resolve(n)
 	kind := d.kind(n)
-	return member(n, "oneOf") == nil && kind != "object" && kind != "array"
+	return member(n, "oneOf") == nil && member(n, "anyOf") == nil && kind != "object" && kind != "array"
 }
 
 // kind returns the type of a schema without "null".
@@ -85,7 +86,7 @@ func (d document) schema(name string, n *yaml.Node) (schema, error) {
 		}
 		s.Properties = append(s.Properties, p)
 	}
-	for _, choice := range items(d.at(n, "oneOf")) {
+	for _, choice := range items(d.at(n, "anyOf")) {
 		s.Choices = append(s.Choices, refName(choice))
 	}
 	return s, nil
@@ -124,6 +125,9 @@ func (d document) valueType(n *yaml.Node) valueType {
 	}
 	for _, value := range items(d.at(n, "enum")) {
 		t.Enum = append(t.Enum, value.Value)
+	}
+	for _, value := range items(d.at(n, "x-extensible-enum")) {
+		t.Enum, t.Open = append(t.Enum, value.Value), true
 	}
 	t.Limits = d.limits(n)
 	return t

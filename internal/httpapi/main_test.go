@@ -53,6 +53,9 @@ func unreached() (missing []string) {
 	for name := range checks.Doc.Components.Headers {
 		need("header #/components/headers/" + name)
 	}
+	for _, header := range checks.Common {
+		need("header " + header.Ref)
+	}
 	for _, example := range checks.Doc.Components.Examples {
 		if body, ok := example.Value.Value.(map[string]any); ok && body["code"] != nil {
 			need(fmt.Sprintf("%s: %s", body["code"], body["message"]))
