@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/petcsv":     {"internal/shop"},
 	"internal/webhook":    {"internal/shop"},
 	"internal/demo":       {"internal/sqlstore", "internal/shop"},
-	"internal/doctor":     {"internal/backup", "internal/server", "internal/sqlstore", "internal/sqlstore/sqlite"},
+	"internal/doctor":     {"internal/backup", "internal/server", "internal/sqlstore", "internal/sqlstore/sqlite", "internal/shop"},
 	"internal/backup":     {"internal/storeadmin", "internal/sqlstore/sqlite"},
 	"internal/storeadmin": {"internal/sqlstore", "internal/sqlstore/sqlite", "internal/shop"},
 	"internal/sqlstore":   {"internal/sqlstore/engine", "internal/sqlstore/sqlite", "internal/sqlstore/postgres", "internal/sqlstore/wordindex", "internal/shop"},

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
 
@@ -27,12 +28,12 @@ func (x *examiner) checkBackupDisk() {
 		x.problem("backups", "Create the folder, or mount its disk.", "the backup folder cannot be read: %v", err)
 	case free < uint64(file):
 		x.problem("backups", "Free or add disk space, or lower --backup-keep.", "%s has %s free, but the next backup needs up to %s",
-			folder, size(free), size(file))
+			folder, shop.FormatBytes(free), shop.FormatBytes(file))
 	case sameDisk(folder, filepath.Dir(x.Database)):
 		x.warn("backups", "Use a folder on another disk, or copy the backups to another machine.",
 			"%s is on the disk of the database, so both can be lost together", folder)
 	default:
-		x.ok("backups", "%s has %s free", folder, size(free))
+		x.ok("backups", "%s has %s free", folder, shop.FormatBytes(free))
 	}
 }
 

@@ -3,6 +3,8 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+
+	"animalstore/internal/shop"
 )
 
 // minFree is the free space below which writes are about to fail.
@@ -32,10 +34,10 @@ func (x *examiner) checkDisk() {
 	const action = "Free or add disk space; when the disk is full, writes are refused."
 	switch {
 	case free < minFree || free < used/10:
-		x.problem("disk", action, "%s has %s free, and the database has %s", folder, size(free), size(used))
+		x.problem("disk", action, "%s has %s free, and the database has %s", folder, shop.FormatBytes(free), shop.FormatBytes(used))
 	case free < used:
-		x.warn("disk", action, "%s has %s free, less than the %s of the database, so a restore would not fit", folder, size(free), size(used))
+		x.warn("disk", action, "%s has %s free, less than the %s of the database, so a restore would not fit", folder, shop.FormatBytes(free), shop.FormatBytes(used))
 	default:
-		x.ok("disk", "%s has %s free; the database has %s", folder, size(free), size(used))
+		x.ok("disk", "%s has %s free; the database has %s", folder, shop.FormatBytes(free), shop.FormatBytes(used))
 	}
 }

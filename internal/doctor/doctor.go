@@ -85,18 +85,3 @@ func (x *examiner) warn(check, action, format string, args ...any) {
 func (x *examiner) problem(check, action, format string, args ...any) {
 	x.report(Finding{Check: check, Status: Problem, Message: fmt.Sprintf(format, args...), Action: action})
 }
-
-// size formats a number of bytes, such as "12.3 MB".
-func size[T int64 | uint64](bytes T) string {
-	amount, unit := float64(bytes), "bytes"
-	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
-		if amount < 1000 {
-			break
-		}
-		amount, unit = amount/1000, larger
-	}
-	if unit == "bytes" {
-		return fmt.Sprintf("%d bytes", bytes)
-	}
-	return fmt.Sprintf("%.1f %s", amount, unit)
-}

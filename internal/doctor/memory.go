@@ -1,6 +1,10 @@
 package doctor
 
-import "os"
+import (
+	"os"
+
+	"animalstore/internal/shop"
+)
 
 // neededMemory is the number of bytes that a node may need, with two exceptions; see the memory budget in
 // docs/operating.md.
@@ -13,13 +17,13 @@ func (x *examiner) checkMemory() {
 		return
 	}
 	if limit >= neededMemory {
-		x.ok("memory", "this process may use %s", size(limit))
+		x.ok("memory", "this process may use %s", shop.FormatBytes(limit))
 		return
 	}
 	action := "Allow at least 330 MB, or better 768 MB (MemoryMax= in systemd, mem_limit in Compose), or set GOMEMLIMIT and --max-connections lower."
 	if os.Getenv("GOMEMLIMIT") != "" {
-		x.warn("memory", action, "this process may use only %s; GOMEMLIMIT is set and must be below that", size(limit))
+		x.warn("memory", action, "this process may use only %s; GOMEMLIMIT is set and must be below that", shop.FormatBytes(limit))
 		return
 	}
-	x.problem("memory", action, "this process may use only %s, and the service needs up to %s", size(limit), size[uint64](neededMemory))
+	x.problem("memory", action, "this process may use only %s, and the service needs up to %s", shop.FormatBytes(limit), shop.FormatBytes[uint64](neededMemory))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
 
@@ -25,7 +26,7 @@ func (x *examiner) checkServer(ctx context.Context) {
 	version, encoding := s.text(ctx, "SHOW server_version"), s.text(ctx, "SHOW server_encoding")
 	var bytes int64
 	c.First(ctx, "SELECT pg_database_size(current_database())", &bytes) // stays 0 if the role may not read the size
-	x.ok("database", "PostgreSQL %s with the encoding %s; the database has %s", version, encoding, size(bytes))
+	x.ok("database", "PostgreSQL %s with the encoding %s; the database has %s", version, encoding, shop.FormatBytes(bytes))
 	x.checkSchema(c)
 	s.checkDurability(ctx)
 	s.checkRole(ctx)

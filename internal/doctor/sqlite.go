@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 	"animalstore/internal/sqlstore/sqlite"
 )
@@ -44,7 +45,7 @@ func (x *examiner) checkFile(ctx context.Context) {
 	x.checkIntegrity(ctx, c)
 	if _, wal := databaseSize(x.Database); wal > largeWAL {
 		x.warn("database", "Look for a backup or another program that reads the file for long; a restart of the service empties the WAL.",
-			"the WAL has %s, because a reader keeps it from being checkpointed", size(wal))
+			"the WAL has %s, because a reader keeps it from being checkpointed", shop.FormatBytes(wal))
 	}
 	x.checkClockOfFile(ctx, c)
 }

@@ -64,6 +64,18 @@ type NewPhoto struct {
 // PhotoUsage says how many bytes the files of all photos have together, and which id was assigned last.
 type PhotoUsage struct{ Bytes, LastID int64 }
 
+// FormatBytes returns a number of bytes as a text, such as 10 GB or 12.3 MB.
+func FormatBytes[T int64 | uint64](bytes T) string {
+	amount, unit := float64(bytes), "bytes"
+	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
+		if amount < 1000 {
+			break
+		}
+		amount, unit = amount/1000, larger
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(amount, 'f', 1, 64), ".0") + " " + unit
+}
+
 // photoPath is the beginning of the path of a photo's files.
 const photoPath = "/photos/"
 
@@ -195,9 +207,12 @@ type PhotoBookkeeping interface {
 	SetPhotoUsage(PhotoUsage) error
 	// InsertPhotoFiles stores the files of a new photo.
 	InsertPhotoFiles(petID int64, name string, files PhotoFiles) error
-	// DeletePhotoFiles deletes the files of photos and subtracts them from the usage.
+	// DeletePhotoFiles deletes the files of photos.
 	DeletePhotoFiles(photos ...Photo) error
-	// PurgePhotos deletes the photos of one animal that was removed before the given time, or that cannot be restored any
-	// more, because RemoveEvents has removed all events about it. It reports whether there may be more to delete.
-	PurgePhotos(before time.Time) (more bool, err error)
+	// RemovedPhotos returns a removed animal that has photos: one that cannot be restored any more, because RemoveEvents has
+	// removed all events about it, or one that was removed at the given time or before. found is false if there is none.
+	RemovedPhotos(removedBy time.Time) (profile Profile, restorable, found bool, err error)
+	// ForgetPhotos deletes the photos from the profile of a removed animal, and ForgetProfile the whole profile.
+	ForgetPhotos(petID int64) error
+	ForgetProfile(petID int64) error
 }

@@ -2,9 +2,7 @@ package shop
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -59,22 +57,9 @@ func (s *Service) photoRoom(tx ReadTx, petID, size int64) (Profile, PhotoUsage, 
 		err = Errorf(PhotoLimitReached, "Animal %d already has %d photos, and no animal may have more; remove one first.", petID, len(profile.Photos))
 	case usage.Bytes+size > s.photoQuota:
 		err = Errorf(PhotoQuotaReached, "All photos together may have %s, and there is no room for another; remove photos, or ask the operator to raise the quota.",
-			decimalBytes(s.photoQuota))
+			FormatBytes(s.photoQuota))
 	}
 	return profile, usage, err
-}
-
-// decimalBytes formats a number of bytes for a message.
-func decimalBytes(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if n >= unit.size {
-			return strconv.FormatFloat(float64(n)/float64(unit.size), 'f', -1, 64) + " " + unit.name
-		}
-	}
-	return fmt.Sprint(n, " bytes")
 }
 
 // AddPhoto adds a photo after the other photos of an animal. It fails with not_found if there is no such animal, and with
@@ -122,10 +107,25 @@ func (s *Service) DeletePhoto(ctx context.Context, by Caller, petID, id int64, m
 		}
 		removed := profile.Photos[i]
 		photos := numberPhotos(slices.Delete(slices.Clone(profile.Photos), i, i+1))
-		return profile, photos, removed, tx.DeletePhotoFiles(removed)
+		return profile, photos, removed, deletePhotoFiles(tx, removed)
 	})
 	s.photoRemovals.Add(1) // after the commit, and before the client can know of it
 	return err
+}
+
+// deletePhotoFiles deletes the files of photos, which then do not count against the quota any more.
+func deletePhotoFiles(tx BookkeepingTx, photos ...Photo) error {
+	usage, err := tx.PhotoUsage()
+	if err != nil {
+		return err
+	}
+	for _, photo := range photos {
+		usage.Bytes -= photo.Bytes
+	}
+	if err := tx.SetPhotoUsage(usage); err != nil {
+		return err
+	}
+	return tx.DeletePhotoFiles(photos...)
 }
 
 // matchingPhoto returns the profile of an animal and the index of one of its photos.
@@ -163,14 +163,24 @@ func (s *Service) changePhotos(
 }
 
 // PurgePhotos deletes the photos of animals that were removed longer ago than photoRetention, or that cannot be restored any
-// more.
+// more. A profile goes with its photos if there is nothing else in it, or nobody can restore it.
 func (s *Service) PurgePhotos(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		cutoff, err := cutoff(tx, photoRetention)
 		if err != nil {
 			return false, err
 		}
-		return tx.PurgePhotos(cutoff)
+		profile, restorable, found, err := tx.RemovedPhotos(cutoff)
+		if err != nil || !found {
+			return false, err
+		}
+		if err := deletePhotoFiles(tx, profile.Photos...); err != nil {
+			return false, err
+		}
+		if profile.Photos = nil; !restorable || profile.isEmpty() {
+			return true, tx.ForgetProfile(profile.Pet.ID)
+		}
+		return true, tx.ForgetPhotos(profile.Pet.ID)
 	})
 }
 

@@ -97,6 +97,40 @@ func TestRemovedPhotosCountForThirtyDays(t *testing.T) {
 	equal(t, "the photos", len(must(s.Photos(t.Context(), rex.ID))(t)), 0)
 }
 
+// The photos of an animal that cannot be restored any more are deleted with the rest of its profile.
+func TestPhotosGoWithTheLastEvent(t *testing.T) {
+	inVirtualTime(t, shop.Options{EventRetention: 24 * time.Hour}, func(t *testing.T, s *shoptest.Shop) {
+		rex, mia := s.AddPet(t, "Rex", 1, ""), s.AddPet(t, "Mia", 1, "")
+		for _, pet := range []shop.Pet{rex, mia} {
+			must(s.AddPhoto(t.Context(), shop.Caller{}, pet.ID, newPhoto()))(t)
+			must(s.UpdateProfile(t.Context(), shop.Caller{}, pet.ID, shop.ProfileChange{Published: new(true)}, nil))(t)
+		}
+		check(t, s.DeletePet(t.Context(), shop.Caller{}, rex.ID, nil))
+		time.Sleep(25 * time.Hour)
+		check(t, s.DeletePet(t.Context(), shop.Caller{}, mia.ID, nil))
+		check(t, s.RemoveEvents(t.Context()))
+		check(t, s.PurgePhotos(t.Context()))
+		check(t, s.Store.Read(t.Context(), shop.Reading{}, func(tx shop.ReadTx) error {
+			equal(t, "the bytes", must(tx.PhotoUsage())(t).Bytes, 60)
+			return nil
+		}))
+		must(s.RestorePet(t.Context(), shop.Caller{}, mia.ID))(t)
+		profile := must(s.Profile(t.Context(), mia.ID))(t)
+		equal(t, "the photos and whether the animal is published", [2]any{len(profile.Photos), profile.Published}, [2]any{1, true})
+		check(t, s.DeletePet(t.Context(), shop.Caller{}, mia.ID, nil))
+		time.Sleep(25 * time.Hour)
+		check(t, s.RemoveEvents(t.Context()))
+		check(t, s.PurgePhotos(t.Context()))
+		check(t, s.Store.Write(t.Context(), shop.Writing{}, func(tx shop.WriteTx) error {
+			equal(t, "the bytes", must(tx.PhotoUsage())(t).Bytes, 0)
+			check(t, tx.RestorePet(rex)) // nobody can do this any more
+			profile, _, err := tx.Profile(rex.ID)
+			equal(t, "the profile is published", profile.Published, false)
+			return err
+		}))
+	})
+}
+
 func TestPhotosOfAnAnimalAreLimited(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})

@@ -314,14 +314,14 @@ func (s *Service) UpdateProfile(ctx context.Context, by Caller, id int64, change
 
 // writtenAt returns the profile as it is stored after a change. A profile that is empty and has no photos has no time.
 func (p Profile) writtenAt(now time.Time) Profile {
-	if p.UpdatedAt = now; p.IsEmpty() {
+	if p.UpdatedAt = now; p.isEmpty() {
 		p.UpdatedAt = time.Time{}
 	}
 	return p
 }
 
-// IsEmpty reports whether the profile says nothing of its animal and has no photos.
-func (p Profile) IsEmpty() bool { return p.sameMembers(Profile{}) && len(p.Photos) == 0 }
+// isEmpty reports whether the profile says nothing of its animal and has no photos.
+func (p Profile) isEmpty() bool { return p.sameMembers(Profile{}) && len(p.Photos) == 0 }
 
 // ProfileUpdate is a change to a profile. Before must be the profile as it is stored.
 type ProfileUpdate struct{ Before, After Profile }

@@ -51,17 +51,12 @@ func (t *tx) InsertPhotoFiles(petID int64, name string, files shop.PhotoFiles) e
 }
 
 func (t *tx) DeletePhotoFiles(photos ...shop.Photo) error {
-	usage, err := t.PhotoUsage()
-	if err != nil {
-		return err
-	}
 	for _, photo := range photos {
-		usage.Bytes -= photo.Bytes
 		if err := t.Exec("DELETE FROM photo_files WHERE name = $1", photo.Name); err != nil {
 			return err
 		}
 	}
-	return t.SetPhotoUsage(usage)
+	return nil
 }
 
 // The photos of removed pets have files, but are not found.
@@ -76,21 +71,20 @@ func (t *tx) HasPhotoFile(name string, size shop.PhotoSize) (bool, error) {
 	return found, err
 }
 
-func (t *tx) PurgePhotos(before time.Time) (more bool, err error) {
+func (t *tx) RemovedPhotos(removedBy time.Time) (profile shop.Profile, restorable, found bool, err error) {
 	var removed int64
-	next, found, err := one(t, func(scan Scanner) (shop.Profile, error) {
+	profile, found, err = one(t, func(scan Scanner) (shop.Profile, error) {
 		return ScanProfile(func(columns ...any) error { return scan(append(columns, &removed)...) })
-	}, "SELECT "+ProfileColumns+", profile.removed FROM profiles AS profile WHERE photos_removed_at <= $1 ORDER BY photos_removed_at LIMIT 1", micros(before))
-	if err != nil || !found {
-		return false, err
-	}
-	if err := t.DeletePhotoFiles(next.Photos...); err != nil {
-		return false, err
-	}
-	if next.Photos = nil; removed == 2 || next.IsEmpty() {
-		return true, t.Exec("DELETE FROM profiles WHERE id = $1", next.Pet.ID)
-	}
-	return true, t.Exec("UPDATE profiles SET photos = '', photos_removed_at = NULL WHERE id = $1", next.Pet.ID)
+	}, "SELECT "+ProfileColumns+", profile.removed FROM profiles AS profile WHERE photos_removed_at <= $1 ORDER BY photos_removed_at LIMIT 1", micros(removedBy))
+	return profile, removed == profileRestorable, found, err
+}
+
+func (t *tx) ForgetPhotos(petID int64) error {
+	return t.Exec("UPDATE profiles SET photos = '', photos_removed_at = NULL WHERE id = $1", petID)
+}
+
+func (t *tx) ForgetProfile(petID int64) error {
+	return t.Exec("DELETE FROM profiles WHERE id = $1", petID)
 }
 
 // photosText returns the text for the column profiles.photos: a line for each photo, in their order. The alternative text

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -105,6 +106,13 @@ func tagKeys(tags []string) map[string]bool {
 	return keys
 }
 
+// The values of the column profiles.removed.
+const (
+	profileShown       = 0
+	profileRestorable  = 1 // the pet has been removed
+	profileUnreachable = 2 // the pet cannot be restored any more, and the profile stays only until its photos have been deleted
+)
+
 // keepProfile hides the profile of a pet that is removed. The row remains, so that restoreProfile can bring it back.
 func (t *tx) keepProfile(pet shop.Pet) error {
 	kept, _, err := t.Profile(pet.ID)
@@ -120,7 +128,7 @@ func (t *tx) keepProfile(pet shop.Pet) error {
 		}
 		removedAt = micros(now)
 	}
-	if err := t.Exec("UPDATE profiles SET removed = 1, photos_removed_at = $2 WHERE id = $1", pet.ID, removedAt); err != nil {
+	if err := t.Exec("UPDATE profiles SET removed = $2, photos_removed_at = $3 WHERE id = $1", pet.ID, profileRestorable, removedAt); err != nil {
 		return err
 	}
 	return t.updateTags([]shop.ProfileUpdate{{Before: kept}})
@@ -133,19 +141,18 @@ func (t *tx) restoreProfile(pet shop.Pet) error {
 		return err
 	}
 	t.profileTextChanged(pet.ID)
-	for _, statement := range []string{
-		"UPDATE profiles SET removed = 0, photos_removed_at = NULL WHERE id = $1",
-		"UPDATE pets SET published = (SELECT published FROM profiles WHERE id = $1) WHERE id = $1",
-	} {
-		if err := t.Exec(statement, pet.ID); err != nil {
-			return err
-		}
+	if err := t.Exec("UPDATE profiles SET removed = $2, photos_removed_at = NULL WHERE id = $1", pet.ID, profileShown); err != nil {
+		return err
+	}
+	if err := t.Exec("UPDATE pets SET published = (SELECT published FROM profiles WHERE id = $1) WHERE id = $1", pet.ID); err != nil {
+		return err
 	}
 	return t.updateTags([]shop.ProfileUpdate{{After: kept}})
 }
 
 // removeProfiles deletes the profiles of removed pets that cannot be restored any more, because there are no events about
-// them. The profiles with photos stay until PurgePhotos has deleted the files. subjects are the subjects of the events that reported the removals.
+// them. The profiles with photos stay until their files have been deleted. subjects are the subjects of the events that
+// reported the removals.
 func (t *tx) removeProfiles(subjects []string) error {
 	ids := make([]int64, 0, len(subjects))
 	for _, subject := range subjects {
@@ -153,7 +160,7 @@ func (t *tx) removeProfiles(subjects []string) error {
 			ids = append(ids, id)
 		}
 	}
-	removed, err := allIn(t, ids, scanValue[int64], "SELECT id FROM profiles WHERE removed = 1 AND id IN (%s)")
+	removed, err := allIn(t, ids, scanValue[int64], fmt.Sprintf("SELECT id FROM profiles WHERE removed = %d AND id IN (%%s)", profileRestorable))
 	if err != nil {
 		return err
 	}
@@ -168,7 +175,7 @@ func (t *tx) removeProfiles(subjects []string) error {
 		}
 	}
 	for _, statement := range []string{
-		"UPDATE profiles SET removed = 2, photos_removed_at = 0 WHERE photos_removed_at IS NOT NULL AND id IN (%s)", // PurgePhotos does the rest
+		fmt.Sprintf("UPDATE profiles SET removed = %d, photos_removed_at = 0 WHERE photos_removed_at IS NOT NULL AND id IN (%%s)", profileUnreachable),
 		"DELETE FROM profiles WHERE photos_removed_at IS NULL AND id IN (%s)",
 	} {
 		if err := execIn(t, gone, statement); err != nil {

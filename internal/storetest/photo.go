@@ -127,7 +127,6 @@ var photoCases = []testCase{
 			return tx.UpdateProfiles(shop.ProfileUpdate{Before: before, After: profile})
 		})
 		wantProfile(t, store, profile)
-		wantPhotoUsage(t, store, 2, 3)
 		wantPhotoFiles(t, store, "b", false)
 		wantPhotoFiles(t, store, "c", true)
 		if list := listProfiles(t, store, shop.ProfileFilter{}, 10); len(list) != 1 || !slices.Equal(list[0].Photos, profile.Photos) {
@@ -148,7 +147,7 @@ var photoCases = []testCase{
 		wantPhotoFiles(t, store, "a", true)
 	}},
 
-	{name: "photos are purged with the events of their removed animal", clocked: func(t *testing.T, store shop.Store, clock *testClock) {
+	{name: "photos of removed animals are found and forgotten", clocked: func(t *testing.T, store shop.Store, clock *testClock) {
 		clock.set(noonOf2026)
 		var pets []shop.Pet
 		for _, name := range []string{"a", "b", "c"} {
@@ -170,41 +169,50 @@ var photoCases = []testCase{
 			return tx.InsertEvents(newEvent(shop.PetRestored, fmt.Sprint("pets/", pets[1].ID)))
 		})
 		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
-		purge := func(before time.Time) {
+		wantRemoved := func(removedBy time.Time, want *shop.Profile, wantRestorable bool) {
+			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				for {
-					if more, err := tx.PurgePhotos(before); err != nil || !more {
-						return err
-					}
+				got, restorable, found, err := tx.RemovedPhotos(removedBy)
+				if found != (want != nil) || found && (got.Pet.ID != want.Pet.ID || got.Published != want.Published || len(got.Photos) != 1 || restorable != wantRestorable) {
+					t.Errorf("found the removed animal %+v, restorable: %t; want %+v, %t", got, restorable, want, wantRestorable)
 				}
+				return err
 			})
 		}
-		purge(noonOf2026.Add(-time.Second)) // the events are still there
-		wantPhotoUsage(t, store, 3, 3)
+		forget := func(pet shop.Pet, forget func(shop.WriteTx) error) {
+			write(t, store, func(tx shop.WriteTx) error {
+				return errors.Join(tx.DeletePhotoFiles(shop.Photo{Name: pet.Name}), forget(tx))
+			})
+		}
+		wantRemoved(noonOf2026.Add(-time.Second), nil, false) // the events are still there
+		wantRemoved(noonOf2026, &shop.Profile{Pet: pets[0]}, true)
 		removeEventsBefore(t, store, noonOf2026.Add(time.Minute))
-		wantPhotoUsage(t, store, 3, 3) // they count until they are deleted
-		purge(noonOf2026.Add(-time.Second))
-		wantPhotoUsage(t, store, 2, 3)
+		wantPhotoUsage(t, store, 3, 3)
+		wantRemoved(noonOf2026.Add(-time.Second), &shop.Profile{Pet: pets[0]}, false)
+		forget(pets[0], func(tx shop.WriteTx) error { return tx.ForgetProfile(pets[0].ID) })
+		wantRemoved(noonOf2026.Add(-time.Second), nil, false)
 		wantPhotoFiles(t, store, "b", true)
 		wantPhotoFiles(t, store, "c", true)
 
-		// The photos of an animal that can still be restored are deleted when they are old enough.
+		// The photos of an animal that can still be restored are found when they are old enough.
 		published := shop.Profile{Pet: pets[1], Published: true, UpdatedAt: noonOf2026}
 		changeProfile(t, store, pets[1].ID, func(p *shop.Profile) { p.Published = true })
-		for _, pet := range pets[1:] {
-			removePet(t, store, pet)
-		}
-		purge(noonOf2026.Add(time.Hour - time.Second))
-		wantPhotoUsage(t, store, 2, 3)
-		purge(noonOf2026.Add(time.Hour))
-		wantPhotoUsage(t, store, 0, 3)
+		removePet(t, store, pets[1])
+		clock.set(noonOf2026.Add(2 * time.Hour))
+		removePet(t, store, pets[2])
+		wantRemoved(noonOf2026.Add(time.Hour-time.Second), nil, false)
+		wantRemoved(noonOf2026.Add(2*time.Hour), &published, true)
+		forget(pets[1], func(tx shop.WriteTx) error { return tx.ForgetPhotos(pets[1].ID) })
+		wantRemoved(noonOf2026.Add(2*time.Hour), &shop.Profile{Pet: pets[2]}, true)
+		forget(pets[2], func(tx shop.WriteTx) error { return tx.ForgetProfile(pets[2].ID) })
+		wantRemoved(noonOf2026.Add(2*time.Hour), nil, false)
 		for _, pet := range pets[1:] {
 			write(t, store, func(tx shop.WriteTx) error { return tx.RestorePet(pet) })
 		}
 		wantProfile(t, store, published)
-		wantProfile(t, store, shop.Profile{Pet: pets[2]}) // nothing but photos was in it
+		wantProfile(t, store, shop.Profile{Pet: pets[2]})
 		wantPhotoFiles(t, store, "b", false)
-		purge(noonOf2026.Add(2 * time.Hour))
+		wantRemoved(noonOf2026.Add(2*time.Hour), nil, false)
 	}},
 
 	{name: "concurrent uploads keep the quota and lose no photo", run: func(t *testing.T, store shop.Store) {
