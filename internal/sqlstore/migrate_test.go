@@ -64,6 +64,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"427fe4e882ef7482a36b47156ed8db0c32c3a41658ecd693aa154c21123f4e2e",
 			"cf4b2795a2f3616d4f9153b1ea4cb5438924d6fdaa8e544ce208d406aaa64c20",
 			"47050b558eeab2df27783efeec0b979cc5efa724f79bb45a5f16af491e53356b",
+			"69a8af0efbefeadf79b2fa9dfe15e94e1b6e96b563aa05f7cd58550eac72774f",
 		},
 	}
 	for engine, want := range known {

@@ -91,6 +91,39 @@ var backlogCases = []testCase{
 			indexSearch(t, store)
 		}
 	}},
+
+	// A search may remember what an earlier one has read.
+	{name: "searches find each name of an animal while many wait", run: func(t *testing.T, store shop.Store) {
+		service, ctx, by := openService(t, store), t.Context(), shop.Caller{}
+		addWaiting(t, store, 3000)
+		pet := addPet(t, store, shop.NewPet{Name: "Rex 0", CategoryID: 1})
+		want := func(query string, n int) {
+			t.Helper()
+			list := queryPets(query)
+			list.Limit = 10
+			if found := searchPets(t, store, list); len(found) != n {
+				t.Errorf("%q finds %d animals, want %d", query, len(found), n)
+			}
+		}
+		want("rex 0", 1)
+		for n := range 20 {
+			name := fmt.Sprint("Rex ", 100+n)
+			if _, err := service.UpdatePet(ctx, by, pet.ID, shop.PetChange{Name: &name}, nil); err != nil {
+				t.Fatal(err)
+			}
+			want(name, 1)
+			want(fmt.Sprint("rex ", 99+n), 0)
+		}
+		if err := service.DeletePet(ctx, by, pet.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		want("rex", 0)
+		if _, err := service.RestorePet(ctx, by, pet.ID); err != nil {
+			t.Fatal(err)
+		}
+		want("rex 119", 1)
+		want("waiting 2999", 1)
+	}},
 }
 
 func openService(t *testing.T, store shop.Store) *shop.Service {

@@ -121,7 +121,7 @@ func (w *waitingRows) read(t *engine.Tx, x *Index, of *List, top int64, wanted [
 		query    string
 		from, to int64
 	}{
-		{"SELECT id, max(seq) FROM " + x.statements.queue(of.Changes) + " WHERE id >= $1 AND id <= $2 GROUP BY id", 1, top},
+		{"SELECT id, " + x.statements.lastChange() + " FROM " + x.statements.queue(of.Changes) + " WHERE id >= $1 AND id <= $2 GROUP BY id", 1, top},
 		{"SELECT id, 0 FROM " + of.Table + " WHERE id >= $1 AND id <= $2", p.position + 1, min(p.last, top)},
 	} {
 		if kind.from > kind.to {

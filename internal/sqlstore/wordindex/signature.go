@@ -31,7 +31,7 @@ func (s *signature) contains(other *signature) bool {
 	return true
 }
 
-// waitingText is a row whose text waits to be indexed. If changes of the row are queued, seq is that of the last one.
+// waitingText is a row whose text waits to be indexed. If changes of the row are queued, seq identifies the last one.
 // Otherwise, seq is 0, and the row waits because of its id.
 type waitingText struct {
 	id, seq   int64
@@ -50,6 +50,14 @@ func scanWaiting(scan engine.Scanner) (w waitingText, err error) {
 type signatures struct {
 	mu    sync.Mutex
 	texts map[int64]waitingText
+}
+
+func newSignatures(lists []*List) map[*List]*signatures {
+	of := make(map[*List]*signatures, len(lists))
+	for _, list := range lists {
+		of[list] = &signatures{}
+	}
+	return of
 }
 
 const (
@@ -88,11 +96,8 @@ func (s *signatures) keep(texts []*waitingText) {
 	}
 }
 
-// forget frees the memory. s may be nil.
+// forget frees the memory.
 func (s *signatures) forget() {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.texts = nil
@@ -119,7 +124,7 @@ func signaturesOf(words []string, spread bool) (wanted []signature) {
 // candidates returns those of the waiting texts that may contain one of the wanted signatures. It reads the texts that no
 // search has read since they began to wait.
 func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, wanted []signature) ([]waitingText, error) {
-	if x.shared || len(texts) < leastSigned {
+	if len(texts) < leastSigned {
 		return texts, nil
 	}
 	unknown := x.signatures[of].find(texts)

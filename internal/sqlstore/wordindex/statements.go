@@ -25,6 +25,8 @@ type statements interface {
 	forget(t *engine.Tx, of *List, changes []textChange, all bool) error
 	// queue returns a table expression for the rows in the table of changes.
 	queue(table string) string
+	// lastChange returns an aggregate over the seqs of a row's changes in the queue. Its value is never the same for different changes.
+	lastChange() string
 	// byID returns a condition that selects the rows with the given ids, and the arguments of this condition.
 	byID(ids []int64) (condition string, args []any)
 }
@@ -44,6 +46,8 @@ func scanPosting(scan engine.Scanner) (p posting, err error) {
 type sqliteStatements struct{}
 
 func (sqliteStatements) queue(table string) string { return table }
+
+func (sqliteStatements) lastChange() string { return "max(seq)" }
 
 func (sqliteStatements) newest(t *engine.Tx, of *List, grams []int64, block int64, n int) ([][]posting, error) {
 	query := fmt.Sprintf("SELECT block, ids FROM %s WHERE gram = $1 AND block <= $2 ORDER BY block DESC LIMIT %d", of.Index, n)
@@ -119,6 +123,9 @@ func (sqliteStatements) byID(ids []int64) (condition string, args []any) {
 type postgresStatements struct{ watermarks Watermarks }
 
 func (s postgresStatements) queue(table string) string { return s.watermarks.Waiting(table) }
+
+// lastChange adds the seqs, because they are random numbers: a later one may be lower.
+func (postgresStatements) lastChange() string { return "CAST(sum(seq) AS BIGINT)" }
 
 func (postgresStatements) newest(t *engine.Tx, of *List, grams []int64, block int64, n int) ([][]posting, error) {
 	lists := make([][]posting, len(grams))

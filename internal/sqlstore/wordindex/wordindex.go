@@ -23,21 +23,17 @@ type Index struct {
 	// maxPostings is the maximum number of postings that WritePart writes in one transaction. It is low for SQLite,
 	// because all other writes wait for the transaction.
 	maxPostings int
-	signatures  map[*List]*signatures // nil for PostgreSQL
+	signatures  map[*List]*signatures
 }
 
 // OnSQLite returns the index of lists in a SQLite file. fold normalizes a text before it is indexed.
 func OnSQLite(lists []*List, fold func(string) string) *Index {
-	x := &Index{lists: lists, fold: fold, statements: sqliteStatements{}, maxPostings: 500, signatures: map[*List]*signatures{}}
-	for _, of := range lists {
-		x.signatures[of] = &signatures{}
-	}
-	return x
+	return &Index{lists: lists, fold: fold, statements: sqliteStatements{}, maxPostings: 500, signatures: newSignatures(lists)}
 }
 
 // OnPostgres is like OnSQLite, for a PostgreSQL server.
 func OnPostgres(lists []*List, fold func(string) string, w Watermarks) *Index {
-	return &Index{lists: lists, fold: fold, statements: postgresStatements{w}, shared: true, maxPostings: math.MaxInt}
+	return &Index{lists: lists, fold: fold, statements: postgresStatements{w}, shared: true, maxPostings: math.MaxInt, signatures: newSignatures(lists)}
 }
 
 // Shared reports whether several nodes take turns in maintaining the index.
