@@ -20,8 +20,8 @@ export async function mistakes(shop: Shop, pet: Pet): Promise<void> {
   const order = await shop.GET("/store/orders/{orderId}", { params: { path: { orderId: 7n } } });
   // @ts-expect-error: there may be an error instead of data
   console.log(order.data.status);
-  // @ts-expect-error: the code does not exist
-  console.log(order.error?.code === "no_such_order");
+  // @ts-expect-error: the code is a text, not the status
+  console.log(order.error?.code === 404);
   // @ts-expect-error: an order has a petId, not the animal itself
   console.log(unwrap(order).pet);
   // @ts-expect-error: an animal may have no status
