@@ -9,6 +9,9 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
+//go:embed migrations/new_sqlite.sql
+var newSQLite string
+
 // Migrations returns the SQL text of each migration for an engine, in the order in which they are applied.
 func Migrations(engine string) (statements []string, err error) {
 	entries, err := migrations.ReadDir("migrations/" + engine)
@@ -28,5 +31,5 @@ const applicationID = 0x616e6d6c
 // sqliteSchema returns the schema of a SQLite file that contains a store.
 func sqliteSchema() (sqlite.Schema, error) {
 	migrations, err := Migrations(SQLite)
-	return sqlite.Schema{ApplicationID: applicationID, Migrations: migrations}, err
+	return sqlite.Schema{ApplicationID: applicationID, Migrations: migrations, New: newSQLite}, err
 }

@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"crypto/sha256"
 	"errors"
+	flags "flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,6 +132,54 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 			}
 		})
 	}
+}
+
+var update = flags.Bool("update", false, "rewrite new_sqlite.sql")
+
+// new_sqlite.sql makes the same tables, with the same rows, as all migrations.
+func TestNewFilesNeedNoMigrations(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(SQLite)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "new.db")
+	execFile(t, path, strings.Join(steps, ";\n")+
+		fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps)))
+	want := "-- Made from the migrations by go test ./internal/sqlstore -run NewFiles -update.\n\n" + dump(t, path)
+	if *update {
+		must(t, os.WriteFile("migrations/new_sqlite.sql", []byte(want), 0o600))
+		return
+	}
+	if diff := cmp.Diff(want, newSQLite); diff != "" {
+		t.Errorf("new_sqlite.sql differs from the migrations; run the command in its first line:\n%s", diff)
+	}
+}
+
+// dump returns statements that make the tables of a file and their rows.
+func dump(t *testing.T, path string) string {
+	t.Helper()
+	conn := OpenFile(path)
+	defer conn.Close()
+	texts := func(query string) (all []string) {
+		t.Helper()
+		must(t, conn.Each(t.Context(), query, func(scan Scanner) error {
+			var text string
+			err := scan(&text)
+			all = append(all, text)
+			return err
+		}))
+		return all
+	}
+	var statements strings.Builder
+	for _, statement := range texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type != 'table', rowid") {
+		statements.WriteString(statement + ";\n")
+	}
+	for _, table := range texts("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid") {
+		columns := texts(fmt.Sprintf("SELECT 'quote(' || name || ')' FROM pragma_table_info('%s')", table))
+		for _, row := range texts(fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, " || ', ' || "), table)) {
+			fmt.Fprintf(&statements, "INSERT INTO %s VALUES (%s);\n", table, row)
+		}
+	}
+	return statements.String()
 }
 
 // schemaOf returns the CREATE statements for all objects in a schema.
