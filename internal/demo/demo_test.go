@@ -2,8 +2,11 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,9 +86,6 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 				if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
 					t.Error(err)
 				}
-				if name, kind, found := strings.Cut(pet.Name, ", "); !found || name == "" || kind == "" {
-					t.Errorf("%q is not a name with a breed", pet.Name)
-				}
 			}
 			for _, category := range items(service.ListCategories(ctx, all)) {
 				if category.Name == "" || categories[category.ID] < 10 {
@@ -96,10 +96,60 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 			if len(categories) > 0 {
 				t.Errorf("these categories do not exist: %v", categories)
 			}
+			checkProfiles(t, service)
 			checkOrders(t, service, before)
 			checkEvents(t, service, before)
 			wantNothingFilled(t, s, nil)
 		})
+	}
+}
+
+// checkProfiles checks that every member of a profile is in use, and that a third of the animals have photos.
+func checkProfiles(t *testing.T, service *shop.Service) {
+	t.Helper()
+	profiles := items(service.ListProfiles(t.Context(), shop.Caller{}, shop.ProfileList{PageRequest: all}))
+	photographed, published, members := 0, 0, map[string]int{}
+	for _, profile := range profiles {
+		var shown map[string]any
+		if err := json.Unmarshal(profile.AppendJSON(nil), &shown); err != nil {
+			t.Fatal(err)
+		}
+		for member := range shown {
+			members[member]++
+		}
+		if profile.Published {
+			published++
+		}
+		for i, photo := range profile.Photos {
+			if i == 0 {
+				photographed++
+			}
+			if photo.Alt == "" {
+				t.Errorf("a photo of %s has no alternative text", profile.Pet.Name)
+			}
+			for _, size := range shop.PhotoSizes() {
+				if file, err := service.PhotoFile(t.Context(), photo.Name, size); err != nil || len(file) == 0 {
+					t.Errorf("a photo of %s has a file of %d bytes, %v", profile.Pet.Name, len(file), err)
+				}
+			}
+		}
+		if strings.Contains(profile.Pet.Name, ",") || len(profile.Breeds) > 0 && strings.Contains(profile.Pet.Name, profile.Breeds[0]) {
+			t.Errorf("the name %q contains a breed", profile.Pet.Name)
+		}
+	}
+	n := len(profiles)
+	for _, member := range []string{"description", "breeds", "birthDate", "size", "color", "price", "arrivalDate", "tags", "location"} {
+		if members[member] < n*9/10 {
+			t.Errorf("only %d of %d profiles have the member %s", members[member], n, member)
+		}
+	}
+	for _, member := range []string{"sex", "mixed", "birthDateEstimated", "traits", "contactUrl", "microchip", "notes"} {
+		if members[member] < 5 {
+			t.Errorf("only %d of %d profiles have the member %s", members[member], n, member)
+		}
+	}
+	if published < n*2/3 || published > n*19/20 || photographed < n*3/10 || photographed > n*4/10 {
+		t.Errorf("of %d profiles, %d are published, and %d have photos", n, published, photographed)
 	}
 }
 
@@ -147,7 +197,8 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 		t.Errorf("the history lasts from %v to %v", first, last)
 	}
 	for _, kind := range shop.EventTypes() {
-		if kinds[kind] == 0 && (strings.HasPrefix(string(kind), "pet.") || strings.HasPrefix(string(kind), "order.")) {
+		subject, _, _ := strings.Cut(string(kind), ".")
+		if kinds[kind] == 0 && slices.Contains([]string{"pet", "profile", "order"}, subject) {
 			t.Errorf("there is no %s event", kind)
 		}
 	}
@@ -172,7 +223,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	}
 }
 
-// Stores that are filled at different times have the same content, apart from the times.
+// Stores that are filled at different times have the same content, apart from the times and the URLs of photos.
 func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
 	var shops [2]string
@@ -181,9 +232,10 @@ func TestFillIsDeterministic(t *testing.T) {
 		if _, err := Fill(t.Context(), s.Store, s.Database); err != nil {
 			t.Fatal(err)
 		}
-		filter := shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}
+		filter := shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted, shop.ProfileUpdated}}
+		differing := regexp.MustCompile(`"[0-9]{4}-[0-9]{2}-[0-9]{2}[^"]*"|/photos/[0-9a-f]{32}-`)
 		for _, event := range items(s.ListEvents(t.Context(), shop.Caller{}, filter, all)) {
-			shops[i] += string(event.Type) + " " + string(event.Data) + "\n"
+			shops[i] += string(event.Type) + " " + differing.ReplaceAllString(string(event.Data), "") + "\n"
 		}
 	}
 	if shops[0] != shops[1] {

@@ -3,36 +3,48 @@ package demo
 import (
 	"bytes"
 	"image/jpeg"
+	"maps"
 	"testing"
+
+	"animalstore/internal/shop"
 )
 
-// Every category has illustrations: small JPEG files that are different for each variant, and always the same for one.
-func TestEveryCategoryHasIllustrations(t *testing.T) {
+// Every breed has an illustration in each of its colours: two small JPEG files, which are always the same.
+func TestEveryBreedHasIllustrations(t *testing.T) {
 	t.Parallel()
+	drawn, unused := map[illustration]string{}, maps.Clone(coats)
 	for _, category := range categories {
-		coats := len(illustrators[category.name].coats)
-		seen := map[string]bool{}
-		for coat := range coats {
-			file := illustrate(category.name, coat*len(backdrops))
-			if config, err := jpeg.DecodeConfig(bytes.NewReader(file)); err != nil || config.Width != illustrationWidth || config.Height != illustrationHeight {
-				t.Fatalf("%s, coat %d: %v, %+v", category.name, coat, err, config)
+		for _, breed := range category.breeds {
+			for _, color := range breed.colors {
+				delete(unused, color)
+				i := illustration{drawing: breed.drawing, color: color}
+				if drawn[i] != "" {
+					continue
+				}
+				photo := i.photo()
+				for size, width := range map[shop.PhotoSize]int{shop.SmallPhoto: smallWidth, shop.MediumPhoto: largeWidth, shop.LargePhoto: photo.Width} {
+					file := photo.Files[size]
+					config, err := jpeg.DecodeConfig(bytes.NewReader(file))
+					if err != nil || config.Width != width || config.Height != width*3/4 || len(file) > 16<<10 {
+						t.Errorf("%+v, %s: %v, %+v, %d bytes", i, size, err, config, len(file))
+					}
+				}
+				drawn[i] = string(photo.Files[shop.SmallPhoto])
 			}
-			if len(file) > 12<<10 {
-				t.Errorf("%s, coat %d, has %d bytes", category.name, coat, len(file))
-			}
-			seen[string(file)] = true
-		}
-		if len(seen) != coats {
-			t.Errorf("%s: there are %d different illustrations, want %d", category.name, len(seen), coats)
 		}
 	}
-	if bytes.Equal(illustrate("Dogs", 0), illustrate("Dogs", 1)) {
-		t.Error("the background is always the same")
+	seen := map[string]illustration{}
+	for i, file := range drawn {
+		if other, found := seen[file]; found {
+			t.Errorf("%+v and %+v look the same", i, other)
+		}
+		seen[file] = i
 	}
-	if illustrate("Dogs", 3) == nil || !bytes.Equal(illustrate("Dogs", 3), illustrate("Dogs", 3)) {
-		t.Error("an illustration differs from itself")
+	if len(unused) > 0 {
+		t.Errorf("no breed has these colours: %v", unused)
 	}
-	if illustrate("Dragons", 0) != nil {
-		t.Error("there is an illustration of a dragon")
+	near := illustration{"dog", "golden", true}
+	if file := near.file(smallWidth); !bytes.Equal(file, near.file(smallWidth)) || seen[string(file)] != (illustration{}) {
+		t.Error("an illustration from near differs from itself, or does not differ from one that shows the whole animal")
 	}
 }

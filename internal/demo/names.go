@@ -1,20 +1,5 @@
 package demo
 
-// categories lists each category with its relative frequency and its breeds. The first category has id 1.
-var categories = []struct {
-	name   string
-	weight int
-	breeds []string
-}{
-	{"Dogs", 17, []string{"Beagle", "Border Collie", "Cocker Spaniel", "Dachshund", "Golden Retriever", "Jack Russell", "Labrador", "Pug", "Shiba Inu", "Whippet", "mongrel"}},
-	{"Cats", 21, []string{"Bengal", "British Shorthair", "European Shorthair", "Maine Coon", "Norwegian Forest", "Persian", "Ragdoll", "Russian Blue", "Siamese", "Sphynx"}},
-	{"Rabbits", 14, []string{"Dutch", "English Angora", "Flemish Giant", "Lionhead", "Mini Lop", "Netherland Dwarf", "Rex rabbit"}},
-	{"Birds", 14, []string{"African Grey", "budgerigar", "canary", "cockatiel", "Gouldian finch", "lovebird", "zebra finch"}},
-	{"Reptiles", 8, []string{"bearded dragon", "chameleon", "corn snake", "crested gecko", "Hermann's tortoise", "leopard gecko"}},
-	{"Fish", 14, []string{"angelfish", "betta", "clownfish", "discus", "fantail goldfish", "koi", "pearl gourami"}},
-	{"Small animals", 12, []string{"chinchilla", "degu", "ferret", "guinea pig", "Roborovski hamster", "Syrian hamster", "fancy rat"}},
-}
-
 // petNames lists the names for the animals. Within a category, each name is used once before any name is
 // repeated.
 var petNames = []string{

@@ -50,26 +50,27 @@ func (s *simulation) scheduleArrivals() {
 
 // arrive adds an animal. Some animals must be examined first and have no status until then.
 func (s *simulation) arrive(stays bool) error {
-	category, name := s.nextAnimal()
+	animal := s.nextAnimal()
 	status, examined := shop.Available, s.clock.at
 	if !stays && s.random.IntN(3) == 0 {
 		status, examined = "", s.intoOpeningHours(s.clock.at.Add(s.between(20*time.Hour, 3*day)))
 	}
 	mistyped := s.arrived%70 == 0
-	entered := name
+	entered := []rune(animal.name)
 	if mistyped {
-		entered = name[:len(name)-1]
+		entered = entered[:len(entered)-1]
 	}
 	var pet shop.Pet
 	err := s.actAs(s.anna, func(by shop.Caller) (err error) {
-		pet, err = s.service.CreatePet(s.ctx, by, shop.NewPet{Name: entered, CategoryID: int64(category + 1), Status: status})
+		pet, err = s.service.CreatePet(s.ctx, by, shop.NewPet{Name: string(entered), CategoryID: int64(animal.category + 1), Status: status})
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.scheduleProfile(pet, animal, examined)
 	if mistyped {
-		s.scheduleUpdate(s.anna, s.clock.at.Add(s.between(time.Minute, time.Hour)), pet, shop.PetChange{Name: &name})
+		s.scheduleUpdate(s.anna, s.clock.at.Add(s.between(time.Minute, time.Hour)), pet, shop.PetChange{Name: &animal.name})
 	}
 	if status == "" {
 		s.scheduleUpdate(s.anna, examined, pet, shop.PetChange{Status: new(shop.Available)})
@@ -82,10 +83,10 @@ func (s *simulation) arrive(stays bool) error {
 	return nil
 }
 
-// nextAnimal chooses the category and the name for the next animal.
-func (s *simulation) nextAnimal() (category int, name string) {
+// nextAnimal chooses the next animal.
+func (s *simulation) nextAnimal() animal {
 	s.arrived++
-	weights := 0
+	weights, category := 0, 0
 	for _, category := range categories {
 		weights += category.weight
 	}
@@ -97,9 +98,10 @@ func (s *simulation) nextAnimal() (category int, name string) {
 			s.names[category] = append(s.names[category], petNames[i])
 		}
 	}
-	given := s.names[category][0]
+	name := s.names[category][0]
 	s.names[category] = s.names[category][1:]
-	return category, given + ", " + categories[category].breeds[s.random.IntN(len(categories[category].breeds))]
+	breeds := categories[category].breeds
+	return animal{name, category, breeds[s.random.IntN(len(breeds))]}
 }
 
 // scheduleDeparture decides how an animal leaves the shop. The animal leaves at the given time or later.

@@ -22,6 +22,8 @@ type simulation struct {
 	arrived  int
 	reserved []int64          // the ids of animals that stay; the orders still open at the end are for them
 	names    map[int][]string // the names not yet used in each category
+	looks    *rand.Rand       // for profiles, which have no influence on anything else
+	drawn    map[illustration]shop.NewPhoto
 	anna     employee
 	ben      employee
 	web      employee
@@ -37,14 +39,17 @@ type step struct {
 type employee struct{ secret string }
 
 // simulate runs through the whole history up to now inside one write transaction. It returns the number of
-// animals.
-func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time) (int, error) {
+// animals. drawn contains the illustrations that an earlier attempt has drawn.
+func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time, drawn map[illustration]shop.NewPhoto) (int, error) {
 	clock.at = now.Add(-weeks * 7 * day)
 	service, err := shop.Open(ctx, nestedStore{tx}, shop.Options{Now: clock.now})
 	if err != nil {
 		return 0, err
 	}
-	s := &simulation{ctx: ctx, service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{}}
+	s := &simulation{
+		ctx: ctx, service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{},
+		looks: rand.New(rand.NewPCG(7, 36)), drawn: drawn,
+	}
 	if err := s.openShop(); err != nil {
 		return 0, err
 	}
