@@ -21,6 +21,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/programtest"
 	"animalstore/internal/shoptest"
 )
@@ -344,6 +345,22 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 		if text := screen.String(); !strings.Contains(text, verb+"ing") || !strings.Contains(text, "%") {
 			t.Errorf("%s: got %q, want a progress bar", verb, text)
 		}
+	}
+}
+
+// On a terminal, photos add shows its progress between the photos that it has added.
+func TestPhotosAddShowsProgressOnTerminal(t *testing.T) {
+	folder, _ := newShop(t)
+	t.Setenv("TERM", "xterm")
+	succeed(t, "pets", "add", "--name", "Rex", "--category", "1")
+	folder.Write("rex.png", shoptest.Must(apitest.ExampleImages())(t)["rex.png"])
+	screen, output := openTerminal(t)
+	if code := run(t.Context(), []string{"photos", "add", "1", "rex.png", "rex.png"}, terminal{output, output}); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
+	awaitText(t, screen, "\rAdded photo 2, rex.png.") // at the beginning of a line
+	if text := screen.String(); !strings.Contains(text, "Sending photos") || !strings.Contains(text, "\rAdded photo 1, rex.png.") {
+		t.Errorf("got %q, want a progress bar that is removed before each result", text)
 	}
 }
 

@@ -31,7 +31,7 @@ func (p *photosList) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		row := func(photo client.Photo) []string {
-			return []string{formatInt(photo.ID), fmt.Sprint(photo.Position), fmt.Sprintf("%d × %d", photo.Width, photo.Height), photo.URLs.Large, orDash(photo.Alt)}
+			return []string{formatInt(photo.ID), fmt.Sprint(photo.Position), photoSize(photo), photo.URLs.Large, orDash(photo.Alt)}
 		}
 		rows := newPrinter(t, p.outputFlag, row, "ID", "POSITION", "SIZE", "URL", "ALT")
 		for _, photo := range photos {
@@ -46,6 +46,8 @@ func (p *photosList) Run(ctx context.Context, t terminal) error {
 		return rows.flush()
 	})
 }
+
+func photoSize(p client.Photo) string { return fmt.Sprintf("%d × %d", p.Width, p.Height) }
 
 type photosAdd struct {
 	storeFlags
@@ -77,33 +79,38 @@ func (p *photosAdd) Run(ctx context.Context, t terminal) error {
 		progress := newProgress(t.err, "Sending photos", int64(len(p.Files)))
 		progress.items = "photos"
 		defer progress.clear()
+		code := exitOK
 		for _, file := range p.Files {
-			if err := p.add(ctx, t, c, file, progress); err != nil {
+			progress.add(0) // shows it while the file is sent
+			photo, err := p.add(ctx, c, file)
+			progress.clear()
+			if refusal, isNoPhoto := errors.AsType[*client.Error](err); isNoPhoto && refusal.Code == client.CodeInvalidImage {
+				// It does not stop the others.
+				code = reportError(t.err, codedError{fmt.Errorf("%s: %s", filepath.Base(file), refusal.Message), exitRefused})
+			} else if err != nil {
+				return err
+			} else if err := p.printResult(t, photo, "Added photo %d, %s.", photo.ID, filepath.Base(file)); err != nil {
 				return err
 			}
+			progress.add(1)
+		}
+		if code != exitOK {
+			return reportedError{code}
 		}
 		return nil
 	})
 }
 
-func (p *photosAdd) add(ctx context.Context, t terminal, c *client.Client, file string, progress *progress) error {
+func (p *photosAdd) add(ctx context.Context, c *client.Client, file string) (client.Photo, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return client.Photo{}, err
 	}
 	photo, err := c.AddPhoto(ctx, p.Pet, content)
 	if err == nil && p.Alt != nil {
 		photo, err = c.UpdatePhoto(ctx, p.Pet, photo.ID, client.PhotoUpdate{Alt: p.Alt})
 	}
-	if e, refused := errors.AsType[*client.Error](err); refused && e.Code == client.CodeInvalidImage {
-		return codedError{fmt.Errorf("%s: %s", filepath.Base(file), e.Message), exitRefused}
-	}
-	if err != nil {
-		return err
-	}
-	progress.clear()
-	progress.add(1)
-	return p.printResult(t, photo, "Added photo %d, %s.", photo.ID, filepath.Base(file))
+	return photo, err
 }
 
 type photosMove struct {

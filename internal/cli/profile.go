@@ -158,7 +158,7 @@ func (p *petsSet) setProfile(ctx context.Context, t terminal, c *client.Client, 
 	return p.printResult(t, after, "Changed the profile of animal %d, %s: %s.", after.Pet.ID, after.Pet.Name, changed)
 }
 
-// profileLines returns the members of a profile that are set, for people to read.
+// profileLines returns the members of a profile that are set, for people to read. The photos come last, in their order.
 func profileLines(p client.Profile) (lines [][]string) {
 	add := func(name, value string) {
 		if value != "" {
@@ -200,6 +200,9 @@ func profileLines(p client.Profile) (lines [][]string) {
 	add("LOCATION", p.Location)
 	add("TEXT", p.Description)
 	add("NOTES", p.Notes)
+	for _, photo := range p.Photos {
+		add(fmt.Sprint("PHOTO ", photo.ID), strings.TrimSuffix(fmt.Sprintf("%s, %s, %s", photo.URLs.Large, photoSize(photo), photo.Alt), ", "))
+	}
 	return lines
 }
 
