@@ -341,3 +341,21 @@ profile: breeds \["Beagle"\], price \{"amount":"250.00","currency":"EUR"\}, publ
 	a.want("publish_animal", fmt.Sprintf(`{"id":1,"version":%q,"published":true}`, version(t, written)), `(?s)animal 1: .* published true, .*`)
 	a.wantError("publish_animal", fmt.Sprintf(`{"id":1,"version":%q,"published":false}`, empty), shop.PreconditionFailed)
 }
+
+// get_animal names the photos of an animal in their order: their URLs, and what they show.
+func TestAssistantSeesPhotos(t *testing.T) {
+	s := parallelShop(t)
+	s.add(`{"name":"Rex","categoryId":7}`)
+	for range 2 {
+		s.do("POST", "/v1/pets/1/photos", image(t, "rex.png"), "Content-Type: image/png").want(t, 201, "")
+	}
+	s.do("PATCH", "/v1/pets/1/photos/2", `{"alt":"Rex asleep","position":1}`).want(t, 200, "")
+	a := s.assistant(t, s.key(shop.PetsRead), "")
+	shown := a.want("get_animal", `{"id":1}`, `animal 1: "Rex", category 7, no status, version [^\n]*
+profile: published false, profileVersion [^\n]*
+photo 1: /photos/[0-9a-f]{32}-large.jpg, 64 × 48, "Rex asleep"
+photo 2: /photos/[0-9a-f]{32}-large.jpg, 64 × 48`)
+	if structured := string(shoptest.Must(json.Marshal(shown.StructuredContent))(t)); strings.Count(structured, "-small.jpg") != 2 || !strings.Contains(structured, `"alt":"Rex asleep"`) {
+		t.Errorf("the structured content is %s, want the files and the texts of both photos", structured)
+	}
+}

@@ -14,7 +14,7 @@ func (set *toolSet) addPetTools() {
 			"with text or several filters, a page can be short or empty although more follow. Use count_animals to count.",
 		findAnimals)
 	add(set, "get_animal", "Show an animal", client.ScopePetsRead, reads,
-		"Shows one animal with its profile and the name of its category. If the key may read them, also its latest orders and its history: "+
+		"Shows one animal with its profile, the URLs of its photos and the name of its category. If the key may read them, also its latest orders and its history: "+
 			"who changed what and when, newest first.",
 		getAnimal)
 	add(set, "count_animals", "Count the animals", client.ScopePetsRead, reads,
@@ -119,7 +119,7 @@ func (d animalDetails) text() string {
 	if d.Category != "" {
 		text += fmt.Sprintf(" (%q)", d.Category)
 	}
-	text += d.Version.text() + profileText(d.Profile) + ", profileVersion " + string(d.ProfileVersion)
+	text += d.Version.text() + profileText(d.Profile) + ", profileVersion " + string(d.ProfileVersion) + photosText(d.Profile.Photos)
 	for _, order := range d.Orders {
 		text += "\n" + orderText(order)
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -101,14 +102,26 @@ func (c changedProfile) text() string {
 	return petText(c.Profile.Pet) + c.Version.text() + profileText(c.Profile)
 }
 
-// profileText describes the members of a profile that are set.
+// profileText describes the members of a profile that are set, without its photos.
 func profileText(p client.Profile) string {
 	text, _ := json.Marshal(p) // cannot fail, because the profile was decoded from JSON
 	list := members(text)
 	delete(list, "pet")
+	delete(list, "photos")
 	parts := []string{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		parts = append(parts, name+" "+list[name])
 	}
 	return "\nprofile: " + strings.Join(parts, ", ")
+}
+
+// photosText returns a line for each photo. It says where the largest file is, and what the photo shows.
+func photosText(photos []client.Photo) (text string) {
+	for _, photo := range photos {
+		text += fmt.Sprintf("\nphoto %d: %s, %d × %d", photo.Position, photo.URLs.Large, photo.Width, photo.Height)
+		if photo.Alt != "" {
+			text += fmt.Sprintf(", %q", photo.Alt)
+		}
+	}
+	return text
 }
