@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/api/apitest"
 	"animalstore/docs"
 	"animalstore/internal/shoptest"
 )
@@ -31,6 +32,7 @@ func codeBlocks(t *testing.T, guide, language string) (all []string) {
 func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
 	server := serveDocs(t)
+	images := shoptest.Must(apitest.ExampleImages())(t)
 	count := 0
 	for _, name := range docs.Guides {
 		// The commands in other files need more than curl and have their own tests.
@@ -40,7 +42,9 @@ func TestGuideExamplesRun(t *testing.T) {
 		for _, block := range codeBlocks(t, name, "sh") {
 			count++
 			script := strings.ReplaceAll(block, "http://127.0.0.1:8080", server.URL)
-			output, err := shell(t, t.TempDir(), "set -o pipefail\n"+strictCurl+script, "KEY="+shoptest.AdminKey)
+			dir := t.TempDir()
+			shoptest.OK(t, os.WriteFile(filepath.Join(dir, "rex.jpg"), []byte(images["rex.jpg"]), 0o600))
+			output, err := shell(t, dir, "set -o pipefail\n"+strictCurl+script, "KEY="+shoptest.AdminKey)
 			if err != nil || strings.Contains(output, `"code":`) {
 				t.Errorf("%s: %s\ngot %s, %v, want a response without an error", name, script, output, err)
 			}
