@@ -15,9 +15,9 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestAcknowledgedAnimalsSurviveKill kills the service repeatedly while clients create animals. Every
-// acknowledged animal must still exist, unchanged. An unacknowledged animal may exist, but it must be
-// complete and must not exist twice.
+// TestAcknowledgedAnimalsSurviveKill kills the service repeatedly while clients create animals, and add and remove photos.
+// Every acknowledged animal and photo must still exist, unchanged, and no removed one. An unacknowledged animal may exist, but
+// it must be complete and must not exist twice.
 func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
@@ -32,6 +32,7 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 		}
 	}
 	checkIntegrity(t, f.Path("animalstore.db"))
+	f.MustRun("check")
 	p := f.Serve()
 	l.check(p)
 	if announced, stored := announcedAndStored(p); !slices.Equal(announced, stored) {

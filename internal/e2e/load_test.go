@@ -36,12 +36,13 @@ type load struct {
 	pets       map[int64]string        // the names of the acknowledged animals
 	references map[string]bool         // the references of all orders that were sent
 	orders     map[string]client.Order // the acknowledged orders, by reference
+	photos     map[int64]photograph    // by the ids of their animals
 	newest     int64                   // the largest animal ID that the last check found
 }
 
 func newLoad(t *testing.T) *load {
 	l := &load{t: t, transport: &http.Transport{MaxIdleConnsPerHost: 100}, sent: map[string]client.Pet{}, pets: map[int64]string{},
-		references: map[string]bool{}, orders: map[string]client.Order{}}
+		references: map[string]bool{}, orders: map[string]client.Order{}, photos: map[int64]photograph{}}
 	t.Cleanup(func() {
 		l.stopping.Store(true)
 		l.stop()
@@ -72,7 +73,7 @@ func (l *load) stop() {
 	l.running.Wait()
 }
 
-// addUntil lets clients add animals until the service no longer responds. It calls end, which must stop the service,
+// addUntil lets clients add animals, and photos of some of them, until the service no longer responds. It calls end, which must stop the service,
 // as soon as the given number of animals have been acknowledged.
 func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end func()) {
 	l.stopping.Store(false)
@@ -80,11 +81,14 @@ func (l *load) addUntil(p *programtest.Program, prefix string, enough int64, end
 	var once sync.Once
 	b := l.buyer(p, false)
 	l.start(8, func(i, n int) error {
-		_, err := b.add(client.NewPet{
+		pet, err := b.add(client.NewPet{
 			Name:       fmt.Sprintf("%s, client %d, animal %d 🐢", prefix, i, n),
 			CategoryID: []int64{0, 7, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[n%6],
 			Status:     []client.PetStatus{"", client.PetAvailable, client.PetPending, client.PetSold}[n%4],
 		})
+		if err == nil && n%3 == 1 {
+			err = b.photograph(pet.ID, n%2 == 0)
+		}
 		if l.acknowledged.Load() >= enough {
 			once.Do(func() {
 				l.stopping.Store(true)
@@ -276,6 +280,7 @@ func (l *load) check(p *programtest.Program) {
 			l.t.Errorf("acknowledged animal %q: got the ID %d, want %d", name, names[name], id)
 		}
 	}
+	l.checkPhotos(p)
 	checkInventory(p)
 }
 
