@@ -27,7 +27,7 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.fillDemo()
-	s.endHoldToday(s.reserve("Nala, Whippet", "Mrs Miller").ID)
+	s.endHoldToday(s.reserve("Nala", "Mrs Miller").ID)
 	p := s.signIn(desktop, s.adminKey("Anna"))
 	animal := fmt.Sprint("/staff/pets/", s.mostOrderedPet())
 	folder := *screenshots
