@@ -128,7 +128,7 @@ lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
 .PHONY: clients
-clients: ## Generate clients from the OpenAPI document, and use the service with each; ONLY selects them by name.
+clients: ## Generate clients from the OpenAPI document, use the service and a later version of it with each, and the service with a client of version 1.1; ONLY selects them by name.
 	@scripts/need java default-jdk-headless
 	@scripts/need mvn maven
 	@scripts/need python3 python3 python3-venv
@@ -140,6 +140,7 @@ clients: ## Generate clients from the OpenAPI document, and use the service with
 .PHONY: conformance
 conformance: ## Test the service against its OpenAPI document with Schemathesis (from PyPI); SEEDS (1 2 3) selects the requests (15 to 25 minutes).
 	@scripts/need python3 python3 python3-venv
+	@scripts/need-postgres
 	tool=$$(scripts/pypi-tool schemathesis internal/conformance/requirements.txt) && go test -count 1 -timeout 0 -v ./internal/conformance -schemathesis "$$tool" -seeds '$(SEEDS)'
 
 .PHONY: dist

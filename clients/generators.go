@@ -16,11 +16,34 @@ type generator struct {
 	run       string // this command must exit with code 0
 	prism     bool   // whether the scenario runs a second time through Prism, with PRISM=1 in its environment
 	example   string // a file in the examples folder that the scenario also uses; it is copied to src
+	release   release
+}
+
+// release is an earlier version, and the commit that it was built from. If a generator has one, its folder and the document
+// are those of that commit.
+type release struct{ version, commit string }
+
+var version11 = release{"1.1", "67306bc72b624fa7b79a5a8f0147d65c8242f047"}
+
+// name returns the name of the client in the table and in messages.
+func (g generator) name() string {
+	if g.release.version != "" {
+		return g.folder + " of " + g.release.version
+	}
+	return g.folder
 }
 
 const openAPIGenerator = "mvn --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.25.0 -DoutputDirectory=."
 
-var generators = []generator{
+// ofRelease returns the generator with the folder and the document of an earlier version.
+func (g generator) ofRelease(r release) generator {
+	g.release = r
+	return g
+}
+
+var generators = append(current, current[0].ofRelease(version11))
+
+var current = []generator{
 	{
 		folder:    "python-openapi-generator",
 		generator: "openapi-generator 7.25.0 python",
@@ -58,7 +81,7 @@ var generators = []generator{
 		folder:    "rust-openapi-generator",
 		generator: "openapi-generator 7.25.0 rust reqwest",
 		install:   []string{openAPIGenerator},
-		generate: "curl -sSf http://127.0.0.1:8080/v1/openapi.json | jq 'del(.components.schemas[].discriminator)' >openapi.json && " +
+		generate: "curl -sSf http://127.0.0.1:8080/v1/openapi.json | jq '.components.schemas |= map_values(if .anyOf then .oneOf = .anyOf | del(.anyOf) else . end)' >openapi.json && " +
 			"java -jar openapi-generator-cli-7.25.0.jar generate --input-spec openapi.json " +
 			"--generator-name rust --library reqwest --output client --package-name animalstore-client " +
 			"--additional-properties=supportMiddleware=true",

@@ -15,11 +15,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"text/tabwriter"
 )
 
 func main() {
-	only := flag.String("only", "", "run only generators whose folder matches this regular expression")
+	only := flag.String("only", "", "run only clients whose name in the table matches this regular expression")
 	keep := flag.Bool("keep", false, "keep the folder with the generated clients")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -58,21 +59,21 @@ func run(ctx context.Context, only string, keep bool) error {
 	}
 
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CLIENT\tGENERATOR\tGENERATES WITHOUT WARNING\tCOMPILES\tSCENARIO PASSES\tMATCHES THE DOCUMENT")
+	fmt.Fprintln(table, "CLIENT\tGENERATOR\tGENERATES WITHOUT WARNING\tCOMPILES\tSCENARIO PASSES\tREADS LATER VERSIONS\tMATCHES THE DOCUMENT")
 	failed := 0
 	for _, g := range generators {
-		if !selected.MatchString(g.folder) {
+		if !selected.MatchString(g.name()) {
 			continue
 		}
-		result := g.try(ctx, filepath.Join(dir, g.folder), program, cache)
+		result := g.try(ctx, filepath.Join(dir, strings.ReplaceAll(g.name(), " ", "-")), program, cache)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !result.ok() {
 			failed++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", g.folder, g.generator,
-			yes(result.generates), yes(result.compiles), yes(result.passes), result.validated)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.name(), g.generator,
+			yes(result.generates), yes(result.compiles), yes(result.passes), result.readsLater, result.validated)
 	}
 	fmt.Println()
 	if err := table.Flush(); err != nil {

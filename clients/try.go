@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
-// result says which steps have succeeded. validated is "-" for a client that does not run through Prism.
+// result says which steps have succeeded. readsLater is "-" for the client of an earlier version, and validated for a client
+// that does not run through Prism.
 type result struct {
 	generates, compiles, passes bool
-	validated                   string
+	readsLater, validated       string
 }
 
-func (r result) ok() bool { return r.generates && r.compiles && r.passes && r.validated != "NO" }
+func (r result) ok() bool {
+	return r.generates && r.compiles && r.passes && r.readsLater != "NO" && r.validated != "NO"
+}
 
 // warning matches a line that contains a generator's warning or error.
 var warning = regexp.MustCompile(`(?i)\b(warn(ing)?s?|errors?|unable|unsupported)\b`)
@@ -29,16 +32,19 @@ var harmless = regexp.MustCompile(`writing file|OpenAPI 3\.1 support is still in
 
 // try generates a client in dir, compiles it and runs its scenario. If a step fails, try prints the step's output.
 func (g generator) try(ctx context.Context, dir, program, cache string) (r result) {
-	r.validated = "-"
+	r.readsLater, r.validated = "NO", "-"
+	if g.release.version != "" {
+		r.readsLater = "-"
+	}
 	if g.prism {
 		r.validated = "NO"
 	}
 	fail := func(step string, output string, err error) result {
-		fmt.Printf("%s: %s: %v\n%s\n", g.folder, step, err, output)
+		fmt.Printf("%s: %s: %v\n%s\n", g.name(), step, err, output)
 		return r
 	}
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("clients", g.folder))); err != nil {
-		return fail("copy", "", err)
+	if output, err := g.copyFolder(ctx, dir); err != nil {
+		return fail("copy", output, err)
 	}
 	if g.example != "" {
 		if err := copyFile(filepath.Join(dir, "src", filepath.Base(g.example)), g.example); err != nil {
@@ -57,10 +63,13 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 	}
 	step := func(name, command string) (string, error) {
 		start := time.Now()
+		if g.release.version != "" {
+			command = strings.ReplaceAll(command, "http://127.0.0.1:8080/v1/openapi.yaml", "openapi.yaml") // copyFolder wrote it
+		}
 		command = strings.ReplaceAll(command, "http://127.0.0.1:8080", service.url)
 		output, err := shell(ctx, command, dir, "ANIMALSTORE_URL="+service.url+"/v1", "ANIMALSTORE_KEY="+adminKey,
 			"CARGO_TARGET_DIR="+filepath.Join(cache, "cargo-target"))
-		fmt.Printf("%s: %s: %.1f s\n", g.folder, name, time.Since(start).Seconds())
+		fmt.Printf("%s: %s: %.1f s\n", g.name(), name, time.Since(start).Seconds())
 		return output, err
 	}
 
@@ -72,7 +81,7 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 	for line := range strings.Lines(output) {
 		if warning.MatchString(line) && !harmless.MatchString(line) {
 			r.generates = false
-			fmt.Printf("%s: generate: %s", g.folder, line)
+			fmt.Printf("%s: generate: %s", g.name(), line)
 		}
 	}
 	if output, err = step("compile", g.compile); err != nil {
@@ -84,6 +93,12 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 	}
 	r.passes = true
 	fmt.Print(output)
+	if r.readsLater != "-" {
+		if output, err = g.runAgainstLater(ctx, dir, program, cache); err != nil {
+			return fail("run against a later version", output, err)
+		}
+		r.readsLater = "yes"
+	}
 	if g.prism {
 		if output, err = g.runThroughPrism(ctx, dir, program, cache); err != nil {
 			return fail("run through Prism", output, err)
@@ -91,6 +106,19 @@ func (g generator) try(ctx context.Context, dir, program, cache string) (r resul
 		r.validated = "yes"
 	}
 	return r
+}
+
+// copyFolder copies the generator's folder to dir. For an earlier version, it takes the folder from that version's commit, and
+// adds the document. It fails if the repository lacks that commit, as a shallow clone does.
+func (g generator) copyFolder(ctx context.Context, dir string) (string, error) {
+	if g.release.version == "" {
+		return "", os.CopyFS(dir, os.DirFS(filepath.Join("clients", g.folder)))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return shell(ctx, fmt.Sprintf("git archive --output %[1]s/folder.tar %[2]s:clients/%[3]s; tar -xf %[1]s/folder.tar -C %[1]s; "+
+		"git show %[2]s:api/openapi.yaml >%[1]s/openapi.yaml", dir, g.release.commit, g.folder), ".")
 }
 
 func copyFile(to, from string) error {

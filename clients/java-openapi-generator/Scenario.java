@@ -53,6 +53,10 @@ public class Scenario {
   static final EventsApi events = new EventsApi(client);
 
   public static void main(String[] arguments) throws Exception {
+    if (System.getenv("LATER") != null) {
+      readALaterVersion();
+      return;
+    }
     List<Pet> made = useAnimals();
     Pet rex = made.get(0);
     Pet other = made.get(1);
@@ -80,13 +84,13 @@ public class Scenario {
     void run() throws ApiException;
   }
 
-  static void refused(Call call, int status, ErrorCode code) throws IOException {
+  static void refused(Call call, int status, String code) throws IOException {
     try {
       call.run();
     } catch (ApiException refusal) {
       animalstore.model.Error error =
           client.getObjectMapper().readValue(refusal.getResponseBody(), animalstore.model.Error.class);
-      check(refusal.getCode() == status && error.getStatus() == status && error.getCode() == code, error);
+      check(refusal.getCode() == status && error.getStatus() == status && error.getCode().equals(code), error);
       return;
     }
     throw new AssertionError("expected " + status + " " + code);
@@ -137,14 +141,14 @@ public class Scenario {
     String etag = pets.listPetsWithHttpInfo(one).getHeaders().get("etag").get(0);
     Pet changed = pets.updatePet(rex.getId(), new PetChange().name("Rexina"), etag);
     check(changed.getName().equals("Rexina") && changed.getCategoryId() == EXACT, changed);
-    refused(() -> pets.updatePet(rex.getId(), new PetChange().name("Max"), etag), 412, ErrorCode.PRECONDITION_FAILED);
+    refused(() -> pets.updatePet(rex.getId(), new PetChange().name("Max"), etag), 412, "precondition_failed");
     return made;
   }
 
   static void useOrders(Pet rex, Pet other) throws Exception {
     Order first = store.placeOrder(new OrderInput().petId(rex.getId()).reference("basket 4711"), null);
     check(first.getStatus() == OrderStatus.PLACED && first.getHoldExpiresAt() != null, first);
-    refused(() -> store.placeOrder(new OrderInput().petId(rex.getId()), null), 409, ErrorCode.PET_NOT_AVAILABLE);
+    refused(() -> store.placeOrder(new OrderInput().petId(rex.getId()), null), 409, "pet_not_available");
     Order changed = store.updateOrder(first.getId(), new OrderChange().reference("basket 4712"), null);
     check("basket 4712".equals(changed.getReference()), changed);
     for (OrderStatus status : List.of(OrderStatus.APPROVED, OrderStatus.DELIVERED)) {
@@ -190,8 +194,8 @@ public class Scenario {
     check(lines.stream().anyMatch(line -> line.contains(",Rexina," + EXACT + ",sold")), lines);
     check(lines.stream().anyMatch(line -> line.contains(",Luna,7,")), lines);
 
-    refused(() -> pets.createPet(new NewPet().name("").categoryId(1L), null), 400, ErrorCode.VALIDATION_FAILED);
-    refused(() -> store.getOrder(999L, null), 404, ErrorCode.NOT_FOUND);
+    refused(() -> pets.createPet(new NewPet().name("").categoryId(1L), null), 400, "validation_failed");
+    refused(() -> store.getOrder(999L, null), 404, "not_found");
   }
 
   static List<String> readEvents(Pet rex) throws Exception {
@@ -205,6 +209,23 @@ public class Scenario {
       after = nextPage(page.getHeaders(), "after");
     } while (after != null);
     return types;
+  }
+
+  /** Reads responses with members, codes, scopes and types that the document does not have. */
+  static void readALaterVersion() throws Exception {
+    Category dogs = categories.createCategory(new CategoryInput().name("Dogs"), null);
+    pets.createPet(new NewPet().name("Rex").categoryId(dogs.getId()), null);
+    refused(() -> store.getOrder(999L, null), 404, "added_later");
+    KeyWithSecret key = keys.createKey(new KeyInput().name("website").addScopesItem(Scope.PETS_READ), null);
+    check(key.getScopes().equals(List.of("pets:read", "added:later")), key);
+    WebhookWithSecret hook = webhooks.createWebhook(
+        new WebhookInput().url(URI.create("https://shop.invalid/hook")).types(List.of(EventType.ORDER_PLACED)), null);
+    check(hook.getTypes().equals(new LinkedHashSet<>(List.of("order.placed", "pet.photographed"))), hook);
+    List<Event> first = events.listEvents(EventsApi.APIListEventsRequest.newBuilder().build());
+    YetUnknownEvent unknown = (YetUnknownEvent) first.get(0).getActualInstance();
+    check(unknown.getType().equals("pet.photographed"), unknown);
+    check(unknown.getData().getCurrent().toString().contains("Dogs"), unknown);
+    check(first.get(1).getActualInstance() instanceof PetEvent, first);
   }
 
   /** Checks that the event has the generated type of its family, and returns its type. */

@@ -12,10 +12,14 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"animalstore/api/apitest"
+	"animalstore/internal/pgtest"
 	"animalstore/internal/programtest"
+	"animalstore/internal/shoptest"
 )
 
 var (
@@ -32,18 +36,19 @@ const (
 func TestMain(m *testing.M) { programtest.Main(m) }
 
 // TestConformance runs the tool with each seed, on an empty store and on one with sample data, and with each kind of
-// API key. It prints a table and fails if the tool reports a problem.
+// API key. One of the two stores is in PostgreSQL: the second one with the first seed, the first one with the next seed, and
+// so on. It prints a table and fails if the tool reports a problem.
 func TestConformance(t *testing.T) {
 	if *schemathesis == "" {
 		t.Skip("runs by hand: make conformance")
 	}
 	var reports []report
-	for _, seed := range strings.Fields(*seeds) {
+	for i, seed := range strings.Fields(*seeds) {
 		t.Run("seed "+seed, func(t *testing.T) {
 			cases := 0
-			for _, store := range []string{"empty", "demo"} {
+			for j, store := range []string{"empty", "demo"} {
 				t.Run(store, func(t *testing.T) {
-					for _, r := range testStore(t, seed, store) {
+					for _, r := range testStore(t, seed, store, (i+j)%2 == 1) {
 						reports, cases = append(reports, r), cases+r.cases()
 					}
 				})
@@ -59,9 +64,13 @@ func TestConformance(t *testing.T) {
 // testStore runs the tool on a new store: without a key, with a key that may only read, and with the configured admin
 // key. The run with the admin key must be the last one, because it changes the store and revokes keys. The configured
 // key itself cannot be revoked.
-func testStore(t *testing.T, seed, store string) (reports []report) {
+func testStore(t *testing.T, seed, store string, postgres bool) (reports []report) {
 	f := programtest.NewFolderWithKey(t)
-	p := f.Serve(fmt.Sprintf("--demo=%t", store == "demo"))
+	if postgres {
+		f = programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+pgtest.Shared(t).NewDatabase(t))
+		store += " (PostgreSQL)"
+	}
+	p := f.Serve(fmt.Sprintf("--demo=%t", strings.HasPrefix(store, "demo")))
 	reader := f.CreateKey("--name", "reader", "--scope", "pets:read", "--scope", "orders:read", "--scope", "events:read")
 	for _, key := range []struct{ name, secret string }{{"none", ""}, {"reader", reader}, {"admin", programtest.AdminKey}} {
 		r := runTool(t, p, seed, key.secret)
@@ -89,7 +98,7 @@ func runTool(t *testing.T, p *programtest.Program, seed, key string, options ...
 		args = append(args, "--header", "Authorization: Bearer "+key)
 	}
 	command := exec.Command(*schemathesis, args...)
-	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "no_proxy=*")
+	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "no_proxy=*", "EXAMPLE_IMAGES="+writeImages(t))
 	output, err := command.CombinedOutput()
 	r := report{}
 	if file, openErr := os.ReadFile(path); openErr != nil {
@@ -101,6 +110,18 @@ func runTool(t *testing.T, p *programtest.Program, seed, key string, options ...
 		t.Errorf("Schemathesis: %v, %d findings\n%s", err, r.findings, output)
 	}
 	return r
+}
+
+// writeImages writes the images that the document names as examples into a folder, from which hooks.py sends them.
+func writeImages(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range shoptest.Must(apitest.ExampleImages())(t) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // checkWebhooks checks that every webhook had a URL on this machine, so that no message was sent to another machine.

@@ -1,10 +1,13 @@
 """What Schemathesis cannot know from the OpenAPI document. schemathesis.toml loads this file."""
 
 import itertools
+import os
+import pathlib
 import re
 import uuid
 
 import schemathesis
+from hypothesis import strategies
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.openapi.checks import RejectedPositiveData
 
@@ -23,6 +26,12 @@ def before_load_schema(context, document):
     # A change of an order has a status or the end of a hold. The document does not say so with "not", because generators of
     # clients ignore it or fail: https://github.com/swagger-api/swagger-codegen/issues/11770
     document["components"]["schemas"]["OrderChange"]["not"] = {"required": ["status", "holdExpiresAt"]}
+
+
+# The tool cannot make images, and the document only names files. The test writes them into this folder.
+IMAGES = pathlib.Path(os.environ["EXAMPLE_IMAGES"])
+for media_type, name in (("image/jpeg", "rex.jpg"), ("image/png", "rex.png"), ("image/webp", "rex.webp")):
+    schemathesis.openapi.media_type(media_type, strategies.just((IMAGES / name).read_bytes()))
 
 
 @schemathesis.serializer("application/x-ndjson")
