@@ -26,6 +26,10 @@ def before_load_schema(context, document):
     # A change of an order has a status or the end of a hold. The document does not say so with "not", because generators of
     # clients ignore it or fail: https://github.com/swagger-api/swagger-codegen/issues/11770
     document["components"]["schemas"]["OrderChange"]["not"] = {"required": ["status", "holdExpiresAt"]}
+    # The tool ignores the format of a member that has two types, and sends an empty text as a date.
+    change = document["components"]["schemas"]["ProfileChange"]["properties"]
+    for name in ("birthDate", "arrivalDate"):
+        change[name] = {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}
 
 
 # The tool cannot make images, and the document only names files. The test writes them into this folder.
@@ -72,6 +76,6 @@ def change_headers(case):
 def filter_failure(context, failure, case, response):
     """Returns False for a failure that must not be reported."""
     # JSON Schema cannot compare a time with the current one, or with another parameter.
-    times = r"\w+At must be in the future|until must not be before since"
+    times = r"\w+At must be in the future|\w+Date must not be (in the future|before)|until must not be before since"
     rejected = isinstance(failure, RejectedPositiveData) and response.status_code == 400
     return not (rejected and re.search(times, response.text))
