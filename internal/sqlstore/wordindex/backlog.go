@@ -116,35 +116,54 @@ func (w *waitingRows) read(t *engine.Tx, x *Index, of *List, top int64, wanted [
 	if err != nil {
 		return err
 	}
-	var texts []waitingText
-	for _, kind := range []struct {
-		query    string
-		from, to int64
-	}{
-		{"SELECT id, " + x.statements.lastChange() + " FROM " + x.statements.queue(of.Changes) + " WHERE id >= $1 AND id <= $2 GROUP BY id", 1, top},
-		{"SELECT id, 0 FROM " + of.Table + " WHERE id >= $1 AND id <= $2", p.position + 1, min(p.last, top)},
-	} {
-		if kind.from > kind.to {
-			continue
+	queued, err := w.readTexts(t, "SELECT id, "+x.statements.lastChange()+" FROM "+x.statements.queue(of.Changes)+
+		" WHERE id >= $1 AND id <= $2 GROUP BY id", 1, top)
+	if err != nil {
+		return err
+	}
+	known, last := x.signatures[of].after(p.position)
+	if x.shared {
+		known, last = nil, p.position // rows that are added later may have lower ids
+	}
+	added, err := w.readTexts(t, "SELECT id, 0 FROM "+of.Table+" WHERE id >= $1 AND id <= $2", last+1, min(p.last, top))
+	if err != nil {
+		return err
+	}
+	texts := slices.Concat(queued, added)
+	for _, text := range slices.Backward(known) {
+		if text.id <= top {
+			texts = append(texts, text)
 		}
-		some, err := engine.All(t, scanWaiting, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", kind.query, maxWaiting), kind.from, kind.to)
-		if err != nil {
+	}
+	if len(queued) > 0 {
+		slices.SortStableFunc(texts, func(a, b waitingText) int { return cmp.Compare(b.id, a.id) }) // queued changes stay first
+		texts = slices.CompactFunc(texts, func(a, b waitingText) bool { return a.id == b.id })
+	}
+	if len(texts) >= leastSigned {
+		if err := x.sign(t, of, texts); err != nil {
 			return err
 		}
-		if len(some) == maxWaiting {
-			w.lowest = max(w.lowest, some[maxWaiting-1].id)
+		if len(added) > 0 && len(added) < maxWaiting {
+			x.signatures[of].follow(p.position, last, added[0].id, texts)
 		}
-		texts = append(texts, some...)
-	}
-	slices.SortStableFunc(texts, func(a, b waitingText) int { return cmp.Compare(b.id, a.id) }) // queued changes stay first
-	texts = slices.CompactFunc(texts, func(a, b waitingText) bool { return a.id == b.id })
-	if texts, err = x.candidates(t, of, texts, wanted); err != nil {
-		return err
+		texts = matching(texts, wanted)
 	}
 	for _, text := range texts {
 		w.ids = append(w.ids, text.id)
 	}
 	return nil
+}
+
+// readTexts reads the waiting texts in a range of ids with a query for their ids and seqs, highest id first.
+func (w *waitingRows) readTexts(t *engine.Tx, query string, from, to int64) ([]waitingText, error) {
+	if from > to {
+		return nil, nil
+	}
+	texts, err := engine.All(t, scanWaiting, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", query, maxWaiting), from, to)
+	if len(texts) == maxWaiting {
+		w.lowest = max(w.lowest, texts[maxWaiting-1].id)
+	}
+	return texts, err
 }
 
 func descending(a, b int64) int { return cmp.Compare(b, a) }

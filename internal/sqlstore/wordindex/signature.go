@@ -1,6 +1,7 @@
 package wordindex
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -50,6 +51,42 @@ func scanWaiting(scan engine.Scanner) (w waitingText, err error) {
 type signatures struct {
 	mu    sync.Mutex
 	texts map[int64]waitingText
+
+	// following contains the texts that wait because of their ids, in the order of their ids, with all that were added after
+	// position up to last. Texts that were removed since do no harm.
+	following      []waitingText
+	position, last int64
+}
+
+// after returns the texts after position in following, and the id up to which they are complete.
+func (s *signatures) after(position int64) (texts []waitingText, last int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if position < s.position || position >= s.last {
+		return nil, position
+	}
+	n, _ := slices.BinarySearchFunc(s.following, position+1, func(text waitingText, id int64) int { return cmp.Compare(text.id, id) })
+	s.following, s.position = s.following[n:], position
+	return s.following, s.last
+}
+
+// follow adds texts to following that a search has read after from, and makes to its last id. position and from are the
+// argument and the result of after. The texts are sorted by descending ids.
+func (s *signatures) follow(position, from, to int64, texts []waitingText) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case from == position:
+		s.following, s.position = nil, position
+	case from != s.last:
+		return // another search has added them
+	}
+	for _, text := range slices.Backward(texts) {
+		if text.id > from && text.seq == 0 && text.signature != nil {
+			s.following = append(s.following, text)
+		}
+	}
+	s.last = to
 }
 
 func newSignatures(lists []*List) map[*List]*signatures {
@@ -72,6 +109,9 @@ func (s *signatures) find(texts []waitingText) (unknown []*waitingText) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range texts {
+		if texts[i].signature != nil {
+			continue
+		}
 		if known := s.texts[texts[i].id]; known.seq == texts[i].seq {
 			texts[i].signature = known.signature
 		}
@@ -100,7 +140,7 @@ func (s *signatures) keep(texts []*waitingText) {
 func (s *signatures) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.texts = nil
+	s.texts, s.following, s.position, s.last = nil, nil, 0, 0
 }
 
 // signaturesOf returns the signatures of which a waiting text must contain one. If each row has one text, that is the
@@ -121,12 +161,8 @@ func signaturesOf(words []string, spread bool) (wanted []signature) {
 	return wanted
 }
 
-// candidates returns those of the waiting texts that may contain one of the wanted signatures. It reads the texts that no
-// search has read since they began to wait.
-func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, wanted []signature) ([]waitingText, error) {
-	if len(texts) < leastSigned {
-		return texts, nil
-	}
+// sign sets the signatures of texts. It reads the texts that no search has read since they began to wait.
+func (x *Index) sign(t *engine.Tx, of *List, texts []waitingText) error {
 	unknown := x.signatures[of].find(texts)
 	for part := range slices.Chunk(unknown, scanBatch) {
 		ids, byID := make([]int64, len(part)), make(map[int64]*waitingText, len(part))
@@ -135,7 +171,7 @@ func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, wanted [
 		}
 		rows, err := rowsByID(t, x, of.Table, "id, "+of.Text, scanText, ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, row := range rows {
 			signed := &signature{}
@@ -144,7 +180,12 @@ func (x *Index) candidates(t *engine.Tx, of *List, texts []waitingText, wanted [
 		}
 	}
 	x.signatures[of].keep(unknown)
+	return nil
+}
+
+// matching returns the texts that may contain one of the wanted signatures.
+func matching(texts []waitingText, wanted []signature) []waitingText {
 	return slices.DeleteFunc(texts, func(text waitingText) bool {
 		return text.signature == nil || !slices.ContainsFunc(wanted, func(s signature) bool { return text.signature.contains(&s) })
-	}), nil
+	})
 }
