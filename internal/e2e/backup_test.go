@@ -18,19 +18,24 @@ import (
 	"animalstore/internal/programtest"
 )
 
-// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. The service must be able
-// to run on each backup. A backup must contain every animal that was acknowledged before the backup started.
+// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals and photos. The service must be
+// able to run on each backup. A backup must contain every animal and photo that was acknowledged before the backup started.
 func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	p := f.Serve()
 	l := newLoad(t)
-	var acknowledged []map[int64]string // the animals that were acknowledged before each backup
+	// What was acknowledged before each backup.
+	type records struct {
+		pets   map[int64]string
+		photos map[int64]photograph
+	}
+	var acknowledged []records
 	var backing sync.WaitGroup
 	backing.Go(func() {
 		for i := 0; !l.stopping.Load() && !t.Failed(); i++ {
 			l.mu.Lock()
-			acknowledged = append(acknowledged, maps.Clone(l.pets))
+			acknowledged = append(acknowledged, records{maps.Clone(l.pets), maps.Clone(l.photos)})
 			l.mu.Unlock()
 			// Other commands must also wait for the database lock and then succeed.
 			for _, args := range [][]string{{"backup", fmt.Sprintf("backup-%d.db", i)}, {"keys", "create", "--name", "n"}} {
@@ -46,6 +51,7 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	sent := l.photos
 	for i := range acknowledged {
 		name := fmt.Sprintf("backup-%d.db", i)
 		if info, err := os.Stat(f.Path(name)); err != nil || info.Mode() != 0o600 {
@@ -56,7 +62,10 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 		}
 		checkIntegrity(t, f.Path(name))
 		q := f.Serve("--database", name)
-		l.pets = acknowledged[i]
+		l.pets, l.photos = acknowledged[i].pets, map[int64]photograph{}
+		for pet := range sent {
+			l.photos[pet] = acknowledged[i].photos[pet] // a photo that was only sent may be there, too
+		}
 		l.check(q)
 		q.Stop()
 		f.MustRun("check", "--database", name)
