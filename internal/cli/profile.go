@@ -161,8 +161,12 @@ func (p *petsSet) setProfile(ctx context.Context, t terminal, c *client.Client, 
 // profileLines returns the members of a profile that are set, for people to read. The photos come last, in their order.
 func profileLines(p client.Profile) (lines [][]string) {
 	add := func(name, value string) {
-		if value != "" {
-			lines = append(lines, []string{name, value})
+		if value == "" {
+			return
+		}
+		for line := range strings.SplitSeq(value, "\n") {
+			lines = append(lines, []string{name, line})
+			name = "" // further lines belong to the same member
 		}
 	}
 	answer := func(value *bool, yes, no string) string {
