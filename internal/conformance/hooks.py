@@ -30,6 +30,13 @@ def before_load_schema(context, document):
     change = document["components"]["schemas"]["ProfileChange"]["properties"]
     for name in ("birthDate", "arrivalDate"):
         change[name] = {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}
+    # JSON Schema cannot say which codes are currencies, or how many digits each has: https://www.iso.org/iso-4217-currency-codes.html
+    amount = {"type": "string", "pattern": r"^[0-9]{1,9}(\.[0-9]{1,2})?$"}
+    currency = {"type": "string", "enum": ["EUR", "GBP", "USD"]}
+    price = {"type": "object", "required": ["amount", "currency"], "properties": {"amount": amount, "currency": currency}}
+    for name, schema in document["components"]["schemas"].items():
+        if name.endswith(("Change", "Input")) and "price" in schema.get("properties", {}):
+            schema["properties"]["price"] = {"anyOf": [price, {"type": "null"}]}
 
 
 # The tool cannot make images, and the document only names files. The test writes them into this folder.

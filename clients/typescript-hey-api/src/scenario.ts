@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { client } from "./client/client.gen.js";
 import * as store from "./client/index.js";
-import type { Error, Event, EventType, NewPet, Order, OrderInput, OrderStatus, YetUnknownEvent, Pet } from "./client/index.js";
+import type {
+  CategoryEvent, Error, Event, EventType, KeyEvent, NewPet, Order, OrderEvent, OrderInput, OrderStatus, Pet, PetEvent,
+  ProfileEvent, WebhookEvent,
+} from "./client/index.js";
 import { encodeExact, exactEvents, exactFetch } from "./exact.js";
 
-type KnownEvent = Exclude<Event, YetUnknownEvent>;
+type KnownEvent = CategoryEvent | KeyEvent | OrderEvent | PetEvent | ProfileEvent | WebhookEvent;
 
 const exact = 9007199254740993n; // 2^53 + 1, which a number cannot hold
 
