@@ -62,15 +62,19 @@ func (x *exchange) photoID() (petID, id int64, err error) {
 	return petID, id, err
 }
 
-// checkPhotoRoom fails if an image need not be received, because it cannot become a photo of the animal. If the request
-// has an Idempotency-Key, it may be the repetition of one that succeeded, which only the image can tell. Then x.refused is
-// the error, and the image is received.
+// checkPhotoRoom fails if an image need not be received, because the Idempotency-Key is invalid or because the image cannot
+// become a photo of the animal. If the request has an Idempotency-Key, it may be the repetition of one that succeeded, which
+// only the image can tell. Then x.refused is the error, and the image is received.
 func (a *API) checkPhotoRoom(x *exchange) error {
+	key, err := idempotencyKey(x.r.Header.Values("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
 	petID, err := x.pathID("animal")
 	if err == nil {
 		err = a.Service.CheckPhotoRoom(x.r.Context(), petID)
 	}
-	if err != nil && x.r.Header.Get("Idempotency-Key") != "" && shop.AsError(err).Code != shop.Unavailable {
+	if err != nil && key != "" && shop.AsError(err).Code != shop.Unavailable {
 		x.refused, err = err, nil
 	}
 	return err

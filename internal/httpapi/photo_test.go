@@ -309,7 +309,7 @@ func TestPhotoQuota(t *testing.T) {
 	s.do("POST", path, image(t, "rex.jpg"), "Content-Type: image/jpeg").want(t, 201, "")
 }
 
-// A repeated upload gets the first answer, even if there is no room any more.
+// A repeated upload gets the first answer, even if there is no room any more. An invalid key is refused before that is known.
 func TestUploadsAreRepeated(t *testing.T) {
 	s := parallelShop(t)
 	pet, _ := s.addPhotos(11)
@@ -324,6 +324,7 @@ func TestUploadsAreRepeated(t *testing.T) {
 	}
 	s.do("POST", path, image(t, "rex.jpg"), "Content-Type: image/jpeg", "Idempotency-Key: once").wantError(t, 422, shop.IdempotencyKeyReused)
 	s.do("POST", path, image(t, "rex.jpg"), "Content-Type: image/jpeg", "Idempotency-Key: other").wantError(t, 409, shop.PhotoLimitReached)
+	s.do("POST", path, image(t, "rex.jpg"), "Content-Type: image/jpeg", "Idempotency-Key:  ").wantError(t, 400, shop.InvalidParameter)
 }
 
 // With a public URL, the URLs of photos are absolute everywhere. Without one, no Host gets into them.
