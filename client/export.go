@@ -6,19 +6,33 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 )
+
+// ExportOption configures an export.
+type ExportOption func(*request)
+
+// IncludeProfiles adds the profiles to an export. Internal members, and the profileEtag that an import with [Upsert] needs,
+// are only written if the key has the scope pets:write.
+func IncludeProfiles() ExportOption {
+	return func(r *request) { r.query = url.Values{"include": {"profile"}} }
+}
 
 // ExportFile writes all animals to a writer, oldest first, and returns the number of bytes written. After an
 // error, the output is incomplete. The call is not retried once the export has started to arrive.
 //
 // The output can be edited and imported again, with [Upsert] to change the animals. In CSV, a name that a
 // spreadsheet would run as a formula is prefixed with an apostrophe, which an import removes.
-func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (int64, error) {
+func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer, options ...ExportOption) (int64, error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
 		return 0, err
 	}
-	prepared, err := c.prepare(ctx, request{method: http.MethodGet, path: "/exports/pets." + string(format)})
+	r := request{method: http.MethodGet, path: "/exports/pets." + string(format)}
+	for _, option := range options {
+		option(&r)
+	}
+	prepared, err := c.prepare(ctx, r)
 	if err != nil {
 		return 0, err
 	}

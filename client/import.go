@@ -25,9 +25,10 @@ type Format string
 
 const (
 	// CSV files start with a header row. A file must have the column "name" and either "categoryId" or "category",
-	// which contains the name of the category. The columns "status", "id" and "etag" are optional.
+	// which contains the name of the category. The columns "status", "id" and "etag" are optional, and so are those of
+	// profiles, which [IncludeProfiles] exports.
 	CSV Format = "csv"
-	// NDJSON files contain one JSON object per line. Its members have the names of the CSV columns.
+	// NDJSON files contain one JSON object per line. Its members have the names of the CSV columns, and those of [Profile].
 	NDJSON Format = "ndjson"
 )
 
@@ -50,7 +51,8 @@ type rawBody struct {
 // Upsert makes an import update the animals whose ids are in the file. Without it, the ids are ignored, and every row
 // creates an animal. With Upsert, a row with an id updates the animal with this id, and a row without an id creates an
 // animal. A row with an id must also have the animal's ETag in etag, as in an exported file. If the animal has changed
-// since it was exported, the row is invalid.
+// since it was exported, the row is invalid. The same holds for the members of the profile and profileEtag. A row with an id
+// and a profileEtag that has neither a name nor a category nor a status changes only the profile, and needs no etag.
 func Upsert() PostOption {
 	return func(r *request) {
 		if r.query == nil {

@@ -117,7 +117,8 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 }
 
 // checkExportedPet checks one line of an NDJSON export. The line is a Pet with an additional etag member. If the Pet's
-// category has a name, the line also has a category member. The document can describe these lines only in prose.
+// category has a name, the line also has a category member. If the export contains profiles, it has the members of the
+// Profile, too. The document can describe these lines only in prose.
 func (v *Validator) checkExportedPet(line []byte) error {
 	var extra struct {
 		ETag     string  `json:"etag"`
@@ -130,10 +131,24 @@ func (v *Validator) checkExportedPet(line []byte) error {
 	if !strings.HasPrefix(extra.ETag, `"`) || !strings.HasSuffix(extra.ETag, `"`) || extra.Category != nil && *extra.Category == "" {
 		return fmt.Errorf("the line %s has a wrong etag or category", line)
 	}
-	delete(members, "etag")
-	delete(members, "category")
+	profile := map[string]any{}
+	_, included := members["published"]
+	for name, value := range members {
+		switch {
+		case name == "etag" || name == "category" || included && name == "profileEtag":
+			delete(members, name)
+		case included && !slices.Contains([]string{"id", "name", "categoryId", "status"}, name):
+			profile[name] = value
+			delete(members, name)
+		}
+	}
 	pet, err := json.Marshal(members)
-	return errors.Join(err, v.CheckSchema("Pet", pet))
+	if err = errors.Join(err, v.CheckSchema("Pet", pet)); err != nil || !included {
+		return err
+	}
+	profile["pet"] = members
+	text, err := json.Marshal(profile)
+	return errors.Join(err, v.CheckSchema("Profile", text))
 }
 
 // isStream reports whether the response is an event stream and the document allows it. A stream is endless,

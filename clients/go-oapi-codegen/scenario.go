@@ -219,7 +219,7 @@ func useTheRest(other animalstore.Pet) {
 	file := strings.NewReader("name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n")
 	imported := must(client.ImportPetsWithBodyWithResponse(ctx, nil, "text/csv", file))
 	check(found(imported.JSON200, imported.Body).Created == 2, imported)
-	exported := string(must(client.ExportPetsCsvWithResponse(ctx)).Body)
+	exported := string(must(client.ExportPetsCsvWithResponse(ctx, nil)).Body)
 	check(strings.HasPrefix(exported, "id,name,categoryId,status") && strings.Contains(exported, ",Luna,7,") &&
 		strings.Contains(exported, fmt.Sprintf(",Rexina,%d,sold", exact)), exported)
 

@@ -16,8 +16,9 @@ import (
 // exportCommand writes all animals to a file. The file appears under its name only when it is complete.
 type exportCommand struct {
 	apiFlags
-	File   string `arg:"" help:"File to write; - is standard output."`
-	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension; csv for standard output)."`
+	File    string `arg:"" help:"File to write; - is standard output."`
+	Format  string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension; csv for standard output)."`
+	Include string `enum:",profile" default:"" placeholder:"WHAT" help:"profile adds what the shop says of each animal; its internal members and its profileEtag need a key with the scope pets:write."`
 }
 
 func (e *exportCommand) Run(ctx context.Context, t terminal) error {
@@ -41,8 +42,12 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	of := inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
-	counter := &lineCounter{out: to, progress: newProgress(t.err, "Exporting", of)}
-	_, err = c.ExportFile(ctx, format, counter)
+	counter := &recordCounter{out: to, csv: format == client.CSV, progress: newProgress(t.err, "Exporting", of)}
+	var options []client.ExportOption
+	if e.Include != "" {
+		options = append(options, client.IncludeProfiles())
+	}
+	_, err = c.ExportFile(ctx, format, counter, options...)
 	counter.progress.clear()
 	if err = finish(err); err != nil {
 		if ctx.Err() != nil {
@@ -51,9 +56,9 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 		return plainError(err)
 	}
 	if format == client.CSV {
-		counter.lines-- // the first line is the header
+		counter.records-- // the first record is the header
 	}
-	_, err = fmt.Fprintf(t.err, "Exported %s.\n", count(counter.lines, "animal"))
+	_, err = fmt.Fprintf(t.err, "Exported %s.\n", count(counter.records, "animal"))
 	return err
 }
 
@@ -105,16 +110,31 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	}, nil
 }
 
-// lineCounter counts the lines that it writes. Names contain no line breaks, so each line is one animal.
-type lineCounter struct {
+// recordCounter counts the records that it writes, each of which is one animal. In NDJSON, each line is a record. In CSV, a
+// quoted value may have several lines.
+type recordCounter struct {
 	out      io.Writer
-	lines    int
+	csv      bool
+	records  int
+	inQuotes bool
 	progress *progress
 }
 
-func (c *lineCounter) Write(p []byte) (int, error) {
-	n := bytes.Count(p, newline)
-	c.lines += n
+func (c *recordCounter) Write(p []byte) (int, error) {
+	n := 0
+	for rest := p; ; {
+		i := bytes.IndexAny(rest, "\"\n")
+		if i < 0 {
+			break
+		}
+		if rest[i] == '"' {
+			c.inQuotes = c.csv && !c.inQuotes
+		} else if !c.inQuotes {
+			n++
+		}
+		rest = rest[i+1:]
+	}
+	c.records += n
 	c.progress.add(n)
 	return c.out.Write(p)
 }

@@ -107,6 +107,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"import", "dry-run", "true", "dryRun", "maybe", "--dry-run"},
 	{"import", "again", "true", "Imported 1 animal.", "maybe", "--again"},
 	{"export", "format", "ndjson", "pets.ndjson", "xml", "--format must be one of"},
+	{"export", "include", "profile", "include=profile", "photos", "--include must be one of"},
 
 	{"keys create", "name", "Ann", "Ann", "", "--name"},
 	{"keys create", "scope", "pets:read,orders:read", "pets:read, orders:read", "pets:eat", "--scope "},

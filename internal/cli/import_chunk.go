@@ -102,7 +102,7 @@ func (c *chunker) next() (chunk, error) {
 func (c chunk) ids(format client.Format) iter.Seq2[int64, int] {
 	return func(yield func(id int64, line int) bool) {
 		if format == client.CSV {
-			rows, _ := petcsv.Read(c.content) // Read cannot fail, because the service has accepted the content
+			rows, _ := petcsv.ReadProfiles(c.content) // Read cannot fail, because the service has accepted the content
 			for _, row := range rows {
 				if row.ID != nil && !yield(*row.ID, row.Line+c.lineOffset) {
 					return

@@ -231,6 +231,10 @@ func files(s *session) {
 		"POST imports name,categoryId\n"+strings.Repeat("Rex,1\n", 10_001)+csv)
 	s.play("Export", "GET exports/pets.csv", "GET exports/pets.ndjson", "HEAD exports/pets.csv", "HEAD exports/pets.ndjson",
 		"OPTIONS exports/pets.csv", "OPTIONS exports/pets.ndjson", "OPTIONS imports", "GET imports", "GET exports/pets.xml")
+	s.play("Profiles in files", "POST imports name,category,Breed,Price,Currency,Tags,notes\r\nLuna,Cats,Siamese,250,eur,\"calm, big\",shy\r\n"+csv,
+		"POST imports?dryRun=true name,category,price,published\r\nLuna,Cats,much,-\r\n"+csv,
+		`POST imports?mode=upsert {"id":1,"profileEtag":"x","sex":"male"}`+"\n"+ndjson,
+		"GET exports/pets.csv?include=profile", "GET exports/pets.ndjson?include=profile", "GET exports/pets.csv?include=photos")
 }
 
 func keyIn(s *session, a recordedResponse) string {

@@ -16,18 +16,48 @@ import (
 const (
 	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
 	exportWriteTimeout = 30 * time.Second
+	// exportChunk is the size in bytes from which a chunk is sent before it has all animals of a page.
+	exportChunk = 256 << 10
 	// exportGrace is how long an export may continue after the node starts to shut down.
 	exportGrace = 20 * time.Second
 )
 
 func (a *API) exportCSV(x *exchange) error {
-	return a.export(x, "pets.csv", "text/csv; charset=utf-8; header=present", petcsv.AppendHeader(nil), petcsv.Append)
+	options, err := x.exportOptions()
+	if err != nil {
+		return err
+	}
+	head, appendRow := petcsv.AppendHeader(nil), petcsv.Append
+	if options.Profiles {
+		w := petcsv.ProfileWriter{Internal: options.Internal, BaseURL: shop.PhotoBase(a.PublicURL)}
+		head, appendRow = w.AppendHeader(nil), w.Append
+	}
+	return a.export(x, options, "pets.csv", "text/csv; charset=utf-8; header=present", head, appendRow)
 }
 
 func (a *API) exportNDJSON(x *exchange) error {
-	return a.export(x, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, row shop.ExportRow) []byte {
+	options, err := x.exportOptions()
+	if err != nil {
+		return err
+	}
+	return a.export(x, options, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, row shop.ExportRow) []byte {
+		if row.Profile != nil && len(row.Profile.Photos) > 0 {
+			return append(append(to, a.photoURLs(row.AppendJSON(nil))...), '\n')
+		}
 		return append(row.AppendJSON(to), '\n')
 	})
+}
+
+// exportOptions parses the query string of an export.
+func (x *exchange) exportOptions() (shop.ExportOptions, error) {
+	q := parseQuery(x.r.URL.RawQuery)
+	include := q.checkedText("include", func(include string) string {
+		if include == "profile" {
+			return ""
+		}
+		return "must be profile"
+	})
+	return shop.ExportOptions{Profiles: include != "", Internal: x.maySeeInternal()}, q.err
 }
 
 var (
@@ -37,7 +67,7 @@ var (
 
 // export sends all animals in chunks. If it fails after the response has started, API.end aborts the
 // response, so that the client does not mistake the partial response for a complete one.
-func (a *API) export(x *exchange, name, contentType string, head []byte, appendRow func([]byte, shop.ExportRow) []byte) error {
+func (a *API) export(x *exchange, options shop.ExportOptions, name, contentType string, head []byte, appendRow func([]byte, shop.ExportRow) []byte) error {
 	slot, err := x.acquire(admission.Exports)
 	if err != nil {
 		return err
@@ -74,7 +104,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendR
 		chunk = chunk[:0]
 		return err
 	}
-	err = a.Service.ExportPets(ctx, x.caller(), func(rows []shop.ExportRow) error {
+	err = a.Service.ExportPets(ctx, x.caller(), options, func(rows []shop.ExportRow) error {
 		if time.Since(checked) >= keyCheckInterval {
 			checked = time.Now()
 			if !a.isKeyValid(x) {
@@ -83,6 +113,11 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendR
 		}
 		for _, row := range rows {
 			chunk = appendRow(chunk, row)
+			if len(chunk) >= exportChunk {
+				if err := send(); err != nil {
+					return err
+				}
+			}
 		}
 		return send()
 	})

@@ -48,7 +48,7 @@ func importModeProblem(mode string) string {
 // row. It stops after shop.MaxImport + 1 rows.
 func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/csv" {
-		return petcsv.Read(body)
+		return petcsv.ReadProfiles(body)
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	rows := make([]shop.ImportRow, 0, min(shop.MaxImport, bytes.Count(body, []byte("\n"))+1))
@@ -69,8 +69,8 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	return rows, nil
 }
 
-// decodeImportRow decodes one line of NDJSON. In contrast to decodeNewPet, it accepts a status in any letter case
-// and the name of a category.
+// decodeImportRow decodes one line of NDJSON. In contrast to decodeNewPet, it accepts a status in any letter case,
+// the name of a category, and the members of a profile.
 func decodeImportRow(text []byte) (row shop.ImportRow) {
 	if len(text) > shop.MaxImportRow {
 		row.Problems.Add("", fmt.Sprintf("has more than %d bytes", shop.MaxImportRow))
@@ -81,6 +81,28 @@ func decodeImportRow(text []byte) (row shop.ImportRow) {
 		row.Problems.Add("", "is not a JSON object, or has a duplicate member")
 		return row
 	}
+	row.ProfileOnly = o.has("id") && o.has("profileEtag") && !o.has("name") && !o.has("categoryId") && !o.has("category") && !o.has("status")
+	if !row.ProfileOnly {
+		o.petRow(&row)
+	}
+	if o.has("id") {
+		row.ID = new(o.integer("id"))
+	}
+	if o.has("etag") {
+		row.ETag = o.text("etag")
+	}
+	if o.has("profileEtag") {
+		row.ProfileETag = o.text("profileEtag")
+	}
+	if profile := (shop.ProfileRow{ProfileChange: o.profileChange()}); !profile.IsEmpty() {
+		row.Profile = &profile
+	}
+	row.Problems = o.problems
+	return row
+}
+
+// petRow sets the fields that describe the animal.
+func (o *object) petRow(row *shop.ImportRow) {
 	row.Name = o.text("name")
 	if o.has("category") {
 		row.Category = o.text("category")
@@ -94,12 +116,4 @@ func decodeImportRow(text []byte) (row shop.ImportRow) {
 	if o.has("status") {
 		row.Status = shop.Status(o.checkedText("status", func(status string) string { return shop.StatusProblem(strings.ToLower(status)) }))
 	}
-	if o.has("id") {
-		row.ID = new(o.integer("id"))
-	}
-	if o.has("etag") {
-		row.ETag = o.text("etag")
-	}
-	row.Problems = o.problems
-	return row
 }

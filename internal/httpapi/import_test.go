@@ -172,7 +172,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 	const (
 		because     = "Nothing was imported because "
 		one, two    = because + "a row is not valid: line ", because + "2 rows are not valid: line "
-		columns     = "the columns are name, categoryId or category, and optionally status, id and etag."
+		columns     = "the columns are name, categoryId or category, and optionally status, id, etag and those of profiles."
 		wrongStatus = "status must be one of available, pending, sold"
 		wrongNumber = "must be a whole number without separators, such as 1234, not "
 		wrongLine   = "is not a JSON object, or has a duplicate member"
@@ -195,7 +195,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, csvOf("R\xe9x,1,"), "The file is not UTF-8; save it as “CSV UTF-8” in the spreadsheet program."},
 		{asCSV, csvOf(strings.Repeat("Rex,1,gone\n", 25)),
 			because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
-		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "breed"; ` + columns},
+		{asCSV, "race,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "race"; ` + columns},
 		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId or category; " + columns},
 		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The header line names the column "Name" twice; name each column once.`},
 		{asCSV, "", "The file is empty; the header line must name the columns: " + strings.TrimPrefix(columns, "the columns are ")},

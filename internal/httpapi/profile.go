@@ -102,6 +102,13 @@ func decodeProfileChange(body []byte) (change shop.ProfileChange, err error) {
 	if err != nil {
 		return change, err
 	}
+	change = o.profileChange()
+	o.problems.Merge(change.Problems(time.Now()))
+	return change, o.problems.Err()
+}
+
+// profileChange returns what the members of an object change in a profile. The shop package checks the values.
+func (o *object) profileChange() (change shop.ProfileChange) {
 	if o.has("published") {
 		change.Published = new(o.boolean("published"))
 	}
@@ -121,8 +128,7 @@ func decodeProfileChange(body []byte) (change shop.ProfileChange, err error) {
 	change.Microchip = removableText[string](o, "microchip", shop.MicrochipProblem)
 	change.Location = removableText[string](o, "location", shop.ShortTextProblem)
 	change.Notes = removableText[string](o, "notes", shop.DescriptionProblem)
-	o.problems.Merge(change.Problems(time.Now()))
-	return change, o.problems.Err()
+	return change
 }
 
 // removableText returns an optional member, which must be null or a string. It returns nil if the member is missing, and

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Whatever a hostile file of 8 MiB contains, Read returns at most shop.MaxImport + 1 rows, which take at most 24 MiB.
+// Whatever a hostile file of 8 MiB contains, ReadProfiles returns at most shop.MaxImport + 1 rows, which take at most 24 MiB.
 func TestHostileFilesNeedLittleMemory(t *testing.T) {
 	const size, limit = 8 << 20, 24 << 20
 	for name, file := range map[string]string{
@@ -21,13 +21,15 @@ func TestHostileFilesNeedLittleMemory(t *testing.T) {
 		"multiline row":  "name,categoryId\n" + strings.Repeat("a,\"\n\",", size/6),
 		"unclosed quote": "name,categoryId\n\"" + strings.Repeat("a\n", size/2),
 		"bare quotes":    "name,categoryId\n" + strings.Repeat("a\"\n", size/3),
+		"profiles":       "name,categoryId," + allProfileColumns() + "\n" + strings.Repeat("a,1,"+strings.Repeat("no,", 30)+"\n", size/94),
+		"long profiles":  "name,categoryId,description,tags\n" + strings.Repeat("a,1,"+strings.Repeat("x", 400)+",\""+strings.Repeat("a,", 20)+"\"\n", size/448),
 		"extra values":   "name,categoryId\n" + strings.Repeat("a,1"+strings.Repeat(",x", 1000)+"\n", size/2000),
 	} {
 		content := []byte(file)
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		rows, err := Read(content)
+		rows, err := ReadProfiles(content)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > limit || len(rows) > shop.MaxImport+1 {
@@ -51,7 +53,7 @@ func TestRowsUpToTheLimitAreRead(t *testing.T) {
 		t.Errorf("after many blank lines: got %d rows and %v, want 1", len(rows), err)
 	}
 	_, err = Read(bytes.Join([][]byte{[]byte("name,categoryId\nRex,3\n"), bytes.Repeat([]byte("x"), 2*shop.MaxImportRow)}, nil))
-	if shop.AsError(err).Code != shop.ValidationFailed || !strings.Contains(err.Error(), "65536 bytes") {
+	if shop.AsError(err).Code != shop.ValidationFailed || !strings.Contains(err.Error(), "196608 bytes") {
 		t.Errorf("a row of twice the limit: got %v, want validation_failed", err)
 	}
 }

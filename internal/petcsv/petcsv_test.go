@@ -70,11 +70,12 @@ func TestRoundTrip(t *testing.T) {
 
 // Any input is either parsed or rejected, and every parsed row has a line number.
 func FuzzRead(f *testing.F) {
-	for _, file := range []string{"", "name,categoryId\nRex,1\n", "\ufeffname;categoryId;status\r\n\"a\nb\";1;\r\n\r\n\"", "name\tcategoryid\n\"x\"y\t1", "\xff\xfe"} {
+	for _, file := range []string{"", "name,categoryId\nRex,1\n", "\ufeffname;categoryId;status\r\n\"a\nb\";1;\r\n\r\n\"", "name\tcategoryid\n\"x\"y\t1", "\xff\xfe",
+		"id,profileEtag,price,currency,tags\n7,x,\"1,5\",eur,\"a, b\"\n8,x,-,-,-\n"} {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		rows, err := Read(file)
+		rows, err := ReadProfiles(file)
 		if err != nil && shop.AsError(err).Code != shop.ValidationFailed {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns returns the column names in the order in which they are written. New columns are added at the end. Read
-// accepts the columns in any order and requires only name and either categoryId or category.
+// Columns returns the column names of an animal in the order in which they are written. Read accepts the columns in any
+// order and requires only name and either categoryId or category.
 func Columns() []string { return []string{"id", "name", "categoryId", "status", "etag", "category"} }
 
 const expectedColumns = "name, categoryId or category, and optionally status, id and etag"
@@ -26,7 +26,13 @@ const expectedColumns = "name, categoryId or category, and optionally status, id
 // semicolons or tabs. Problems in a row are recorded in that row. Read fails with validation_failed if the
 // file is not UTF-8, its header is missing or invalid, or a row is too long. It stops after shop.MaxImport + 1
 // rows.
-func Read(file []byte) ([]shop.ImportRow, error) {
+func Read(file []byte) ([]shop.ImportRow, error) { return read(file, false) }
+
+// ReadProfiles is like Read, for a file that may also have the columns of profiles. If it has the columns id and
+// profileEtag, it need not have those of animals.
+func ReadProfiles(file []byte) ([]shop.ImportRow, error) { return read(file, true) }
+
+func read(file []byte, profiles bool) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
 	}
@@ -44,15 +50,15 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err == io.EOF {
-		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; the header line must name the columns: %s.", expectedColumns)
+		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; the header line must name the columns: %s.", expected(profiles))
 	}
 	if errors.Is(err, errRecordTooLong) {
-		return nil, shop.Errorf(shop.ValidationFailed, "The header line has more than %d bytes; the columns are %s.", shop.MaxImportRow, expectedColumns)
+		return nil, shop.Errorf(shop.ValidationFailed, "The header line has more than %d bytes; the columns are %s.", shop.MaxImportRow, expected(profiles))
 	}
 	if err != nil {
 		return nil, shop.Errorf(shop.ValidationFailed, "The header line %s.", parseProblem(err))
 	}
-	columns, err := parseHeader(header)
+	columns, err := parseHeader(header, profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +119,22 @@ func detectSeparator(file []byte) rune {
 // columns holds the position of each column in a record, or -1 if the column is missing.
 type columns struct {
 	id, name, categoryID, status, etag, category int
+	profileETag, photo                           int
+	profiles                                     []int  // for each of profileColumns
 	known                                        []bool // whether the header names the column at this position
 }
 
-func parseHeader(header []string) (columns, error) {
-	c := columns{-1, -1, -1, -1, -1, -1, make([]bool, len(header))}
+func parseHeader(header []string, profiles bool) (columns, error) {
+	c := columns{-1, -1, -1, -1, -1, -1, -1, -1, nil, make([]bool, len(header))}
 	positions := map[string]*int{
 		"id": &c.id, "name": &c.name, "categoryid": &c.categoryID, "status": &c.status, "etag": &c.etag, "category": &c.category,
+	}
+	if profiles {
+		positions[strings.ToLower(profileETagColumn)], positions[photoColumn] = &c.profileETag, &c.photo
+		c.profiles = slices.Repeat([]int{-1}, len(profileColumns))
+		for i, column := range profileColumns {
+			positions[strings.ToLower(column.name)] = &c.profiles[i]
+		}
 	}
 	for i, title := range header {
 		title = strings.TrimSpace(title)
@@ -128,7 +143,7 @@ func parseHeader(header []string) (columns, error) {
 		case title == "": // an unnamed column, which must be empty in every row
 			continue
 		case position == nil:
-			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteValue(title), expectedColumns)
+			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteValue(title), expected(profiles))
 		case *position >= 0:
 			return c, shop.Errorf(shop.ValidationFailed, "The header line names the column %s twice; name each column once.", quoteValue(title))
 		}
@@ -136,6 +151,8 @@ func parseHeader(header []string) (columns, error) {
 	}
 	missing := ""
 	switch {
+	case c.profileOnly():
+		return c, nil
 	case c.name < 0:
 		missing = "name"
 	case c.categoryID < 0 && c.category < 0:
@@ -143,7 +160,20 @@ func parseHeader(header []string) (columns, error) {
 	default:
 		return c, nil
 	}
-	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expectedColumns)
+	return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", missing, expected(profiles))
+}
+
+// expected lists the columns for an error message.
+func expected(profiles bool) string {
+	if profiles {
+		return strings.Replace(expectedColumns, "id and etag", "id, etag and those of profiles", 1)
+	}
+	return expectedColumns
+}
+
+// profileOnly reports whether the file leaves the animals as they are and changes only their profiles.
+func (c columns) profileOnly() bool {
+	return c.id >= 0 && c.profileETag >= 0 && max(c.name, c.categoryID, c.category, c.status) < 0
 }
 
 // titleSeparators removes the characters between the words of a column title, as in Category ID or category_id.
@@ -177,12 +207,6 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 			break
 		}
 	}
-	if row.Name = unescapeFormula(field(c.name)); row.Name == "" {
-		row.Problems.Add("name", "is required")
-	}
-	row.Status = shop.Status(strings.TrimSpace(field(c.status)))
-	row.ETag = strings.TrimSpace(field(c.etag))
-	row.Category = strings.Trim(unescapeFormula(field(c.category)), " ")
 	integer := func(column int, name string) *int64 {
 		text := strings.TrimSpace(field(column))
 		n, ok := parseInteger(text)
@@ -194,12 +218,24 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 		}
 		return &n
 	}
+	if row.ProfileOnly = c.profileOnly(); row.ProfileOnly {
+		row.ID = integer(c.id, "id")
+		c.profile(&row, field)
+		return row
+	}
+	if row.Name = unescapeFormula(field(c.name)); row.Name == "" {
+		row.Problems.Add("name", "is required")
+	}
+	row.Status = shop.Status(strings.TrimSpace(field(c.status)))
+	row.ETag = strings.TrimSpace(field(c.etag))
+	row.Category = strings.Trim(unescapeFormula(field(c.category)), " ")
 	if category := integer(c.categoryID, "categoryId"); category != nil {
 		row.CategoryID = *category
 	} else if row.ByName = true; row.Category == "" {
 		row.Problems.Add("categoryId", "or category is required")
 	}
 	row.ID = integer(c.id, "id")
+	c.profile(&row, field)
 	return row
 }
 

@@ -15,9 +15,12 @@ func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)
 }
 
-// Append appends the line for one animal. The entity tag keeps its quotes. Without them, spreadsheet programs would
+// Append appends the line for one animal.
+func Append(to []byte, row shop.ExportRow) []byte { return append(appendPet(to, row), "\r\n"...) }
+
+// appendPet appends the cells of an animal. The entity tag keeps its quotes. Without them, spreadsheet programs would
 // mistake a tag such as 12345678901234567890123456789e12 for a number and round it.
-func Append(to []byte, row shop.ExportRow) []byte {
+func appendPet(to []byte, row shop.ExportRow) []byte {
 	to = strconv.AppendInt(to, row.ID, 10)
 	to = append(to, ',')
 	to = appendQuoted(to, escapeFormula(row.Name))
@@ -28,8 +31,7 @@ func Append(to []byte, row shop.ExportRow) []byte {
 	to = append(to, ',')
 	to = appendQuoted(to, row.ETag())
 	to = append(to, ',')
-	to = appendQuoted(to, escapeFormula(row.Category))
-	return append(to, "\r\n"...)
+	return appendQuoted(to, escapeFormula(row.Category))
 }
 
 // AppendRow appends a line with the given cells, none of which runs as a formula.
@@ -56,8 +58,8 @@ func appendQuoted(to []byte, text string) []byte {
 
 // escapeFormula adds an apostrophe before a text that a spreadsheet program would run as a formula. The name of an
 // animal must not execute anything on the computer of someone who opens the file. Where the decimal separator is a
-// comma, spreadsheet programs split lines at semicolons, even inside quotes. Therefore every part of the text that
-// could become a cell is escaped. A part that already begins with apostrophes and a formula sign gets another
+// comma, spreadsheet programs split lines at semicolons, even inside quotes, and a line break inside quotes then begins
+// a row. Therefore every part of the text that could become a cell is escaped. A part that already begins with apostrophes and a formula sign gets another
 // apostrophe, so that unescapeFormula can restore every text.
 func escapeFormula(text string) string {
 	return mapCells(text, func(cell string) string {
@@ -82,7 +84,7 @@ func unescapeFormula(text string) string {
 func mapCells(text string, convert func(string) string) string {
 	var result strings.Builder
 	for {
-		end := strings.IndexAny(text, ",;\t")
+		end := strings.IndexAny(text, ",;\t\n")
 		if end < 0 {
 			return result.String() + convert(text)
 		}

@@ -60,6 +60,19 @@ func (p Price) Problems() (problems Problems) {
 	return problems
 }
 
+// sameAs reports whether two prices are the same amount of money, such as 250 and 250.00 EUR.
+func (p Price) sameAs(other Price) bool {
+	return p.Currency == other.Currency && other.Amount != "" && canonicalAmount(p.Amount) == canonicalAmount(other.Amount)
+}
+
+// canonicalAmount returns an amount without zeros that do not change it.
+func canonicalAmount(amount string) string {
+	if strings.Contains(amount, ".") {
+		amount = strings.TrimSuffix(strings.TrimRight(amount, "0"), ".")
+	}
+	return strings.TrimLeft(amount, "0")
+}
+
 // isDigits reports whether a text consists of at least one ASCII digit and nothing else.
 func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })

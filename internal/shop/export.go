@@ -8,16 +8,26 @@ import (
 // ExportRow is one animal in an export, together with the name of its category.
 type ExportRow struct {
 	Pet
-	Category string // "" if the animal's category has no name
+	Category    string   // "" if the animal's category has no name
+	Profile     *Profile // nil unless the export contains profiles
+	ProfileETag string   // the MembersETag of the profile, or "" for a key that may not change it
 }
 
-// AppendJSON appends the row to text as JSON. The JSON contains the animal, its entity tag and, if there is one, the
-// name of its category.
+// ExportOptions says what an export contains beside the animals.
+type ExportOptions struct {
+	Profiles bool // whether it contains their profiles
+	Internal bool // whether the profiles have their internal members and their entity tag
+}
+
+// AppendJSON appends the row to text as JSON. The JSON contains the animal, its entity tag, if there is one, the
+// name of its category and, if the export contains profiles, their members.
 func (r ExportRow) AppendJSON(text []byte) []byte {
 	text = r.Pet.AppendJSON(text)
 	text = appendQuoted(append(text[:len(text)-1], `,"etag":`...), r.ETag())
-	if r.Category != "" {
-		text = appendQuoted(append(text, `,"category":`...), r.Category)
+	text = appendText(text, `,"category":`, r.Category)
+	if r.Profile != nil {
+		text = r.Profile.appendReadOnly(r.Profile.appendMembers(append(text, ',')))
+		text = appendText(text, `,"profileEtag":`, r.ProfileETag)
 	}
 	return append(text, '}')
 }
@@ -25,7 +35,7 @@ func (r ExportRow) AppendJSON(text []byte) []byte {
 // ExportPets passes all animals to emit in batches, oldest first, and stops when emit returns an error.
 // Animals added during the export are left out. An animal that does not change during the export is passed
 // exactly once. No transaction is open while emit runs.
-func (s *Service) ExportPets(ctx context.Context, by Caller, emit func([]ExportRow) error) error {
+func (s *Service) ExportPets(ctx context.Context, by Caller, options ExportOptions, emit func([]ExportRow) error) error {
 	newest, err := read(ctx, s, Reading{By: by, SingleQuery: true, Budget: exportBudget}, func(tx ReadTx) ([]Pet, error) {
 		return tx.Pets(PetList{PageRequest: PageRequest{Limit: 1}})
 	})
@@ -34,9 +44,12 @@ func (s *Service) ExportPets(ctx context.Context, by Caller, emit func([]ExportR
 	}
 	last := newest[0].ID
 	page := PageRequest{Limit: exportPage}
+	if options.Profiles {
+		page.Limit = profilesAtOnce
+	}
 	for {
 		rows, err := readCurrent(ctx, s, Reading{By: by, Heavy: true, Budget: exportBudget}, func(tx ReadTx) ([]ExportRow, error) {
-			return exportRows(tx, last, page)
+			return exportRows(tx, last, page, options)
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -51,8 +64,9 @@ func (s *Service) ExportPets(ctx context.Context, by Caller, emit func([]ExportR
 	}
 }
 
-// exportRows reads one page of the animals whose ids are at most last, and the names of their categories.
-func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
+// exportRows reads one page of the animals whose ids are at most last, with the names of their categories and, if wanted,
+// their profiles.
+func exportRows(tx ReadTx, last int64, page PageRequest, options ExportOptions) ([]ExportRow, error) {
 	pets, err := tx.PetsUpTo(last, page)
 	if err != nil {
 		return nil, err
@@ -72,7 +86,26 @@ func exportRows(tx ReadTx, last int64, page PageRequest) ([]ExportRow, error) {
 	for i := range rows {
 		rows[i].Category = names[rows[i].CategoryID]
 	}
+	if err == nil && options.Profiles {
+		err = addProfiles(tx, rows, options.Internal)
+	}
 	return rows, err
+}
+
+func addProfiles(tx ReadTx, rows []ExportRow, internal bool) error {
+	byID, ids := map[int64]*ExportRow{}, make([]int64, len(rows))
+	for i := range rows {
+		byID[rows[i].ID], ids[i] = &rows[i], rows[i].ID
+	}
+	profiles, err := tx.ProfilesByID(ids)
+	for _, profile := range profiles {
+		row := byID[profile.Pet.ID]
+		row.Profile = new(profile.ForKey(internal))
+		if internal {
+			row.ProfileETag = profile.MembersETag()
+		}
+	}
+	return err
 }
 
 const (

@@ -38,7 +38,7 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 			equal(t, "the inventory", must(s.Inventory(t.Context()))(t), shop.Inventory{Available: 1})
 		},
 		"export": func(t *testing.T, s *shoptest.Shop) {
-			check(t, s.ExportPets(t.Context(), shop.Caller{}, func(pets []shop.ExportRow) error {
+			check(t, s.ExportPets(t.Context(), shop.Caller{}, shop.ExportOptions{}, func(pets []shop.ExportRow) error {
 				if len(pets) != 1 || pets[0].Status != shop.Available {
 					t.Errorf("the export has %+v, want one available animal", pets)
 				}

@@ -16,7 +16,7 @@ const (
 	MaxImport = 10_000
 	// MaxImportRow is the maximum number of bytes in one row of an import. It is more than any valid row needs
 	// and limits the memory for a row with very many columns or members.
-	MaxImportRow = 64 << 10
+	MaxImportRow = 192 << 10
 	// MaxWaitingTexts is the number of texts that wait for the search index when imports are refused and other writes
 	// index their own texts.
 	MaxWaitingTexts = admission.MaxWaitingTexts
@@ -28,9 +28,12 @@ type ImportRow struct {
 	ID   *int64 // the animal to update, or nil to create one
 	ETag string // the animal's entity tag when the file was exported, with or without quotes; "" if there is none
 	NewPet
-	Category string   // the name of the category, or "" if the row has none
-	ByName   bool     // whether the row has only the name of its category, so that CategoryID is not set
-	Problems Problems // the reasons why the row is invalid; empty if it is valid
+	Category    string      // the name of the category, or "" if the row has none
+	ByName      bool        // whether the row has only the name of its category, so that CategoryID is not set
+	ProfileOnly bool        // whether the row leaves the animal as it is, because it has none of the fields above except ID
+	Profile     *ProfileRow // what the row says of the profile, or nil if it says nothing
+	ProfileETag string      // the entity tag of the profile in the file, with or without quotes; "" if there is none
+	Problems    Problems    // the reasons why the row is invalid; empty if it is valid
 
 	categoryKey string // the CategoryKey of Category, set by prepareRows
 }
@@ -147,16 +150,28 @@ func errImportTooLarge() error {
 // upsert, it removes the ids and counts the rows that had one. It reports whether every row is valid.
 func prepareRows(rows []ImportRow, upsert bool) (ignored int, valid bool) {
 	valid = true
+	now := time.Now()
 	for i := range rows {
 		row := &rows[i]
 		if !upsert {
 			if row.ID != nil || row.Problems.has("id") {
 				ignored++
 			}
-			row.ID, row.ETag = nil, ""
-			row.Problems.remove("id", "etag")
+			row.ID, row.ETag, row.ProfileETag = nil, "", ""
+			row.Problems.remove("id", "etag", "profileEtag")
 		}
-		if !row.unreadable() {
+		if row.Profile != nil && !row.unreadable() {
+			row.Problems.Merge(row.Profile.problems(now, row.ID != nil))
+			if row.ID == nil && row.Profile.Apply(Profile{}).sameMembers(Profile{}) {
+				row.Profile = nil // there is nothing to write
+			}
+		}
+		if row.ProfileOnly && row.ID == nil {
+			row.ProfileOnly = false
+			row.Problems.Add("name", "is required")
+			row.Problems.Add("categoryId", "or category is required")
+		}
+		if !row.unreadable() && !row.ProfileOnly {
 			row.Status = Status(strings.ToLower(string(row.Status)))
 			row.Problems.Merge(row.NewPet.Problems())
 			if row.Category != "" {

@@ -37,7 +37,7 @@ func (s *Service) importCategories(tx ReadTx, rows []ImportRow, stored map[int64
 	var ids []int64
 	names := map[string]bool{}
 	for _, row := range rows {
-		if row.unreadable() {
+		if row.unreadable() || row.ProfileOnly {
 			continue
 		}
 		if !row.ByName {

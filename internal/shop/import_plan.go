@@ -23,6 +23,7 @@ type plannedPet struct {
 	line     int // the line number of the row that describes the animal
 	category *importCategory
 	before   Pet
+	profile  *ProfileRow // what changes in the profile, or nil if nothing does
 }
 
 // planImport checks every row against the store. A plan must be applied in the transaction in which it was made,
@@ -35,11 +36,15 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 	if plan.categories, err = s.importCategories(tx, rows, plan.stored.pets); err != nil {
 		return importPlan{}, err
 	}
+	profiles, err := checkProfiles(tx, rows)
+	if err != nil {
+		return importPlan{}, err
+	}
 	lines := map[int64]int{} // the line on which each animal occurs first
 	for _, row := range rows {
 		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if !row.unreadable() {
-			planned := plannedPet{NewPet: row.NewPet, line: row.Line}
+			planned := plannedPet{NewPet: row.NewPet, line: row.Line, profile: row.Profile}
 			if row.ID != nil {
 				if first := lines[*row.ID]; first > 0 {
 					row.Problems.Add("id", fmt.Sprintf("is the same as in line %d; keep one of the two rows", first))
@@ -47,10 +52,20 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 					lines[*row.ID] = row.Line
 					planned.before = plan.stored.check(&row)
 				}
-			} else if row.ETag != "" {
-				row.Problems.Add("etag", "is given without an id; remove it to create an animal")
+				check := profiles[*row.ID]
+				if row.Problems.Merge(check.problems); !check.changes {
+					planned.profile = nil
+				}
+			} else {
+				row.checkNoETag("etag", row.ETag)
+				row.checkNoETag("profileEtag", row.ProfileETag)
 			}
-			planned.category = plan.categories.find(&row, planned.before)
+			if row.ProfileOnly {
+				planned.NewPet = planned.before.Fields()
+				planned.category = &importCategory{Category: Category{ID: planned.before.CategoryID}, exists: true}
+			} else {
+				planned.category = plan.categories.find(&row, planned.before)
+			}
 			plan.add(planned, row)
 		}
 		if len(row.Problems) == 0 {
@@ -63,13 +78,19 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 	return plan, nil
 }
 
+func (r *ImportRow) checkNoETag(member, tag string) {
+	if tag != "" {
+		r.Problems.Add(member, "is given without an id; remove it to create an animal")
+	}
+}
+
 // add adds an animal to the plan if its row is valid.
 func (p *importPlan) add(planned plannedPet, row ImportRow) {
 	switch {
 	case len(row.Problems) > 0:
 	case row.ID == nil:
 		p.creates = append(p.creates, planned)
-	case planned.category.assign || planned.after() != planned.before:
+	case planned.changesPet() || planned.profile != nil:
 		p.updates = append(p.updates, planned)
 	default:
 		p.unchanged = append(p.unchanged, planned)
@@ -83,18 +104,23 @@ func (p plannedPet) after() Pet {
 	return p.WithID(p.before.ID)
 }
 
+// changesPet reports whether the import changes the animal itself.
+func (p plannedPet) changesPet() bool { return p.category.assign || p.after() != p.before }
+
 func (p importPlan) result(ignoredIDs int) ImportResult {
 	return ImportResult{Created: len(p.creates), Updated: len(p.updates), IgnoredIDs: ignoredIDs}
 }
 
-// apply creates the missing categories and then updates and creates the animals.
+// apply creates the missing categories, updates and creates the animals, and then writes their profiles.
 func (p importPlan) apply(tx *eventTx) error {
 	if err := p.categories.create(tx); err != nil {
 		return err
 	}
-	updates, creates := make([]PetUpdate, len(p.updates)), make([]NewPet, len(p.creates))
-	for i, planned := range p.updates {
-		updates[i] = PetUpdate{planned.before, planned.after()}
+	updates, creates := make([]PetUpdate, 0, len(p.updates)), make([]NewPet, len(p.creates))
+	for _, planned := range p.updates {
+		if planned.changesPet() {
+			updates = append(updates, PetUpdate{planned.before, planned.after()})
+		}
 	}
 	for i, planned := range p.creates {
 		creates[i] = planned.after().Fields()
@@ -104,11 +130,14 @@ func (p importPlan) apply(tx *eventTx) error {
 			return err
 		}
 	}
-	if len(creates) == 0 {
-		return nil
+	var created []Pet
+	if len(creates) > 0 {
+		var err error
+		if created, err = tx.InsertPets(creates...); err != nil {
+			return err
+		}
 	}
-	_, err := tx.InsertPets(creates...)
-	return err
+	return p.applyProfiles(tx, created)
 }
 
 // petsInStore contains the animals that an import updates, and the open orders for them.
@@ -142,6 +171,7 @@ func (s petsInStore) check(row *ImportRow) Pet {
 	switch {
 	case !found:
 		row.Problems.Add("id", "must be the id of an existing animal, or empty to create one")
+	case row.ProfileOnly:
 	case row.ETag == "":
 		row.Problems.Add("etag", "is required to update an animal; export the animals to get it")
 	case strings.Trim(row.ETag, `"`) != strings.Trim(pet.ETag(), `"`):

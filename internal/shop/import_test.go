@@ -185,7 +185,7 @@ func TestImportCreatesNamedCategories(t *testing.T) {
 	equal(t, "the categories", fmt.Sprint(must(s.ListCategories(t.Context(), shop.PageRequest{Limit: 10}))(t).Items),
 		"[{1 } {2 Dogs} {3 Cats} {4 Birds}]")
 	var got []int64
-	check(t, s.ExportPets(t.Context(), shop.Caller{}, func(rows []shop.ExportRow) error {
+	check(t, s.ExportPets(t.Context(), shop.Caller{}, shop.ExportOptions{}, func(rows []shop.ExportRow) error {
 		for _, row := range rows {
 			got = append(got, row.CategoryID)
 		}

@@ -119,15 +119,20 @@ func (p Profile) ForKey(mayWrite bool) Profile {
 // AppendJSON appends the profile to text as JSON, including its internal members.
 func (p Profile) AppendJSON(text []byte) []byte {
 	text = append(p.Pet.AppendJSON(append(text, `{"pet":`...)), ',')
-	text = appendPhotos(p.appendMembers(text), p.Photos)
-	if !p.UpdatedAt.IsZero() {
-		text = append(p.UpdatedAt.UTC().AppendFormat(append(text, `,"updatedAt":"`...), time.RFC3339Nano), '"')
-	}
-	return append(text, '}')
+	return append(p.appendReadOnly(p.appendMembers(text)), '}')
 }
 
 // MarshalJSON leaves out the internal members, so that nothing but AppendJSON ever shows them.
 func (p Profile) MarshalJSON() ([]byte, error) { return p.ForKey(false).AppendJSON(nil), nil }
+
+// appendReadOnly appends the members that a client cannot write, except for the animal.
+func (p Profile) appendReadOnly(text []byte) []byte {
+	text = appendPhotos(text, p.Photos)
+	if !p.UpdatedAt.IsZero() {
+		text = append(p.UpdatedAt.UTC().AppendFormat(append(text, `,"updatedAt":"`...), time.RFC3339Nano), '"')
+	}
+	return text
+}
 
 // appendMembers appends the members that a client can write.
 func (p Profile) appendMembers(text []byte) []byte {
@@ -197,6 +202,10 @@ func appendAnswer(text []byte, name string, value Answer) []byte {
 // ETag returns the profile's entity tag, which changes whenever the profile or the animal changes. For a key that may
 // not see internal members, call ForKey first.
 func (p Profile) ETag() string { return EntityTag(p.AppendJSON(make([]byte, 0, 1024))) }
+
+// MembersETag returns an entity tag that changes only if a member changes that a client can write. It belongs to the profile
+// in a file: neither a reservation nor a photo makes the file out of date.
+func (p Profile) MembersETag() string { return EntityTag(p.appendMembers(make([]byte, 0, 1024))) }
 
 // sameMembers reports whether two profiles have the same values in all members that a client can write.
 func (p Profile) sameMembers(other Profile) bool {
@@ -330,6 +339,8 @@ type ProfileUpdate struct{ Before, After Profile }
 type ProfileReader interface {
 	// Profile returns the profile of the animal with the given id and whether this animal exists.
 	Profile(id int64) (Profile, bool, error)
+	// ProfilesByID returns the profiles of the animals with the given ids in no particular order. It skips unknown ids.
+	ProfilesByID(ids []int64) ([]Profile, error)
 	// Profiles returns one page of profiles, sorted by descending id of the animal. If the list has several conditions,
 	// it does a bounded amount of work. If it stops before it has found list.Limit items or reached the end,
 	// Page.Stopped says where.

@@ -144,6 +144,10 @@ func (t *tx) Profile(id int64) (shop.Profile, bool, error) {
 	return one(t, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id = $1", ""), id)
 }
 
+func (t *tx) ProfilesByID(ids []int64) ([]shop.Profile, error) {
+	return allIn(t, ids, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id IN (%s)", ""))
+}
+
 // profilesOf returns a query for the profiles of the pets that another query selects.
 func profilesOf(pets, order string) string {
 	return "SELECT " + petProfileColumns + " FROM (" + pets + ") AS pet LEFT JOIN profiles AS profile ON profile.id = pet.id" + order

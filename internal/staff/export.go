@@ -18,7 +18,7 @@ const csvType = "text/csv; charset=utf-8; header=present"
 // exportPets streams all animals as a CSV file.
 func (p *Pages) exportPets(x *exchange) error {
 	return x.streamCSV("animals.csv", petcsv.AppendHeader(nil), func(ctx context.Context, send func([]byte) error) error {
-		return p.Service.ExportPets(ctx, x.caller(), func(rows []shop.ExportRow) error {
+		return p.Service.ExportPets(ctx, x.caller(), shop.ExportOptions{}, func(rows []shop.ExportRow) error {
 			var chunk []byte
 			for _, row := range rows {
 				chunk = petcsv.Append(chunk, row)

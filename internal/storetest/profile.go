@@ -110,10 +110,21 @@ var profileCases = []testCase{
 			updates[i] = u
 		}
 		write(t, store, func(tx shop.WriteTx) error { return tx.UpdateProfiles(updates...) })
+		ids, after := []int64{99999}, map[int64]shop.Profile{}
 		for _, u := range updates {
 			wantProfile(t, store, u.After)
+			ids, after[u.After.Pet.ID] = append(ids, u.After.Pet.ID), u.After
 		}
-		for published, want := range map[bool]int{true: 86, false: 44} {
+		empty := shop.Profile{Pet: addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1})}
+		ids, after[empty.Pet.ID] = append(ids, empty.Pet.ID), empty
+		byID := map[int64]shop.Profile{}
+		for _, p := range get(t, store, func(tx shop.ReadTx) ([]shop.Profile, error) { return tx.ProfilesByID(ids) }) {
+			byID[p.Pet.ID] = p
+		}
+		if diff := cmp.Diff(after, byID); diff != "" {
+			t.Errorf("the profiles by id (-want +got)\n%s", diff)
+		}
+		for published, want := range map[bool]int{true: 86, false: 45} {
 			if got := listProfiles(t, store, shop.ProfileFilter{Published: &published}, 50); len(got) != want {
 				t.Errorf("%d profiles are published=%v, want %d", len(got), published, want)
 			}

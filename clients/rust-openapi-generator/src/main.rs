@@ -158,7 +158,7 @@ async fn use_the_rest(shop: &Shop, other: &Pet) {
     std::fs::write(&file, "name,categoryId,status\r\nBella,7,available\r\nLuna,7,\r\n").unwrap();
     let imported = files_api::import_pets(api, file, None, None, None).await.unwrap();
     assert_eq!(imported.created, 2);
-    let csv = files_api::export_pets_csv(api).await.unwrap().text().await.unwrap();
+    let csv = files_api::export_pets_csv(api, None).await.unwrap().text().await.unwrap();
     assert!(csv.starts_with("id,name,categoryId,status"), "{csv}");
     assert!(csv.contains(&format!(",Rexina,{EXACT},sold")), "{csv}");
     assert!(csv.contains(",Luna,7,"), "{csv}");
