@@ -13,20 +13,21 @@ type breed struct {
 
 // category is a category with its relative frequency and its breeds.
 type category struct {
-	name   string
-	weight int
-	breeds []breed
-	traits []shop.Trait // the questions that the shop answers for these animals
-	oldest int          // how many months old an animal can be when it arrives
-	tags   []string
-	homes  string      // where the animals are kept in the shop
-	texts  [2][]string // sentences for the description: what animals like, and what they need
+	name      string
+	weight    int
+	breeds    []breed
+	traits    []shop.Trait // the questions that the shop answers for these animals
+	oldest    int          // how many months old an animal can be when it arrives
+	tags      []string
+	portraits bool        // whether some animals also have a photo that shows them from near
+	homes     string      // where the animals are kept in the shop
+	texts     [2][]string // sentences for the description: what animals like, and what they need
 }
 
 // categories lists the categories. The first one has id 1.
 var categories = []category{
 	{
-		name: "Dogs", weight: 17, oldest: 96, homes: "Kennel", traits: shop.AllTraits(),
+		name: "Dogs", weight: 17, oldest: 96, homes: "Kennel", portraits: true, traits: shop.AllTraits(),
 		tags: []string{"active", "calm", "loves water", "first dog", "needs a garden", "good on the lead"},
 		texts: [2][]string{{
 			"loves long walks, and a nap in the sun afterwards",
@@ -55,7 +56,7 @@ var categories = []category{
 		},
 	},
 	{
-		name: "Cats", weight: 21, oldest: 120, homes: "Room", traits: shop.AllTraits(),
+		name: "Cats", weight: 21, oldest: 120, homes: "Room", portraits: true, traits: shop.AllTraits(),
 		tags: []string{"indoor", "outdoor", "cuddly", "independent", "quiet", "bonded pair"},
 		texts: [2][]string{{
 			"sleeps in every box, the smaller the better",

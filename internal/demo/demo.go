@@ -47,13 +47,13 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
-	drawn := map[illustration]shop.NewPhoto{} // the transaction may run again
+	illustrations()
 	err = past.Write(ctx, shop.Writing{Budget: writeTimeout}, func(tx shop.WriteTx) error {
 		animals = 0
 		if filled, err := isFilled(tx); err != nil || filled {
 			return err
 		}
-		if animals, err = simulate(ctx, tx, clock, now, drawn); err != nil {
+		if animals, err = simulate(ctx, tx, clock, now); err != nil {
 			return err
 		}
 		return tx.SetDemo()

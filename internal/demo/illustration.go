@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"image/jpeg"
+	"sync"
 
 	"animalstore/internal/shop"
 )
@@ -85,6 +86,25 @@ type illustration struct {
 	drawing, color string
 	near           bool
 }
+
+// illustrations draws everything that a photo of the demo can show, once. It is called before the transaction that fills the
+// store, because other nodes wait for that.
+var illustrations = sync.OnceValue(func() map[illustration]shop.NewPhoto {
+	drawn := map[illustration]shop.NewPhoto{}
+	for _, category := range categories {
+		for _, breed := range category.breeds {
+			for _, color := range breed.colors {
+				for _, near := range []bool{false, true} {
+					i := illustration{breed.drawing, color, near}
+					if _, again := drawn[i]; !again && (category.portraits || !near) {
+						drawn[i] = i.photo()
+					}
+				}
+			}
+		}
+	}
+	return drawn
+})
 
 // photo draws the illustration. The same illustration always has the same files, of a few kilobytes each.
 func (i illustration) photo() shop.NewPhoto {

@@ -116,7 +116,7 @@ func (s *simulation) scheduleProfile(pet shop.Pet, a animal, examined time.Time)
 	if s.arrived%3 == 1 {
 		s.schedulePhoto(written.Add(20*time.Second), pet, illustration{a.breed.drawing, color, false}, fmt.Sprintf("%s, %s, %s", a.name, a.breed.name, color))
 	}
-	if s.arrived%15 == 1 {
+	if s.arrived%6 == 1 && categories[a.category].portraits {
 		s.schedulePhoto(written.Add(30*time.Second), pet, illustration{a.breed.drawing, color, true}, a.name+" from near")
 	}
 }
@@ -132,11 +132,8 @@ func (s *simulation) scheduleProfileChange(when time.Time, pet shop.Pet, change 
 
 func (s *simulation) schedulePhoto(when time.Time, pet shop.Pet, shown illustration, alt string) {
 	s.schedule(when, func() error {
-		if s.drawn[shown].Files == nil { // many animals look the same
-			s.drawn[shown] = shown.photo()
-		}
 		return s.actAs(s.anna, func(by shop.Caller) error {
-			photo, err := s.service.AddPhoto(s.ctx, by, pet.ID, s.drawn[shown])
+			photo, err := s.service.AddPhoto(s.ctx, by, pet.ID, illustrations()[shown])
 			if err == nil {
 				_, err = s.service.UpdatePhoto(s.ctx, by, pet.ID, photo.ID, shop.PhotoChange{Alt: &alt}, nil)
 			}

@@ -23,7 +23,6 @@ type simulation struct {
 	reserved []int64          // the ids of animals that stay; the orders still open at the end are for them
 	names    map[int][]string // the names not yet used in each category
 	looks    *rand.Rand       // for profiles, which have no influence on anything else
-	drawn    map[illustration]shop.NewPhoto
 	anna     employee
 	ben      employee
 	web      employee
@@ -39,8 +38,8 @@ type step struct {
 type employee struct{ secret string }
 
 // simulate runs through the whole history up to now inside one write transaction. It returns the number of
-// animals. drawn contains the illustrations that an earlier attempt has drawn.
-func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time, drawn map[illustration]shop.NewPhoto) (int, error) {
+// animals.
+func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time) (int, error) {
 	clock.at = now.Add(-weeks * 7 * day)
 	service, err := shop.Open(ctx, nestedStore{tx}, shop.Options{Now: clock.now})
 	if err != nil {
@@ -48,7 +47,7 @@ func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time,
 	}
 	s := &simulation{
 		ctx: ctx, service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{},
-		looks: rand.New(rand.NewPCG(7, 36)), drawn: drawn,
+		looks: rand.New(rand.NewPCG(7, 36)),
 	}
 	if err := s.openShop(); err != nil {
 		return 0, err
