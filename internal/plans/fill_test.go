@@ -11,11 +11,12 @@ import (
 )
 
 // fill fills a store with n animals, as in a large shop. Most of the older animals are sold, and the newest ones are
-// available. Every animal and every order has its event. A fifth of the animals were created with an idempotency key.
-// The store's own jobs build the search index and the summaries of events.
+// available. Every second animal has a profile, and every tenth a photo. Every animal and every order has its event. A
+// fifth of the animals were created with an idempotency key. The store's own jobs build the search index and the summaries of events.
 func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	t.Helper()
-	const triggers = "pets %[1]s TRIGGER pet_search_insert; ALTER TABLE orders %[1]s TRIGGER order_search_insert"
+	const triggers = "pets %[1]s TRIGGER pet_search_insert; ALTER TABLE orders %[1]s TRIGGER order_search_insert; " +
+		"ALTER TABLE profiles %[1]s TRIGGER profile_search_insert; ALTER TABLE profiles %[1]s TRIGGER internal_search_insert"
 	db.Do(
 		"ALTER TABLE "+fmt.Sprintf(triggers, "DISABLE"),
 		fmt.Sprintf("INSERT INTO categories (id, name) SELECT n, 'Category ' || n FROM generate_series(1, %d) AS n", categories(n)),
@@ -25,6 +26,18 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 			FROM (SELECT n, (ARRAY['Rex', 'Bella', 'Zoë', 'Hazel', 'Mia', 'Bo', 'Luna', 'Max', 'Kitty', 'Odin', 'Nala'])[1 + n %% 11] || ' ' ||
 				(ARRAY['Bengal', 'Siamese', 'Poodle', 'Collie', 'Parrot', 'Gecko', 'Tortoise'])[1 + n / 11 %% 7] || ' ' || n AS name
 				FROM generate_series(1, %[1]d) AS n) AS named`, n, categories(n)),
+		`INSERT INTO profiles (id, published, breed, sex, size, color, tags, location, updated_at, description, photos)
+			SELECT id, CASE WHEN status = 'available' THEN 1 ELSE 0 END, (ARRAY['Beagle', 'Siamese', 'Poodle', 'Collie', 'Gecko'])[1 + id % 5],
+				(ARRAY['female', 'male', NULL])[1 + id % 3], (ARRAY['small', 'medium', 'large', 'extra-large', NULL])[1 + id / 3 % 5], 'brown', 'calm,Tag ' || id % 1000,
+				'Room ' || id % 100, 1700000000000000, repeat('x', 300),
+				CASE WHEN id % 10 = 0 THEN id || ' ' || md5(id::text) || ' 1600 1200 3 1700000000000000 ' END
+			FROM pets WHERE id % 2 = 0`,
+		"INSERT INTO profile_tags (tag, id) SELECT 'CALM', id FROM profiles UNION ALL SELECT 'TAG ' || id % 1000, id FROM profiles",
+		"UPDATE pets SET published = 1 FROM profiles WHERE profiles.id = pets.id AND profiles.published = 1",
+		`INSERT INTO photo_files (name, size, pet_id, content)
+			SELECT md5(id::text), file, id, 'x' FROM profiles, unnest(ARRAY['small', 'medium', 'large']) AS file WHERE photos IS NOT NULL`,
+		"INSERT INTO settings (name, value) SELECT 'photo_bytes', count(*)::text FROM photo_files",
+		"INSERT INTO settings (name, value) SELECT 'last_photo_id', max(id)::text FROM profiles",
 		`INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
 			SELECT id, CASE WHEN status = 'pending' THEN 'placed' WHEN id % 7 = 0 THEN 'cancelled' WHEN id % 5 = 0 THEN 'expired' ELSE 'delivered' END,
 				'customer ' || id, 0, 0, CASE WHEN status = 'pending' THEN 4000000000000000 END
@@ -43,6 +56,7 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	db.Do(
 		"UPDATE search_progress SET last = (SELECT max(id) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT max(id) FROM orders) WHERE list = 'orders'",
+		"UPDATE search_progress SET last = (SELECT max(id) FROM profiles) WHERE list LIKE 'profiles%'",
 		"ALTER TABLE "+fmt.Sprintf(triggers, "ENABLE"),
 	)
 	for _, job := range []func() error{

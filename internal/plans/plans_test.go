@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/leaktest"
 	"animalstore/internal/pgtest"
@@ -171,8 +172,14 @@ func (b *explained) sendOnce(r request) {
 	}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	defer cancel()
-	sent := shoptest.Must(http.NewRequestWithContext(ctx, r.method, b.url+pet(r.path), strings.NewReader(pet(r.body))))(b.t)
+	body, isImage := shoptest.Must(apitest.ExampleImages())(b.t)[r.body]
+	if !isImage {
+		body = pet(r.body)
+	}
+	sent := shoptest.Must(http.NewRequestWithContext(ctx, r.method, b.url+pet(r.path), strings.NewReader(body)))(b.t)
 	switch {
+	case isImage:
+		sent.Header.Set("Content-Type", "image/jpeg")
 	case staff.Serves(sent.URL.Path):
 		sent.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	case strings.HasPrefix(r.path, "/v1/imports"):
@@ -189,9 +196,9 @@ func (b *explained) sendOnce(r request) {
 	response := shoptest.Must(b.client.Do(sent))(b.t)
 	defer response.Body.Close()
 	// An export of millions of animals does not have to be read to its end.
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil || response.StatusCode >= 400 {
-		b.t.Errorf("%s: %s, %v: %.300s", r.name(), response.Status, err, body)
+		b.t.Errorf("%s: %s, %v: %.300s", r.name(), response.Status, err, text)
 	}
 }
 
@@ -203,7 +210,7 @@ func (b *explained) runJobs() {
 		"prune idempotency records": b.service.PruneIdempotencyRecords, "remove events": b.service.RemoveEvents,
 		"remove deliveries": b.service.RemoveDeliveries, "remove sessions": b.service.RemoveSessions, "maintain": b.service.Maintain,
 		"index searches": b.service.IndexSearch, "summarize events": b.service.SummarizeEvents,
-		"fold counts": b.service.FoldCounts,
+		"fold counts": b.service.FoldCounts, "purge photos": b.service.PurgePhotos,
 	} {
 		name = "job: " + name
 		b.jobs = append(b.jobs, name)

@@ -1,16 +1,18 @@
 package plans
 
 import (
+	"crypto/md5"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // request is a request that is sent to the service. Its path and body may contain %d, which stands for the id of
-// an animal that no other request uses.
+// an animal that no other request uses. The body of an upload is the name of an example image.
 type request struct {
 	method, path, body string
 	// counts is the reason why the request may examine many rows. It is empty if the request must examine only a few.
@@ -28,6 +30,7 @@ func (r request) name() string {
 // matters: a request for a webhook or a key refers to one that an earlier request has created.
 func requests(n int) []request {
 	half, order := n/2, n/8
+	shown := half - half%10 // an animal with a profile and a photo
 	list := []request{
 		{"GET", "/v1/pets", "", ""},
 		{"GET", fmt.Sprintf("/v1/pets?cursor=%s", cursor(int64(half))), "", ""},
@@ -47,6 +50,38 @@ func requests(n int) []request {
 		{"PATCH", "/v1/pets/%d", `{"name":"Rex II","categoryId":8}`, ""},
 		{"DELETE", "/v1/pets/%d", "", ""},
 		{"POST", fmt.Sprintf("/v1/pets/%d/restore", n), "", ""},
+		{"GET", fmt.Sprintf("/v1/pets/%d/profile", shown), "", ""},
+		{"PATCH", fmt.Sprintf("/v1/pets/%d/profile", shown), `{"published":true,"breeds":["Boxer"],"tags":["loud","calm"]}`, ""},
+		{"PATCH", "/v1/pets/%d/profile", `{"sex":"male","tags":["new"]}`, ""},
+		{"GET", "/v1/profiles", "", ""},
+		{"GET", "/v1/profiles?cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?status=sold&cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?categoryId=7", "", ""},
+		{"GET", "/v1/profiles?id=1&id=2&id=3", "", ""},
+		{"GET", "/v1/profiles?published=true", "", ""},
+		{"GET", "/v1/profiles?published=false&limit=100&cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?sex=female&limit=100&cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?size=extra-large&limit=100&cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?tag=calm&limit=100&cursor=" + cursor(int64(half)), "", ""},
+		{"GET", "/v1/profiles?tag=tag+8", "", ""},
+		{"GET", "/v1/profiles?tag=nobody", "", ""},
+		{"GET", "/v1/profiles?tag=calm&tag=tag+8&sex=female", "", ""},
+		{"GET", "/v1/profiles?published=true&status=available&categoryId=7", "", ""},
+		{"GET", "/v1/profiles?published=true&size=small&sex=male", "", ""},
+		{"GET", "/v1/profiles?q=beagle", "", ""},
+		{"GET", "/v1/profiles?q=beagle+room+brown+hazel", "", ""},
+		{"GET", "/v1/profiles?q=beagle&published=true&sex=female", "", ""},
+		{"GET", "/v1/profiles?q=nowhere", "", ""},
+		{"GET", fmt.Sprintf("/v1/pets/%d/photos", shown), "", ""},
+		{"GET", fmt.Sprintf("/v1/pets/%d/photos/%d", shown, shown), "", ""},
+		{"GET", fmt.Sprintf("/photos/%x-small.jpg", md5.Sum([]byte(strconv.Itoa(shown)))), "", ""},
+		{"POST", "/v1/pets/%d/photos", "rex.jpg", ""},
+		{"POST", fmt.Sprintf("/v1/pets/%d/photos", shown), "rex.jpg", ""},
+		{"PATCH", fmt.Sprintf("/v1/pets/%d/photos/%d", shown, shown), `{"position":2}`, ""},
+		{"DELETE", fmt.Sprintf("/v1/pets/%d/photos/%d", shown, shown), "", ""},
+		{"DELETE", fmt.Sprintf("/v1/pets/%d", shown+10), "", ""},
+		{"POST", fmt.Sprintf("/v1/pets/%d/restore", shown+10), "", ""},
+		{"DELETE", fmt.Sprintf("/v1/pets/%d", shown+10), "", ""},
 		{"GET", "/v1/categories", "", ""},
 		{"POST", "/v1/categories", `{"name":"Birds"}`, ""},
 		{"GET", "/v1/categories/7", "", ""},
