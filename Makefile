@@ -8,6 +8,7 @@ ATTACK ?= 10s
 ATTACK_ANIMALS ?= 1000000
 PLANS_ANIMALS ?= 5000000
 BENCH_PAIRS ?= 7
+BENCH_PROFILES ?= 1000000
 SOAK ?= 10m
 SEEDS ?= 1 2 3
 ROUNDS ?= 3
@@ -180,6 +181,18 @@ bench: ## Benchmark beside version 1.1 and a bare handler, BENCH_PAIRS (7) pairs
 	@scripts/need wrk wrk
 	@scripts/need-postgres
 	go test -count 1 -run '^TestBench$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS) -only '$(ONLY)'
+
+.PHONY: bench-profiles
+bench-profiles: ## Compare pages of profiles with pages of animals in a store of BENCH_PROFILES (1000000), BENCH_PAIRS (7) turns for each kind of page.
+	@scripts/need wrk wrk
+	@scripts/need-postgres
+	go test -count 1 -run '^TestProfiles$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS) -profiles $(BENCH_PROFILES)
+
+.PHONY: bench-photos
+bench-photos: ## Compare the service with a bare handler that sends the same photos, BENCH_PAIRS (7) pairs of turns for each size (2 minutes).
+	@scripts/need wrk wrk
+	@scripts/need-postgres
+	go test -count 1 -run '^TestPhotos$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS)
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the
 # documentation, shells for the tests of command completion, PostgreSQL, a browser, and npm and Python for the

@@ -46,12 +46,16 @@ type response struct {
 
 // send sends one request with the admin key.
 func (s *subject) send(method, path, body string) (response, error) {
+	return s.sendAs("application/json", method, path, body)
+}
+
+func (s *subject) sendAs(contentType, method, path, body string) (response, error) {
 	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		return response{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+programtest.AdminKey)
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", contentType)
 	got, err := (&http.Transport{DisableCompression: true, DisableKeepAlives: true}).RoundTrip(request)
 	if err != nil {
 		return response{}, err

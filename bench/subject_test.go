@@ -22,6 +22,7 @@ type subject struct {
 	url    string // the base URL without a path
 	folder *programtest.Folder
 	binary string
+	pid    int // of the service
 }
 
 // animals is the number of animals in a store before the measurement. Eight of ten are available.
@@ -111,7 +112,7 @@ func start(t *testing.T, name, binary string, folder *programtest.Folder, databa
 			t.Errorf("%s: %v", name, err)
 		}
 	})
-	s := &subject{name: name, folder: folder, binary: binary}
+	s := &subject{name: name, folder: folder, binary: binary, pid: command.Process.Pid}
 	programtest.Await(t, name+" to listen", func() bool {
 		text, err := os.ReadFile(log.Name())
 		if err != nil {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -56,7 +55,7 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 // pageTag returns the entity tag for a page. The tag depends on whether more pages follow and on where a search has
 // stopped, because the Link header depends on both.
 func pageTag(body []byte, more bool, stopped *int64) string {
-	body = strconv.AppendBool(slices.Clip(body), more)
+	body = strconv.AppendBool(body, more) // this may change what follows the body, but not the body itself
 	if stopped != nil {
 		body = strconv.AppendInt(body, *stopped, 10)
 	}

@@ -33,17 +33,23 @@ func (a *API) listProfiles(x *exchange) error {
 		query["tag"] = list.Tags
 	}
 	setPageLinks(a, x, "/profiles", query, list.PageRequest, page, func(p shop.Profile) int64 { return p.Pet.ID })
-	body := []byte{'['}
+	// A page is long, so it is copied as little as possible, and its tag is that of a shorter text.
+	body, tagged := make([]byte, 0, profileBytes*(len(page.Items)+1)), make([]byte, 0, taggedProfileBytes*(len(page.Items)+1))
+	body = append(body, '[')
 	for i, profile := range page.Items {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = profile.ForKey(list.Internal).AppendJSON(body)
+		profile = profile.ForKey(list.Internal)
+		body, tagged = profile.AppendJSON(body), profile.AppendTagged(tagged)
 	}
 	body = append(body, ']')
-	x.sendCached(cachedResponse{tag: pageTag(body, page.More, page.Stopped), body: withNewline(a.photoURLs(body))})
+	x.sendCached(cachedResponse{tag: pageTag(tagged, page.More, page.Stopped), body: withNewline(a.photoURLs(body))})
 	return nil
 }
+
+// profileBytes is the usual length of a profile, and taggedProfileBytes that of the text for its tag.
+const profileBytes, taggedProfileBytes = 1536, 768
 
 // maySeeInternal reports whether the key may see and search the internal members of profiles.
 func (x *exchange) maySeeInternal() bool { return x.principal.HasScope(shop.PetsWrite) }

@@ -80,7 +80,12 @@ func FormatBytes[T int64 | uint64](bytes T) string {
 const photoPath = "/photos/"
 
 // URL returns the path of one of the photo's files. The file contains the same bytes forever.
-func (p Photo) URL(size PhotoSize) string { return photoPath + p.Name + "-" + string(size) + ".jpg" }
+func (p Photo) URL(size PhotoSize) string { return string(p.appendURL(nil, size)) }
+
+func (p Photo) appendURL(text []byte, size PhotoSize) []byte {
+	text = append(append(append(text, photoPath...), p.Name...), '-')
+	return append(append(text, size...), ".jpg"...)
+}
 
 // ParsePhotoFile parses the last part of the path of a photo's file. ok is false if there cannot be such a file.
 func ParsePhotoFile(file string) (name string, size PhotoSize, ok bool) {
@@ -102,7 +107,7 @@ func (p Photo) AppendJSON(text []byte) []byte {
 	text = append(text, `","urls":`...)
 	for i, size := range PhotoSizes() {
 		text = append(append(append(text, "{,"[min(i, 1)], '"'), size...), `":"`...)
-		text = append(append(text, p.URL(size)...), '"')
+		text = append(p.appendURL(text, size), '"')
 	}
 	return append(text, "}}"...)
 }
@@ -126,6 +131,11 @@ func AbsolutePhotoURLs(text []byte, base string) []byte {
 // PhotoBase returns the beginning of the URLs of photos, if the API is reached at the given URL, which ends in /v1. If
 // nobody has configured a URL, it returns "", because the URLs of photos must not depend on a request.
 func PhotoBase(publicURL string) string { return strings.TrimSuffix(publicURL, "/v1") }
+
+// appendTagged appends what distinguishes the photo from every other: the name stands for the files and all that never changes.
+func (p Photo) appendTagged(text []byte) []byte {
+	return appendText(append(append(text, ' '), p.Name...), "", p.Alt)
+}
 
 // appendPhotos appends the member photos of a profile, unless there are none.
 func appendPhotos(text []byte, photos []Photo) []byte {

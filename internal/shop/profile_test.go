@@ -2,6 +2,7 @@ package shop_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +174,46 @@ func TestLaterEventTypesMustBeNamed(t *testing.T) {
 		}
 		equal(t, "the events that were sent", strings.Join(types, " "), want)
 	}
+}
+
+// The text for the tag of a page differs whenever the JSON of a profile does.
+func TestTaggedTextDiffersLikeTheProfile(t *testing.T) {
+	t.Parallel()
+	photo := func(name, alt string) shop.Photo { return shop.Photo{Name: name, Alt: alt} }
+	day := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	profiles := []shop.Profile{{}, {UpdatedAt: day}, {UpdatedAt: day.Add(time.Microsecond)}, {Pet: shop.Pet{Name: "Rex"}}, {Pet: shop.Pet{Status: shop.Sold}}}
+	for _, photos := range [][]shop.Photo{
+		{photo("a", "")}, {photo("b", "")}, {photo("a", ""), photo("b", "")}, {photo("b", ""), photo("a", "")}, {photo("a", "x")}, {photo("a", "y")}, {photo("a", "y b")},
+		{photo("a", "y"), photo("b", "")}, {photo("a", ""), photo("b", "y")},
+	} {
+		profiles = append(profiles, shop.Profile{Photos: photos})
+	}
+	for i := range reflect.TypeFor[shop.Profile]().NumField() {
+		for _, text := range []string{"x", "y", `x","y`} {
+			var p shop.Profile
+			switch field := reflect.ValueOf(&p).Elem().Field(i); value := field.Addr().Interface().(type) {
+			case *bool:
+				*value = true
+			case *[]string:
+				*value = []string{text}
+			case *shop.Answer:
+				*value = shop.AnswerOf(text == "x")
+			case *shop.Price:
+				value.Amount = text
+			case *shop.Traits:
+				value[len(text)] = shop.Yes
+			default:
+				if field.Kind() == reflect.String {
+					field.SetString(text)
+				}
+			}
+			profiles = append(profiles, p)
+		}
+	}
+	documents, tagged := map[string]bool{}, map[string]bool{}
+	for _, p := range profiles {
+		documents[string(p.AppendJSON(nil))], tagged[string(p.AppendTagged(nil))] = true, true
+	}
+	equal(t, "the number of texts", len(tagged), len(documents))
+	equal(t, "there are many", len(documents) > 50, true)
 }
