@@ -88,7 +88,7 @@ func measure(t *testing.T, a attack, e engine, store *store) row {
 	defer stop()
 	time.Sleep(time.Second) // give the shop time to fill the caches and open its connections
 
-	r := row{attack: a.name, engine: e, protocol: a.protocol()}
+	r := row{attack: a.name, engine: e, protocol: a.protocol(), photos: a.photos}
 	if a.imports {
 		r.oneImport = importAnimals(p, store.attackerKey)
 	}

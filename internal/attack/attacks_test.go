@@ -25,6 +25,7 @@ type attack struct {
 	serve       []string        // flags for the service
 	send        func(*attacker) // attacks until the attacker's context ends
 	imports     bool            // imports as much as one import may; writes of the shop may have to wait for one of these
+	photos      bool            // adds photos, for which the service may use maxPhotoMemory more than before
 	// probe is a request that the shop sends in addition to its usual ones, because the attack targets such
 	// requests.
 	probe step
@@ -98,6 +99,7 @@ func attacks() []attack {
 		{name: "A15 imports of three keys, one after another", store: growing, send: func(a *attacker) { importsOfKeys(a, 3) }, imports: true},
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
+		{name: "A16 12 uploads at the limits", store: growing, bothEngines: true, send: uploads, photos: true, exceeds: exceedsPhotoLimits},
 		// This is the last attack on the small store, because its names stay there.
 		{name: "A14 names of rare letters", store: small, send: rareNames, probe: searchPet},
 	}

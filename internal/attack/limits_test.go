@@ -19,7 +19,9 @@ const (
 	maxLeftGoroutines  = 30
 )
 
-func (r row) memoryHolds() bool { return r.peak < maxMemory }
+func (r row) memoryHolds() bool {
+	return r.peak < maxMemory || r.photos && r.peak < r.before.resident+maxPhotoMemory
+}
 func (r row) answersHold() bool { return r.during.errors == 0 }
 
 // latencyHolds reports whether the shop's p99 rose by at most a factor of maxSlowdown, or is at most twice the time of one
@@ -35,7 +37,7 @@ func (r row) notRecovered() (differences []string) {
 	if r.later.err != nil {
 		return []string{r.later.err.Error()}
 	}
-	if r.later.resident >= maxMemory {
+	if r.later.resident >= maxMemory && !r.photos { // the memory of an image is given back when the collector has run
 		differences = append(differences, megabytes(r.later.resident)+" of memory")
 	}
 	if got, before := r.later.connections, r.before.connections; got > before+maxLeftConnections {

@@ -20,6 +20,7 @@ type row struct {
 	quiet, during, after latency
 	before, later        state
 	oneImport            time.Duration // how long one import took without the attack; 0 if the attack imports nothing
+	photos               bool          // whether the attack adds photos
 	exceeded             string        // how the attack exceeded a limit that applies only to it, or "" if it exceeded none
 }
 

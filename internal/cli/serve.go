@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -64,14 +63,12 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	photos := &photoMemory{keepPercent: os.Getenv("GOGC") != "", keepLimit: os.Getenv("GOMEMLIMIT") != ""}
+	photos.add(0)
+	settings.onPhotoMemory = photos.add
+	if !photos.keepPercent {
 		floor := make([]byte, heapFloor)
 		defer runtime.KeepAlive(floor)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-		settings.onPhotoMemory = (&photoMemory{}).add
 	}
 	log := server.NewBufferedLog(t.err)
 	defer log.Close()

@@ -18,17 +18,35 @@ const (
 	memoryLimit = 258 << 20
 )
 
-// photoMemory raises Go's memory limit while images are decoded, and lowers it again. A fixed limit would either let other
-// memory grow, or let the collector run all the time while a large image is decoded.
+// photoMemory makes room for images while they wait or are decoded. It raises Go's memory limit by their size: a fixed limit
+// would either let other memory grow, or let the collector run all the time while a large image is decoded. But the images do
+// not count for gcPercent, because the heap would grow by twice their size.
 type photoMemory struct {
-	mu       sync.Mutex
-	reserved int64
+	keepPercent, keepLimit bool // what the operator has set is kept
+	mu                     sync.Mutex
+	reserved               int64
 }
 
-// add adds bytes to the limit. A negative number lowers it.
+const (
+	// photoGarbage is about how much garbage there may be while large images are decoded.
+	photoGarbage = 48 << 20
+	// collectedImage is the size from which on the memory of an image is given back as soon as the image is decoded. Otherwise
+	// the next image would come on top of it.
+	collectedImage = 32 << 20
+)
+
+// add adds the size of an image. A negative number subtracts it again.
 func (m *photoMemory) add(bytes int64) {
+	if bytes <= -collectedImage {
+		debug.FreeOSMemory()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reserved += bytes
-	debug.SetMemoryLimit(memoryLimit + m.reserved)
+	if !m.keepPercent {
+		debug.SetGCPercent(int(min(gcPercent, 100*photoGarbage/max(m.reserved, 1))))
+	}
+	if !m.keepLimit {
+		debug.SetMemoryLimit(memoryLimit + m.reserved)
+	}
 }

@@ -22,7 +22,7 @@ type settings struct {
 	today          func() time.Time    // nil to use the current date
 	eventRetention time.Duration       // 0 to keep events forever
 	photoQuota     int64               // in bytes
-	onPhotoMemory  func(bytes int64)   // nil if the operator has set the memory limit
+	onPhotoMemory  func(bytes int64)   // see photoMemory
 	certificate    *server.Certificate // nil to serve plain HTTP
 	acme           *acme.Manager       // nil if the certificate does not come from an ACME authority
 	location       *time.Location      // the shop's time zone
