@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,6 +122,10 @@ func findBrowser() (string, error) {
 	return "", fmt.Errorf("found no Chromium; install chromium-headless-shell, as make test does")
 }
 
+// aborted matches what htmx logs when a request is aborted because the user leaves the page or because another request replaces
+// it. That is no error. A request that fails is logged as htmx:sendError or htmx:responseError, too.
+var aborted = regexp.MustCompile(`^"htmx:(afterRequest|sendAbort),`)
+
 func (p *Page) recordErrors(event any) {
 	message := ""
 	switch event := event.(type) {
@@ -139,7 +144,7 @@ func (p *Page) recordErrors(event any) {
 			message = event.Entry.Text + " " + event.Entry.URL
 		}
 	}
-	if message != "" {
+	if message != "" && !aborted.MatchString(message) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.errors = append(p.errors, message)
