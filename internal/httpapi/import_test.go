@@ -195,7 +195,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, csvOf("R\xe9x,1,"), "The file is not UTF-8; save it as “CSV UTF-8” in the spreadsheet program."},
 		{asCSV, csvOf(strings.Repeat("Rex,1,gone\n", 25)),
 			because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
-		{asCSV, "race,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "race"; ` + columns},
+		{asCSV, "colour,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "colour"; ` + columns},
 		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId or category; " + columns},
 		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The header line names the column "Name" twice; name each column once.`},
 		{asCSV, "", "The file is empty; the header line must name the columns: " + strings.TrimPrefix(columns, "the columns are ")},
