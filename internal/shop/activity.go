@@ -48,10 +48,11 @@ func (s *Service) ListActivity(ctx context.Context, by Caller, filter ActivityFi
 	})
 }
 
-// petSubjects returns the event subjects of an animal and of its newest orders, such as pets/7 and store/orders/3.
+// petSubjects returns the event subjects of an animal, its profile and its newest orders, such as pets/7, pets/7/profile and
+// store/orders/3.
 func petSubjects(tx ReadTx, id int64) ([]string, error) {
 	orders, err := tx.Orders(OrderList{PetID: &id, PageRequest: PageRequest{Limit: activityOrders}})
-	subjects := []string{Pet{ID: id}.subject()}
+	subjects := []string{Pet{ID: id}.subject(), Profile{Pet: Pet{ID: id}}.subject()}
 	for _, order := range orders {
 		subjects = append(subjects, order.subject())
 	}

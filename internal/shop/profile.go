@@ -222,6 +222,23 @@ func (p Profile) sameMembers(other Profile) bool {
 	return bytes.Equal(p.appendMembers(nil), other.appendMembers(nil))
 }
 
+// Missing returns the names of the members that people look for first and that the profile lacks. This is advice: a profile
+// can be published without them.
+func (p Profile) Missing() (members []string) {
+	for _, member := range []struct {
+		name  string
+		given bool
+	}{
+		{"photos", len(p.Photos) > 0}, {"description", p.Description != ""}, {"breeds", len(p.Breeds) > 0}, {"sex", p.Sex != ""},
+		{"birthDate", p.BirthDate != ""}, {"price", p.Price != (Price{})},
+	} {
+		if !member.given {
+			members = append(members, member.name)
+		}
+	}
+	return members
+}
+
 // Words returns the texts in which a search looks, each on a line of its own. They contain those of internal members only
 // if internal is set.
 func (p Profile) Words(internal bool) string {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// PetView is an animal as shown on the staff pages, together with its category and the order that holds it.
+// PetView is an animal as shown on the staff pages, together with its category, the order that holds it and its profile.
 type PetView struct {
 	Pet
 	Category Category
 	Order    *Order // nil if no order holds the animal
+	Profile  Profile
 }
 
 // Transitions returns the statuses that the animal can be given now. There are none while an order holds it.
@@ -36,14 +37,15 @@ func (s *Service) ListPetViews(ctx context.Context, by Caller, list PetList) (Pa
 // PetView returns the animal with the given id for the staff pages. It fails with not_found if there is none.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 	return readCurrent(ctx, s, Reading{}, func(tx ReadTx) (PetView, error) {
-		pet, err := existingPet(tx, id)
+		profile, err := existingProfile(tx, id)
 		if err != nil {
 			return PetView{}, err
 		}
-		views, err := petViews(tx, []Pet{pet})
+		views, err := petViews(tx, []Pet{profile.Pet})
 		if err != nil {
 			return PetView{}, err
 		}
+		views[0].Profile = profile
 		return views[0], nil
 	})
 }
@@ -74,7 +76,7 @@ func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
 	}
 	views := make([]PetView, len(pets))
 	for i, pet := range pets {
-		views[i] = PetView{pet, categories[pet.CategoryID], openOrders[pet.ID]}
+		views[i] = PetView{Pet: pet, Category: categories[pet.CategoryID], Order: openOrders[pet.ID]}
 	}
 	return views, nil
 }

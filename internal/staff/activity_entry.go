@@ -81,7 +81,10 @@ type resourceState struct {
 	HoldExpiresAt time.Time
 	URL           string
 	Enabled       bool
-	Pet           shop.Pet // of a profile
+	// The other fields belong to a profile.
+	Pet       shop.Pet
+	Published bool
+	Photos    []struct{ ID int64 }
 }
 
 // change is an event whose data has been decoded.
@@ -205,11 +208,28 @@ func (n activityNames) describe(c change) activityEntry {
 	case "profile":
 		pet := c.state().Pet
 		e.PetID, e.Pet = pet.ID, pet.Name
-		e.Text = []activityText{{Text: "changed the profile of "}, petLink(pet.ID, pet.Name)}
+		e.Text = []activityText{{Text: describeProfile(c)}, petLink(pet.ID, pet.Name)}
 	default:
 		e.Text = []activityText{{Text: string(c.Type) + " " + c.Subject}}
 	}
 	return e
+}
+
+// describeProfile returns what happened to a profile. The name of the animal follows.
+func describeProfile(c change) string {
+	if c.was != nil && c.now != nil {
+		switch photos := len(c.now.Photos) - len(c.was.Photos); {
+		case c.now.Published && !c.was.Published:
+			return "published "
+		case c.was.Published && !c.now.Published:
+			return "stopped publishing "
+		case photos > 0:
+			return "added a photo of "
+		case photos < 0:
+			return "removed a photo of "
+		}
+	}
+	return "changed the profile of "
 }
 
 func (n activityNames) describePet(e *activityEntry, c change) {

@@ -23,6 +23,8 @@ const (
 	// maxFieldBytes is the maximum size of one field. It is low, because pages, headers and messages repeat fields, and
 	// in them a character may need six bytes.
 	maxFieldBytes = 4 << 10
+	// maxProfileField is the maximum size of a field of a profile: 4,000 characters, each of up to four bytes.
+	maxProfileField = 16 << 10
 )
 
 // readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
@@ -63,10 +65,14 @@ func (x *exchange) readForm() (slot admission.Slot, err error) {
 	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
 		return slot, errUnreadableForm()
 	}
+	maxField := maxFieldBytes
+	if x.route.page == profileSave {
+		maxField = maxProfileField
+	}
 	for _, values := range x.r.PostForm {
 		for _, value := range values {
-			if len(value) > maxFieldBytes {
-				err = shop.Errorf(shop.PayloadTooLarge, "A field of the form is too large; send at most %d bytes.", maxFieldBytes)
+			if len(value) > maxField {
+				err = shop.Errorf(shop.PayloadTooLarge, "A field of the form is too large; send at most %d bytes.", maxField)
 				return slot, err
 			}
 		}

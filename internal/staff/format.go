@@ -34,11 +34,14 @@ func formatTime(t time.Time) string {
 	return t.Format("2 Jan 2006, 15:04 ") + zone
 }
 
-// sentence begins a text with a capital letter and ends it with a full stop.
-func sentence(text string) string {
+// capitalized begins a text with a capital letter.
+func capitalized(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:] + "."
+	return string(unicode.ToUpper(first)) + text[size:]
 }
+
+// sentence begins a text with a capital letter and ends it with a full stop.
+func sentence(text string) string { return capitalized(text) + "." }
 
 // numberHTML formats an integer. The script locale.js replaces it with the format of the reader's language.
 func numberHTML(n any) template.HTML {

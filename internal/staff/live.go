@@ -185,9 +185,9 @@ func (s *liveStream) sendEverything() bool {
 // topicsOf returns the topics that an event changes, such as "pet-7" and "pets". Elements on a page are
 // refreshed when their topic changes. topicsOf returns nothing if the user's key may not read the object.
 func (s *liveStream) topicsOf(event shop.Event) []string {
-	kind, id := event.Subject, ""
-	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {
-		kind, id = event.Subject[:end], event.Subject[end+1:]
+	kind, id := strings.TrimSuffix(event.Subject, "/profile"), "" // a profile belongs to the page of its animal
+	if end := strings.LastIndexByte(kind, '/'); end >= 0 {
+		kind, id = kind[:end], kind[end+1:]
 	}
 	known, ok := map[string]struct {
 		scope    shop.Scope

@@ -55,21 +55,30 @@ const (
 	messageLifetime = time.Minute
 	// maxCookieBytes is the maximum size in bytes of a cookie that browsers accept.
 	maxCookieBytes = 4096
+	// maxCookieHead is how many of them the name and the attributes may need.
+	maxCookieHead = 256
 )
 
 // keepMessage stores the message of this exchange in a cookie, so that the next page can show it.
 func (x *exchange) keepMessage() {
-	if x.message == nil {
-		return
+	if x.message != nil {
+		x.setMessageCookie(x.message.encode(), int(messageLifetime.Seconds()))
 	}
+}
+
+// encode returns the message as the value of a cookie.
+func (m *message) encode() string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // HTML escapes would make the cookie larger
-	if err := encoder.Encode(x.message); err != nil {
+	if err := encoder.Encode(m); err != nil {
 		panic(err) // cannot happen, because texts can always be encoded
 	}
-	x.setMessageCookie(base64.RawURLEncoding.EncodeToString(text.Bytes()), int(messageLifetime.Seconds()))
+	return base64.RawURLEncoding.EncodeToString(text.Bytes())
 }
+
+// messageFits reports whether a cookie can carry the message of this exchange.
+func (x *exchange) messageFits() bool { return len(x.message.encode()) <= maxCookieBytes-maxCookieHead }
 
 func (x *exchange) setMessageCookie(value string, maxAge int) {
 	http.SetCookie(x.w, &http.Cookie{

@@ -18,6 +18,10 @@ type petDetail struct {
 	Now        time.Time
 	History    []activityEntry
 	OlderFrom  int64 // the position of the oldest entry shown if there are older entries, else 0
+	Today      shop.Date
+
+	Saved        *savedProfile // what the page tells about a section that was just saved, or nil
+	SavedSection string        // the name of that section
 }
 
 // fieldChange is the old and the new value of a field that has changed.
@@ -57,7 +61,8 @@ func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	if err != nil {
 		return petDetail{}, err
 	}
-	page := petDetail{PetView: pet, Removed: removed, Category: categoryName(pet.Category, pet.CategoryID)}
+	pet.Profile = pet.Profile.ForKey(x.May(shop.PetsWrite))
+	page := petDetail{PetView: pet, Removed: removed, Category: categoryName(pet.Category, pet.CategoryID), Today: x.Service.Today()}
 	if x.May(shop.OrdersRead) {
 		orders, err := x.Service.ListOrderViews(ctx, x.caller(), shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
 		if err != nil {

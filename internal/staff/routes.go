@@ -53,6 +53,8 @@ func routes() []route {
 		{"GET", "/staff/pets/print", "pets-print", shop.PetsRead, (*Pages).printPets},
 		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, byID((*Pages).pet)},
 		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, byID((*Pages).savePet)},
+		{"GET", "/staff/pets/{id}/profile/{section}", "profile-edit", shop.PetsWrite, byID((*Pages).editProfile)},
+		{"POST", "/staff/pets/{id}/profile/{section}", profileSave, shop.PetsWrite, byID((*Pages).saveProfile)},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, byID((*Pages).petRow)},
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, byID((*Pages).editPet)},
 		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, byID((*Pages).setPetStatus)},

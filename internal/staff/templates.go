@@ -158,15 +158,26 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"petToken":        petToken,
 		"number":          numberHTML,
 		"sentence":        sentence,
-		"importChanges":   importChanges,
-		"count":           countHTML,
-		"dict":            dict,
-		"scopes":          shop.Scopes,
-		"roles":           roleChoices,
-		"roleLabel":       roleLabel,
-		"eventTypes":      shop.EventTypes,
-		"statuses":        shop.Statuses,
-		"orderStatuses":   shop.OrderStatuses,
+		"capitalized":     capitalized,
+		"contact": func(address string) string {
+			return strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://")
+		},
+		"breeds": breeds,
+		"age":    age,
+		"photo":  p.photoSource,
+		"section": func(name string) profileSection {
+			section, _ := profileSectionNamed(name)
+			return section
+		},
+		"importChanges": importChanges,
+		"count":         countHTML,
+		"dict":          dict,
+		"scopes":        shop.Scopes,
+		"roles":         roleChoices,
+		"roleLabel":     roleLabel,
+		"eventTypes":    shop.EventTypes,
+		"statuses":      shop.Statuses,
+		"orderStatuses": shop.OrderStatuses,
 		"statusName": func(s any) string {
 			if status, ok := s.(shop.OrderStatus); ok {
 				s = orderStatusName(status)

@@ -24,9 +24,9 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	data := map[string]any{
 		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{},
 		"orders": ordersPage{}, "order-detail": orderDetail{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "confirm": question{}, "pets-removed": []removedPetRow{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
-		"pets": petsPage{}, "pet-bulk": bulkResult{}, "search": searchPage{}, "search-results": searchPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
+		"profile-edit": profileForm{}, "profile-saved": savedProfile{}, "pets": petsPage{}, "pet-bulk": bulkResult{}, "search": searchPage{}, "search-results": searchPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.
-		"bulk-result": bulkResult{}, "question": question{}, "pet-counts": petsPage{}, "category-suggestions": []shop.Category{}, "new-pets": petsPage{}, "pet-removed": shop.Pet{},
+		"profile-form": profileForm{}, "bulk-result": bulkResult{}, "question": question{}, "pet-counts": petsPage{}, "category-suggestions": []shop.Category{}, "new-pets": petsPage{}, "pet-removed": shop.Pet{},
 	}
 	for name := range s.pages.templates.pages {
 		if data[name] == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"animalstore/internal/browsertest"
 	"animalstore/internal/demo"
+	"animalstore/internal/httpapi"
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 	"animalstore/internal/staff"
@@ -55,11 +57,16 @@ func openShop(t *testing.T, options shop.Options) *testShop {
 func openIdleShop(t *testing.T, options shop.Options) *testShop {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{Options: options})
-	pages, err := staff.New(staff.Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := shoptest.Serve(t, pages)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	pages := shoptest.Must(staff.New(staff.Config{Service: s.Service, Log: log}))(t)
+	api := shoptest.Must(httpapi.New(httpapi.Config{Service: s.Service, Log: log, Version: "test"}))(t)
+	server := shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if staff.Serves(r.URL.Path) {
+			pages.ServeHTTP(w, r)
+		} else {
+			api.ServeHTTP(w, r) // the files of photos
+		}
+	}))
 	t.Cleanup(pages.Stopping)
 	return &testShop{s, t, server.URL}
 }

@@ -24,8 +24,15 @@
   const clockTime = new Intl.DateTimeFormat(languages, { ...clock, timeZone: zone });
   const number = new Intl.NumberFormat(languages);
 
+  function price({ value, dataset: { currency }, textContent }) {
+    try {
+      return new Intl.NumberFormat(languages, { style: "currency", currency }).format(value);
+    } catch {
+      return textContent; // a currency that this browser does not know
+    }
+  }
   function text(element) {
-    if (element.localName === "data") return number.format(element.value);
+    if (element.localName === "data") return element.dataset.currency ? price(element) : number.format(element.value);
     const at = new Date(element.dateTime);
     if (element.dataset.form === "short") return shortDate.format(at);
     if (element.dataset.form === "clock") {

@@ -218,10 +218,31 @@
       return;
     }
     const field = document.activeElement;
-    if (!field || !("defaultValue" in field)) return;
+    if (!field || !("defaultValue" in field) || field.closest("section.editing")) return;
     if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
       flash({ text: "Someone else changed this while you were typing. Reload the page to see the change." }, "problem");
+    }
+  });
+
+  // A section of a profile that is being edited stays as it is while the page around it is replaced.
+  let kept = [];
+  body.addEventListener("htmx:beforeSwap", ({ detail: { target, shouldSwap, requestConfig } }) => {
+    if (!shouldSwap) return;
+    for (const editor of target.querySelectorAll("section.editing")) {
+      if (editor.contains(requestConfig.elt)) continue; // the response to its own form replaces it
+      const field = document.activeElement;
+      const place = editor.contains(field) && { field, from: field.selectionStart, to: field.selectionEnd };
+      kept.push({ editor, place });
+      editor.remove();
+    }
+  });
+  body.addEventListener("htmx:afterSwap", () => {
+    for (const { editor, place } of kept.splice(0)) {
+      document.getElementById(editor.id)?.replaceWith(editor);
+      if (!place || !editor.isConnected) continue;
+      place.field.focus({ preventScroll: true });
+      if (typeof place.from === "number") place.field.setSelectionRange(place.from, place.to);
     }
   });
 
@@ -288,12 +309,18 @@
     }
   });
 
+  // Ctrl-Enter saves what is being edited, also from a field with several lines.
+  addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest?.("section.editing form")?.requestSubmit();
+  });
   // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
-    if (cancel) cancel.click();
-    else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
+    const cancel = event.target.closest?.("tr, section.editing")?.querySelector(".cancel");
+    if (cancel) {
+      cancel.focus(); // the focus goes on to the element that takes its place
+      cancel.click();
+    } else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
   });
   for (const details of document.querySelectorAll("details.panel")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
