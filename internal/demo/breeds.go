@@ -9,6 +9,8 @@ type breed struct {
 	euros   int      // what an animal costs, more or less
 	drawing string   // a key of drawings
 	colors  []string // keys of coats
+	home    string   // what an animal needs, a sentence for the description; "" for what the category says
+	tag     string   // a tag of every animal, or ""
 }
 
 // category is a category with its relative frequency and its breeds.
@@ -22,6 +24,7 @@ type category struct {
 	portraits bool        // whether some animals also have a photo that shows them from near
 	homes     string      // where the animals are kept in the shop
 	texts     [2][]string // sentences for the description: what animals like, and what they need
+	origins   []string    // sentences for the description, in place of those for animals of all categories
 }
 
 // categories lists the categories. The first one has id 1.
@@ -152,24 +155,26 @@ var categories = []category{
 	},
 	{
 		name: "Fish", weight: 14, oldest: 24, homes: "Aquarium",
-		tags: []string{"fresh water", "salt water", "peaceful", "shoal", "pond"},
+		tags: []string{"peaceful", "easy to feed", "loves plants"},
 		texts: [2][]string{{
 			"swims to the front as soon as somebody opens the tin",
-			"likes plants, caves and a gentle current",
+			"follows every finger along the glass",
 			"shines most in the light of the evening",
-		}, {
-			"needs a tank of at least 100 litres",
-			"gets along with calm neighbours",
-			"should not be kept alone",
 		}},
+		origins: []string{
+			"comes from a breeder nearby",
+			"was born in one of our own tanks",
+			"has been swimming with us for a month, and eats well",
+			"came with the aquarium of a family that moved abroad",
+		},
 		breeds: []breed{
-			{name: "Angelfish", size: shop.Medium, euros: 15, drawing: "striped fish", colors: []string{"yellow", "blue and white"}},
-			{name: "Betta", size: shop.Small, euros: 12, drawing: "fish", colors: []string{"red and orange", "blue and yellow"}},
-			{name: "Clownfish", size: shop.Small, euros: 25, drawing: "striped fish", colors: []string{"orange"}},
-			{name: "Discus", size: shop.Medium, euros: 60, drawing: "striped fish", colors: []string{"blue and yellow", "red and orange"}},
-			{name: "Fantail goldfish", size: shop.Small, euros: 8, drawing: "fish", colors: []string{"orange", "yellow"}},
-			{name: "Koi", size: shop.Large, euros: 45, drawing: "fish", colors: []string{"orange", "white and red"}},
-			{name: "Pearl gourami", size: shop.Small, euros: 10, drawing: "fish", colors: []string{"sand", "blue and white"}},
+			{name: "Angelfish", tag: "fresh water", home: "needs a tall tank of at least 200 litres, and calm neighbours", size: shop.Medium, euros: 15, drawing: "striped fish", colors: []string{"yellow", "blue and white"}},
+			{name: "Betta", tag: "fresh water", home: "lives alone in a tank of at least 40 litres", size: shop.Small, euros: 12, drawing: "fish", colors: []string{"red and orange", "blue and yellow"}},
+			{name: "Clownfish", tag: "salt water", home: "needs a salt water tank with an anemone to hide in", size: shop.Small, euros: 25, drawing: "striped fish", colors: []string{"orange"}},
+			{name: "Discus", tag: "fresh water", home: "needs warm, soft water and others of the same kind", size: shop.Medium, euros: 60, drawing: "striped fish", colors: []string{"blue and yellow", "red and orange"}},
+			{name: "Fantail goldfish", tag: "fresh water", home: "needs a tank of at least 120 litres, never a bowl", size: shop.Small, euros: 8, drawing: "fish", colors: []string{"orange", "yellow"}},
+			{name: "Koi", tag: "pond", home: "needs a pond of at least 5,000 litres", size: shop.Large, euros: 45, drawing: "fish", colors: []string{"orange", "white and red"}},
+			{name: "Pearl gourami", tag: "fresh water", home: "needs a tank of at least 100 litres with plants up to the surface", size: shop.Small, euros: 10, drawing: "fish", colors: []string{"sand", "blue and white"}},
 		},
 	},
 	{

@@ -15,7 +15,7 @@ type animal struct {
 	breed    breed
 }
 
-// origins are sentences for the description: where an animal comes from.
+// origins are sentences for the description: where an animal comes from, unless its category has its own.
 var origins = []string{
 	"came to us from a breeder nearby",
 	"was brought in by a family that moved abroad",
@@ -48,8 +48,22 @@ func (a animal) profile(random *rand.Rand, arrival time.Time) (change shop.Profi
 	if price > 100 {
 		price -= price % 10
 	}
-	description := fmt.Sprintf("%s %s. %s %s.\n\n%[1]s %[5]s.", a.name, one(origins), pronoun(sex), one(category.texts[0]), one(category.texts[1]))
+	from, needs := category.origins, a.breed.home
+	if from == nil {
+		from = origins
+	}
+	if needs == "" {
+		needs = one(category.texts[1])
+	}
+	subject := "It"
+	if category.name != "Fish" { // nobody can tell their sex
+		subject = pronoun(sex)
+	}
+	description := fmt.Sprintf("%s %s. %s %s.\n\n%[1]s %[5]s.", a.name, one(from), subject, one(category.texts[0]), needs)
 	tags := []string{one(category.tags), one(category.tags)} // the service merges them if they are the same
+	if a.breed.tag != "" {
+		tags[1] = a.breed.tag
+	}
 	if months > category.oldest*2/3 {
 		tags = append(tags, "senior")
 	}
@@ -71,7 +85,7 @@ func (a animal) profile(random *rand.Rand, arrival time.Time) (change shop.Profi
 			change.Traits[trait] = shop.AnswerOf(oneIn(6) == rare)
 		}
 	}
-	if category.name != "Fish" { // nobody can tell
+	if category.name != "Fish" {
 		change.Sex = &sex
 	}
 	if category.traits != nil && oneIn(4) {
