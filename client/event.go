@@ -37,6 +37,7 @@ const (
 	EventWebhookUpdated  EventType = "webhook.updated"
 	EventWebhookDeleted  EventType = "webhook.deleted"
 	EventProfileUpdated  EventType = "profile.updated" // never with internal members; delivered only to those who name it
+	EventStoreUpdated    EventType = "store.updated"   // needs the admin scope; delivered only to those who name it
 	// EventWebhookTest is the type of the messages that [Client.TestWebhook] sends. These messages do not
 	// appear in the event feed.
 	EventWebhookTest EventType = "webhook.test"

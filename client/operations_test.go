@@ -146,6 +146,20 @@ func (y *story) profiles() {
 	y.call("ListEvents", client.EventQuery{EventFilter: client.EventFilter{Types: []client.EventType{client.EventProfileUpdated}}, Limit: 2})
 }
 
+func (y *story) store() {
+	y.call("GetStore")
+	y.call("UpdateStore", client.StoreUpdate{
+		Name: new("Paws"), Phone: new("1"), Email: new("a@b.example"), Address: []string{"Road", "Town"}, Website: new("https://example.com"),
+		Currency: new("EUR"), TimeZone: new("Europe/Berlin"), Kind: new(client.KindShelter), Window: &client.WindowUpdate{
+			Enabled: new(true), Title: new("Animals"), Introduction: new("Two\nlines"), EmbedOrigins: []string{"https://a.example"},
+		},
+	})
+	y.call("UpdateStore", client.StoreUpdate{Name: new("Happy Paws"), Remove: []string{"phone", "window.title"}})
+	y.writeBody()
+	y.call("UpdateStore", client.StoreUpdate{Kind: new(client.StoreKind("zoo"))})
+	y.call("ListEvents", client.EventQuery{EventFilter: client.EventFilter{Types: []client.EventType{client.EventStoreUpdated}}, Limit: 1})
+}
+
 func (y *story) photos() {
 	pet := y.call("CreatePet", client.NewPet{Name: "Bo", CategoryID: 1}).(client.Pet).ID
 	images := shoptest.Must(apitest.ExampleImages())(y.T)

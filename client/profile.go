@@ -102,14 +102,20 @@ type ProfileUpdate struct {
 func (u ProfileUpdate) MarshalJSON() ([]byte, error) {
 	type plain ProfileUpdate
 	text, err := json.Marshal(plain(u))
-	if err != nil || len(u.Remove) == 0 {
-		return text, err
+	return removeMembers(text, err, u.Remove)
+}
+
+// removeMembers adds members that are null to a JSON object, unless it could not be encoded. The name of a member inside
+// another one is such as traits.neutered.
+func removeMembers(object []byte, err error, names []string) ([]byte, error) {
+	if err != nil || len(names) == 0 {
+		return object, err
 	}
 	var members map[string]any
-	if err := json.Unmarshal(text, &members); err != nil {
+	if err := json.Unmarshal(object, &members); err != nil {
 		return nil, err
 	}
-	for _, name := range u.Remove {
+	for _, name := range names {
 		of := members
 		if outer, inner, nested := strings.Cut(name, "."); nested {
 			if members[outer] == nil {

@@ -68,7 +68,7 @@ func TestEveryOperation(t *testing.T) {
 					want = slices.Collect(strings.Lines(ifLost.Replace(strings.Join(want, ""))))
 				}
 				var got []string
-				for _, part := range []func(){y.pets, y.files, y.orders, y.keys, y.webhooks, y.events, y.profiles, y.photos} {
+				for _, part := range []func(){y.pets, y.files, y.orders, y.keys, y.webhooks, y.events, y.profiles, y.photos, y.store} {
 					y.begin()
 					part()
 					got = slices.Collect(strings.Lines(y.transcript.String()))
@@ -207,7 +207,7 @@ func (y *story) wantEveryOperationCalled() {
 func (y *story) wantTypesComplete() {
 	for path, into := range map[string]any{
 		"/pets": new([]client.Pet), "/categories": new([]client.Category), "/store/orders": new([]client.Order),
-		"/keys": new([]client.Key), "/store/inventory": new(client.Inventory),
+		"/keys": new([]client.Key), "/store/inventory": new(client.Inventory), "/store": new(client.Store),
 		"/events": new([]client.Event), "/webhooks": new([]client.Webhook), "/webhooks/1/deliveries": new([]client.Delivery),
 	} {
 		body := y.body("/v1" + path)

@@ -198,7 +198,7 @@ rex, other = use_animals()
 use_orders(rex, other)
 use_the_rest(other)
 types = read_events(rex)
-# The feed shows the events of profiles only to those who name their type.
-known = {type.value for type in store.EventType} - {"profile.updated"}
+# The feed shows the events of profiles and the store only to those who name their type.
+known = {type.value for type in store.EventType} - {"profile.updated", "store.updated"}
 assert set(types) == known, set(types) ^ known
 print(f"passed: animals, pages, conditions, orders, files, errors, and {len(types)} events of {len(set(types))} types")

@@ -26,6 +26,7 @@ type commandLine struct {
 	Categories categoriesCommands `cmd:"" help:"List, add, rename and remove categories in a running store."`
 	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
 	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
+	Store      storeCommands      `cmd:"" help:"Show and change the name, address, time zone and other settings of a running store."`
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Let an assistant use a running store, over standard input and output (Model Context Protocol)."`
 

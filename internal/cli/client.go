@@ -39,7 +39,7 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	return c, nil
 }
 
-// storeFlags holds the flags for the everyday commands: pets, categories, orders, events and inventory.
+// storeFlags holds the flags for the everyday commands: pets, categories, orders, events, store and inventory.
 type storeFlags struct {
 	apiFlags
 	outputFlag

@@ -184,6 +184,8 @@ func fixedValues(node *kong.Node, flag *kong.Flag) []string {
 			return texts(shop.OrderStatuses())
 		}
 		return texts(shop.Statuses())
+	case "KIND":
+		return texts(shop.Kinds())
 	case "ROLE":
 		return texts(shop.Roles())
 	case "SCOPE":

@@ -47,6 +47,10 @@ var examples = map[string][]string{
 	"inventory": {"animalstore inventory"},
 	"mcp":       {"animalstore mcp --url https://animals.example/v1"},
 
+	"store":      {`animalstore store set --name "Happy Paws" --time-zone Europe/Berlin`},
+	"store show": {"animalstore store show"},
+	"store set":  {`animalstore store set --name "Happy Paws" --time-zone Europe/Berlin`, "animalstore store set --remove phone"},
+
 	"keys":        {"animalstore keys create --name desk-2 --role staff"},
 	"keys create": {"animalstore keys create --name desk-2 --role staff", "animalstore keys create --name website --scope pets:read,orders:write --expires 2027-01-31"},
 	"keys list":   {"animalstore keys list"},

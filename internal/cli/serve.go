@@ -34,7 +34,7 @@ type serveCommand struct {
 	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"File with an admin key of at least 16 characters; or set $$ANIMALSTORE_API_KEY to the key itself."`
 	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: the category of a new animal is created if missing; known: it must exist (default ${default})."`
 	OrderHold           time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
-	TimeZone            string        `name:"time-zone" env:"ANIMALSTORE_TIME_ZONE" default:"local" placeholder:"ZONE" help:"Time zone of the shop, such as Europe/Berlin, which decides what \"today\" means on the staff pages (default ${default}: that of this machine)."`
+	TimeZone            string        `name:"time-zone" env:"ANIMALSTORE_TIME_ZONE" default:"local" placeholder:"ZONE" help:"Time zone of the shop, such as Europe/Berlin, which decides what \"today\" means on the staff pages, unless the store itself names one (default ${default}: that of this machine)."`
 	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests per second for each key, with bursts of twice that (default ${default})."`
 	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // provides the time zones if the system has no time zone database, as in an empty container
+
+	"animalstore/internal/shop"
 )
 
 // localZone is the value of --time-zone that selects the machine's own time zone.
@@ -17,7 +19,7 @@ func parseTimeZone(name string) (*time.Location, error) {
 		return machineZone(), nil
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
+	if err != nil || shop.TimeZoneProblem(name) != "" {
 		return nil, fmt.Errorf("unknown time zone %q; expected a name such as Europe/Berlin, UTC, or %s for the machine's time zone", name, localZone)
 	}
 	return zone, nil

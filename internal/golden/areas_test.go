@@ -28,6 +28,7 @@ var areas = []area{
 	{name: "photos", flags: []string{"--photo-quota", "20kB"}, record: photos},
 	{name: "categories", record: categories},
 	{name: "known-categories", flags: []string{"--categories", "known"}, record: knownCategories},
+	{name: "store", record: store},
 	{name: "orders", record: orders},
 	{name: "events", record: events},
 	{name: "restored", prepare: restoreStore, record: restored},
@@ -88,6 +89,20 @@ func profiles(s *session) {
 		"GET profiles?published=1", "GET profiles?tag=a,b", "GET profiles?size=huge")
 	s.play("Methods", "OPTIONS profiles", "OPTIONS pets/1/profile", "PUT pets/1/profile {}")
 	s.play("Read the events", "GET events?subject=pets/1/profile", "GET events?subject=pets/1/profile&type=profile.updated&limit=1")
+}
+
+func store(s *session) {
+	s.play("New", "REVALIDATE store")
+	s.play("Write it", `PATCH store {"name":"Happy Paws","phone":"+49 30 123456","email":"shop@example.com","address":["Hauptstraße 1","10115 Berlin"],`+
+		`"website":"https://www.example.com/","currency":"EUR","timeZone":"Europe/Berlin","kind":"shelter","window":{"enabled":true,"title":"Our animals",`+
+		`"introduction":"Come and see them.\r\nWe are open.","embedOrigins":["https://www.example.com"]},"unknown":true}`)
+	match := " -H If-Match: " + s.play("Change it", `PATCH store {"phone":null,"window":{"title":null}}`).header.Get("ETag")
+	s.send(`PATCH store {"name":"Paws"}`+match, `PATCH store {"name":"Happy Paws"}`+match, "PATCH store {}",
+		`PATCH store {"name":"","email":"x","address":["1","2","3","4","5","6"],"website":"http://example.com","currency":"euro","timeZone":"Berlin","kind":"zoo",`+
+			`"window":{"enabled":null,"title":7,"introduction":"\t","embedOrigins":["https://*.example.com"]}}`,
+		`PATCH store {"kind":null,"window":null}`, "PATCH store []")
+	s.play("Methods", "OPTIONS store", "PUT store {}", "DELETE store")
+	s.play("Read the events", "GET events?subject=store", "GET events?type=store.updated&limit=1")
 }
 
 func photos(s *session) {

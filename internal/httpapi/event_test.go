@@ -241,6 +241,9 @@ var changes = []change{
 	{"PATCH /v1/pets/1/profile", `{"color":"red"}`, nil},
 	{"PATCH /v1/pets/1/profile", `{"location":"internal"}`, []string{
 		`profile.updated pets/1/profile ACTOR, {"pet":` + rexAvailable + `,"published":false,"color":"red"}, {"pet":` + rexAvailable + `,"published":false,"color":"red"}`}},
+	{"PATCH /v1/store", `{"name":"Paws","window":{"title":"Animals"}}`, []string{
+		`store.updated store ACTOR, {"name":"Paws","kind":"shop","window":{"enabled":false,"title":"Animals"}}, {"kind":"shop","window":{"enabled":false}}`}},
+	{"PATCH /v1/store", `{"name":"Paws","phone":null}`, nil},
 	{"POST /v1/store/orders", `{"petId":1}`, []string{
 		`order.placed store/orders/2 ACTOR, ` + placed2 + `, null`, `pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexAvailable}},
 	{"PATCH /v1/store/orders/2", `{"status":"cancelled"}`, []string{

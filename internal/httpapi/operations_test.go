@@ -16,7 +16,7 @@ type request struct{ operation, method, path, body string }
 // requestPerOperation returns one request for each operation that requires an API key.
 func requestPerOperation() (all []request) {
 	bodies := map[string]string{
-		"createPet": `{"name":"Rex","categoryId":1}`, "updatePet": `{"name":"Rexina"}`, "updateProfile": `{"color":"red"}`, "importPets": `{"name":"Rex","categoryId":1}`,
+		"createPet": `{"name":"Rex","categoryId":1}`, "updatePet": `{"name":"Rexina"}`, "updateProfile": `{"color":"red"}`, "updateStore": `{"name":"Paws"}`, "importPets": `{"name":"Rex","categoryId":1}`,
 		"createCategory": `{"name":"Dogs"}`, "putCategory": `{"name":"Cats"}`,
 		"placeOrder": `{"petId":1}`, "updateOrder": `{"status":"approved"}`,
 		"createKey": `{"name":"x","scopes":["admin"]}`, "rotateKey": `{}`,
@@ -104,7 +104,7 @@ func (s *testShop) snapshot() string {
 	s.t.Helper()
 	var all strings.Builder
 	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100",
-		"/v1/store/inventory", "/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/events?limit=100"} {
+		"/v1/store/inventory", "/v1/store", "/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/events?limit=100"} {
 		all.Write(s.do("GET", path, "").body)
 	}
 	return all.String()

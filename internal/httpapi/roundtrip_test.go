@@ -37,7 +37,7 @@ func TestReadsTakeOneRoundTrip(t *testing.T) {
 	s.awaitCache()
 	for _, path := range []string{
 		"/v1/pets", "/v1/pets?status=pending&categoryId=1", "/v1/pets?status=sold", "/v1/pets?id=1&id=2", "/v1/pets/1",
-		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/categories", "/v1/categories/1",
+		"/v1/store/orders", "/v1/store/orders/1", "/v1/store/inventory", "/v1/store", "/v1/categories", "/v1/categories/1",
 	} {
 		if n := least(path, cached); n != 1 {
 			t.Errorf("GET %s took %d round trips, want 1", path, n)

@@ -55,6 +55,8 @@ func routes() []route {
 		{"PUT", "/v1/categories/{categoryId}", "putCategory", shop.PetsWrite, json, 200, (*API).putCategory},
 		{"DELETE", "/v1/categories/{categoryId}", "deleteCategory", shop.PetsWrite, nil, 204, (*API).deleteCategory},
 
+		{"GET", "/v1/store", "getStore", anyKey, nil, 200, (*API).getStore},
+		{"PATCH", "/v1/store", "updateStore", shop.Admin, patch, 200, (*API).updateStore},
 		{"GET", "/v1/store/orders", "listOrders", shop.OrdersRead, nil, 200, (*API).listOrders},
 		{"POST", "/v1/store/orders", "placeOrder", shop.OrdersWrite, json, 201, (*API).placeOrder},
 		{"GET", "/v1/store/orders/{orderId}", "getOrder", shop.OrdersRead, nil, 200, (*API).getOrder},

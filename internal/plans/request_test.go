@@ -97,6 +97,8 @@ func requests(n int) []request {
 		{"GET", fmt.Sprintf("/v1/store/orders/%d", order), "", ""},
 		{"PATCH", "/v1/store/orders/25", `{"status":"approved"}`, ""},
 		{"GET", "/v1/store/inventory", "", ""},
+		{"GET", "/v1/store", "", ""},
+		{"PATCH", "/v1/store", `{"name":"Paws"}`, ""},
 		{"GET", "/v1/events", "", ""},
 		{"GET", fmt.Sprintf("/v1/events?after=%d&limit=100", half), "", ""},
 		{"GET", "/v1/events?type=order.placed&type=pet.deleted", "", ""},

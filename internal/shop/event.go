@@ -34,6 +34,7 @@ const (
 	WebhookUpdated  EventType = "webhook.updated"
 	WebhookDeleted  EventType = "webhook.deleted"
 	ProfileUpdated  EventType = "profile.updated"
+	StoreUpdated    EventType = "store.updated"
 )
 
 // EventTypes returns all event types in the order in which they are documented.
@@ -42,16 +43,16 @@ func EventTypes() []EventType {
 		PetCreated, PetUpdated, PetDeleted, PetRestored, CategoryCreated, CategoryUpdated, CategoryDeleted,
 		OrderPlaced, OrderUpdated, OrderApproved, OrderDelivered, OrderCancelled, OrderExpired,
 		KeyCreated, KeyRotated, KeyRevoked, WebhookCreated, WebhookUpdated, WebhookDeleted,
-		ProfileUpdated,
+		ProfileUpdated, StoreUpdated,
 	}
 }
 
 // MustBeNamed reports whether a client receives events of this type only if it names the type. Clients that were written
 // for version 1.1 do not know the types that came later.
-func (t EventType) MustBeNamed() bool { return t == ProfileUpdated }
+func (t EventType) MustBeNamed() bool { return t == ProfileUpdated || t == StoreUpdated }
 
-// IsPublic reports whether every key with the events:read scope may see events of this type. Events about keys and
-// webhooks require the admin scope, because the URL of a webhook may contain a token.
+// IsPublic reports whether every key with the events:read scope may see events of this type. Events about keys,
+// webhooks and the store require the admin scope. The URL of a webhook may contain a token.
 func (t EventType) IsPublic() bool {
 	kind, _, _ := strings.Cut(string(t), ".")
 	return kind == "pet" || kind == "category" || kind == "order" || kind == "profile"

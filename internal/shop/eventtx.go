@@ -60,6 +60,10 @@ func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
 
 func subject(path string, id int64) string { return path + strconv.FormatInt(id, 10) }
 
+func (tx *eventTx) UpdateSettings(before, after Settings) error {
+	return tx.record(tx.mutations.UpdateSettings(before, after), StoreUpdated, after, before)
+}
+
 func (tx *eventTx) InsertPets(n ...NewPet) ([]Pet, error) {
 	pets, err := tx.mutations.InsertPets(n...)
 	if err != nil {

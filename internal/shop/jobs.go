@@ -20,7 +20,8 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		// A due hold must expire within a second, and every node must see an event within a second.
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
 		{maxPullInterval, s.store.Wakeups(), minPullInterval, s.pullEvents},
-		{20 * time.Second, nil, 0, s.SaveLastUses}, // lastUsedAt must be accurate to within a minute
+		{500 * time.Millisecond, nil, 0, s.RefreshSettings}, // every node must use new settings within a second
+		{20 * time.Second, nil, 0, s.SaveLastUses},          // lastUsedAt must be accurate to within a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.PurgePhotos},

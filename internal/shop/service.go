@@ -31,7 +31,7 @@ type Options struct {
 	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
 	// store's clock instead of this one.
 	Now func() time.Time
-	// Location is the shop's time zone. If it is nil, UTC is used.
+	// Location is the shop's time zone unless its settings have another. If it is nil, UTC is used.
 	Location *time.Location
 	// OnIndexing is called from time to time while many animals, orders and names of categories are indexed,
 	// and once when that is done. It may be nil.
@@ -54,7 +54,7 @@ type Service struct {
 	source          string
 	eventRetention  time.Duration
 	clock           func() time.Time
-	location        *time.Location
+	current         *currentSettings
 	feed            *feed
 	keyCache        *keyCache
 	keyUses         *lastUses[int64]
@@ -73,12 +73,15 @@ type Service struct {
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, location: o.Location, onIndexing: o.OnIndexing,
+		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, current: newCurrentSettings(o.Location), onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent, photoQuota: cmp.Or(o.PhotoQuota, DefaultPhotoQuota),
 		keyCache: newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
 		indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
+		return nil, err
+	}
+	if err := s.RefreshSettings(ctx); err != nil {
 		return nil, err
 	}
 	if s.source == "" {
@@ -89,9 +92,6 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	if s.clock == nil {
 		s.clock = time.Now
-	}
-	if s.location == nil {
-		s.location = time.UTC
 	}
 	if o.ConfiguredKey != "" {
 		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}

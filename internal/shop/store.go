@@ -111,6 +111,7 @@ type ReadTx interface {
 // Mutations contains the changes to the shop that clients can observe. Only eventTx calls these methods, and
 // it records an event for each call.
 type Mutations interface {
+	SettingsMutations
 	PetMutations
 	ProfileMutations
 	CategoryMutations
@@ -155,6 +156,8 @@ type SettingsReader interface {
 	Environment() (Environment, error)
 	// Demo reports whether SetDemo has ever been called for this store.
 	Demo() (bool, error)
+	// Settings returns the shop's settings, or DefaultSettings if none have been stored.
+	Settings() (Settings, error)
 	// Now returns the current time of the store's clock. All nodes share this clock, and holds expire according to it.
 	Now() (time.Time, error)
 }

@@ -13,13 +13,13 @@ type Date struct {
 }
 
 // Location returns the shop's time zone, which determines the day on which something happens.
-func (s *Service) Location() *time.Location { return s.location }
+func (s *Service) Location() *time.Location { return s.current.get().location }
 
 // Today returns the current day in the shop's time zone.
 func (s *Service) Today() Date { return s.DateOf(s.clock()) }
 
 // DateOf returns the day of a time in the shop's time zone.
-func (s *Service) DateOf(t time.Time) Date { return dateOf(t.In(s.location)) }
+func (s *Service) DateOf(t time.Time) Date { return dateOf(t.In(s.Location())) }
 
 // DayBounds returns when a day begins in the shop's time zone and when the next day begins. Most days have 24 hours,
 // but a day on which clocks are changed may have 23 or 25.
@@ -30,7 +30,7 @@ func (s *Service) DayBounds(d Date) (begin, end time.Time) {
 // beginOf returns the first minute of a day. It does not rely on midnight, because a day on which clocks are changed
 // at midnight may have no midnight or two.
 func (s *Service) beginOf(d Date) time.Time {
-	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, s.location).Add(-3 * time.Hour)
+	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, s.Location()).Add(-3 * time.Hour)
 	minutes := sort.Search(6*60, func(i int) bool {
 		return !s.DateOf(earliest.Add(time.Duration(i) * time.Minute)).Before(d)
 	})

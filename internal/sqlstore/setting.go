@@ -1,6 +1,11 @@
 package sqlstore
 
-import "animalstore/internal/shop"
+import (
+	"encoding/json"
+	"fmt"
+
+	"animalstore/internal/shop"
+)
 
 func (t *tx) Environment() (shop.Environment, error) {
 	environment, _, err := one(t, scanValue[shop.Environment], "SELECT value FROM settings WHERE name = 'environment'")
@@ -17,6 +22,34 @@ func (t *tx) Demo() (bool, error) {
 }
 
 func (t *tx) SetDemo() error { return t.set("demo", "filled") }
+
+// ShopSetting is the name of the setting that contains shop.Settings as JSON.
+const ShopSetting = "store"
+
+// ParseSettings parses the value of ShopSetting.
+func ParseSettings(value string) (shop.Settings, error) {
+	settings := shop.DefaultSettings()
+	if err := json.Unmarshal([]byte(value), &settings); err != nil {
+		return settings, fmt.Errorf("invalid settings: %w", err)
+	}
+	return settings, nil
+}
+
+func (t *tx) Settings() (shop.Settings, error) {
+	value, found, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = '"+ShopSetting+"'")
+	if err != nil || !found {
+		return shop.DefaultSettings(), err
+	}
+	return ParseSettings(value)
+}
+
+func (t *tx) UpdateSettings(_, after shop.Settings) error {
+	value, err := json.Marshal(after)
+	if err != nil {
+		return err // cannot happen, because settings consist of texts
+	}
+	return t.set(ShopSetting, string(value))
+}
 
 // set inserts a setting or replaces its value.
 func (t *tx) set(name, value string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 	"animalstore/internal/sqlstore/sqlite"
 )
@@ -24,6 +25,7 @@ type checker struct {
 	report  func(finding string)
 	found   Findings
 	horizon int64 // all events up to this position were removed because of their age
+	shop    shop.Settings
 }
 
 // Findings counts the problems that a check has found.
@@ -85,7 +87,7 @@ func (c *checker) rules(ctx context.Context) error {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}
 	checks = append(checks, c.checkPets, c.checkProfiles, c.checkEmptyProfiles, c.checkPhotos, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
-		c.checkDeliveries, c.checkAnswers, c.checkEvents, c.checkSearch)
+		c.checkDeliveries, c.checkAnswers, c.checkEvents, c.checkStore, c.checkSearch)
 	for _, check := range checks {
 		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err

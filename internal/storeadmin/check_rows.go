@@ -214,6 +214,9 @@ func typeFitsSubject(event shop.StoredEvent) bool {
 	if strings.HasSuffix(event.Subject, profileSubject) {
 		return strings.HasPrefix(event.Subject, "pets/") && event.Type == shop.ProfileUpdated
 	}
+	if event.Subject == storeSubject {
+		return event.Type == shop.StoreUpdated
+	}
 	for _, s := range subjects {
 		if strings.HasPrefix(event.Subject, s.begins) {
 			return strings.HasPrefix(string(event.Type), s.kinds) && shop.EventTypeProblem(string(event.Type)) == ""

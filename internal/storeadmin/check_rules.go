@@ -3,7 +3,9 @@ package storeadmin
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -25,6 +27,9 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"keys", "keys/", "key.", "'key.created'", "key.revoked"},
 	{"webhooks", "webhooks/", "webhook.", "'webhook.created'", "webhook.deleted"},
 }
+
+// storeSubject is the subject of events about what the shop says of itself.
+const storeSubject = "store"
 
 // profileSubject is the end of the subjects of events about profiles. They begin as those of their pets do.
 const profileSubject = "/profile"
@@ -107,9 +112,11 @@ func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
 	})
 }
 
-// checkSettings checks the values in the settings table and stores the event horizon in c.horizon.
+// checkSettings checks the values in the settings table and stores the event horizon in c.horizon and what the shop says
+// about itself in c.shop.
 func (c *checker) checkSettings(ctx context.Context) error {
 	environment := ""
+	c.shop = shop.DefaultSettings()
 	err := c.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
 		var name, value string
 		if err := scan(&name, &value); err != nil {
@@ -126,6 +133,14 @@ func (c *checker) checkSettings(ctx context.Context) error {
 			if name == "event_horizon" {
 				c.horizon = n
 			}
+		case sqlstore.ShopSetting:
+			settings, err := sqlstore.ParseSettings(value)
+			if err != nil {
+				c.finding("settings %s: %v", name, err)
+			} else if problems := settings.Problems(); len(problems) > 0 {
+				c.finding("settings %s: its %s", name, problems)
+			}
+			c.shop = settings
 		case sqlstore.RewindSetting:
 			if _, err := sqlstore.ParseRewinds(value); err != nil {
 				c.finding("settings %s: %v", name, err)
@@ -135,6 +150,27 @@ func (c *checker) checkSettings(ctx context.Context) error {
 	})
 	if err == nil && environment != string(shop.Production) && environment != string(shop.Staging) {
 		c.finding("settings environment: %q is neither production nor staging", environment)
+	}
+	return err
+}
+
+// checkStore compares what the shop says about itself with its newest event.
+func (c *checker) checkStore(ctx context.Context) error {
+	newest := shop.DefaultSettings()
+	query := c.engine.with + "SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + storeSubject + "' ORDER BY " + c.engine.newest + " LIMIT 1"
+	found := false
+	err := c.Each(ctx, query, func(scan sqlstore.Scanner) error {
+		var data string
+		err := scan(&data)
+		event := struct{ Current *shop.Settings }{&newest}
+		if json.Unmarshal([]byte(data), &event) != nil {
+			newest = shop.Settings{}
+		}
+		found = true
+		return err
+	})
+	if err == nil && (found || c.horizon == 0) && !reflect.DeepEqual(newest, c.shop) {
+		c.finding("settings %s: its newest event differs from it", sqlstore.ShopSetting)
 	}
 	return err
 }

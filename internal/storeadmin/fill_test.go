@@ -44,6 +44,12 @@ func fillShop(t *testing.T, database string) {
 	for _, color := range []string{"red", ""} { // the profile is empty again
 		must(s.UpdateProfile(ctx, shop.Caller{}, 1, shop.ProfileChange{Color: &color}, nil))(t)
 	}
+	for _, name := range []string{"Paws", "Happy Paws & Söhne"} {
+		must(s.UpdateSettings(ctx, shop.Caller{}, shop.SettingsChange{
+			Name: &name, Address: &[]string{"Road 1", "Town"}, TimeZone: new("Europe/Berlin"), Kind: new(shop.KindShelter),
+			Window: shop.WindowChange{Introduction: new("Two\nlines"), EmbedOrigins: &[]string{"https://www.example.com"}},
+		}, nil))(t)
+	}
 	noError(t, s.DeletePet(ctx, shop.Caller{}, 5, nil))
 	must(s.RestorePet(ctx, shop.Caller{}, 5))(t)
 	noError(t, s.DeletePet(ctx, shop.Caller{}, 6, nil))

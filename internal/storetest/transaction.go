@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -233,6 +234,22 @@ var transactionCases = []testCase{
 		write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) })
 		if e := get(t, store, shop.ReadTx.Environment); e != shop.Staging {
 			t.Errorf("got %q, want staging", e)
+		}
+	}},
+
+	{name: "the settings are stored", run: func(t *testing.T, store shop.Store) {
+		if got := get(t, store, shop.ReadTx.Settings); !reflect.DeepEqual(got, shop.DefaultSettings()) {
+			t.Errorf("a new store has the settings %+v", got)
+		}
+		want := shop.Settings{
+			Name: `Paws <&"ä\`, Phone: "1", Email: "a@b.example", Address: []string{"Road", "Town"}, Website: "https://example.com", Currency: "EUR", TimeZone: "UTC",
+			Kind: shop.KindShelter, Window: shop.Window{Enabled: true, Title: "a", Introduction: "Two\nlines", EmbedOrigins: []string{"https://a.example"}},
+		}
+		for _, after := range []shop.Settings{want, shop.DefaultSettings()} {
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateSettings(shop.DefaultSettings(), after) })
+			if got := get(t, store, shop.ReadTx.Settings); !reflect.DeepEqual(got, after) {
+				t.Errorf("got %+v, want %+v", got, after)
+			}
 		}
 	}},
 

@@ -5,16 +5,16 @@ import { client } from "./client/client.gen.js";
 import * as store from "./client/index.js";
 import type {
   CategoryEvent, Error, Event, EventType, KeyEvent, NewPet, Order, OrderEvent, OrderInput, OrderStatus, Pet, PetEvent,
-  ProfileEvent, WebhookEvent,
+  ProfileEvent, StoreEvent, WebhookEvent,
 } from "./client/index.js";
 import { encodeExact, exactEvents, exactFetch } from "./exact.js";
 
-type KnownEvent = CategoryEvent | KeyEvent | OrderEvent | PetEvent | ProfileEvent | WebhookEvent;
+type KnownEvent = CategoryEvent | KeyEvent | OrderEvent | PetEvent | ProfileEvent | StoreEvent | WebhookEvent;
 
 const exact = 9007199254740993n; // 2^53 + 1, which a number cannot hold
 
 // The compiler checks that no type is missing.
-const eventTypes: Record<Exclude<EventType, "profile.updated">, true> = {
+const eventTypes: Record<Exclude<EventType, "profile.updated" | "store.updated">, true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
@@ -206,6 +206,9 @@ function check(event: KnownEvent, rex: Pet): void {
       return;
     case "profile.updated":
       assert.equal(event.subject, `pets/${event.data.current.pet.id}/profile`);
+      return;
+    case "store.updated":
+      assert.equal(event.subject, "store");
       return;
     default: // the compiler knows that only orders are left
       assert.equal(event.subject, `store/orders/${event.data.current?.id}`);

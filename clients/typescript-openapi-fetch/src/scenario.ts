@@ -7,12 +7,12 @@ import { encodeExact, exactResponses } from "./exact.js";
 
 type Schemas = components["schemas"];
 type Pet = Schemas["Pet"];
-type KnownEvent = Schemas[`${"Pet" | "Category" | "Order" | "Key" | "Webhook" | "Profile"}Event`];
+type KnownEvent = Schemas[`${"Pet" | "Category" | "Order" | "Key" | "Webhook" | "Profile" | "Store"}Event`];
 
 const exact = 9007199254740993n; // 2^53 + 1, which a number cannot hold
 
-// The compiler checks that no type is missing. Those of profiles must be named.
-const eventTypes: Record<Exclude<Schemas["EventType"], "profile.updated">, true> = {
+// The compiler checks that no type is missing. Those of profiles and the store must be named.
+const eventTypes: Record<Exclude<Schemas["EventType"], "profile.updated" | "store.updated">, true> = {
   "pet.created": true,
   "pet.updated": true,
   "pet.deleted": true,
@@ -211,6 +211,9 @@ function check(event: KnownEvent, rex: Pet): void {
       return;
     case "profile.updated":
       assert.equal(event.subject, `pets/${event.data.current.pet.id}/profile`);
+      return;
+    case "store.updated":
+      assert.equal(event.subject, "store");
       return;
     default: // the compiler knows that only orders are left
       assert.equal(event.subject, `store/orders/${event.data.current?.id}`);
