@@ -25,6 +25,7 @@ func (s *serveCommand) newHandler(
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limits := web.NewLimits(settings.rateLimit)
+	limits.OnPhotoMemory = settings.onPhotoMemory
 	limits.Replace(admission.Requests, admission.Requests.Limit().ForConnections(server.ConnectionLimit(s.MaxConnections)))
 	pages, err := staff.New(staff.Config{
 		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits,
@@ -33,18 +34,17 @@ func (s *serveCommand) newHandler(
 		return nil, err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Service:       service,
-		Log:           log.Logger,
-		AccessLog:     log,
-		PublicURL:     s.PublicURL,
-		StagingURL:    s.StagingURL,
-		Origins:       s.CORSOrigin,
-		Limits:        limits,
-		Today:         settings.today,
-		Version:       version.Number,
-		TLS:           hasTLS,
-		OnPhotoMemory: settings.onPhotoMemory,
-		Collectors:    append(collectors, pages.Collectors()...),
+		Service:    service,
+		Log:        log.Logger,
+		AccessLog:  log,
+		PublicURL:  s.PublicURL,
+		StagingURL: s.StagingURL,
+		Origins:    s.CORSOrigin,
+		Limits:     limits,
+		Today:      settings.today,
+		Version:    version.Number,
+		TLS:        hasTLS,
+		Collectors: append(collectors, pages.Collectors()...),
 	})
 	if err != nil {
 		return nil, err

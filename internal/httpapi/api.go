@@ -43,9 +43,6 @@ type Config struct {
 	Today func() time.Time
 	// TLS is true if this process, and not a proxy, terminates TLS.
 	TLS bool
-	// OnPhotoMemory is called with a number of bytes when an image begins to need so much memory, and with the negative
-	// number afterwards. It may be nil.
-	OnPhotoMemory func(bytes int64)
 	// Version is the program version that the metrics report.
 	Version string
 	// Collectors are additional metrics to serve at /metrics.
@@ -214,7 +211,7 @@ func (a *API) execute(x *exchange) error {
 		defer slot.Release()
 	}
 	if x.route.operation == addPhotoOperation {
-		defer a.reservePhotoMemory(int64(len(x.body)))()
+		defer x.limits.ReservePhotoMemory(int64(len(x.body)))()
 	}
 	if x.isLimited() {
 		var err error

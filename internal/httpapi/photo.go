@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
-	"animalstore/internal/admission"
-	"animalstore/internal/photo"
 	"animalstore/internal/shop"
 )
 
@@ -98,7 +95,7 @@ func (a *API) addPhoto(x *exchange) error {
 			return nil
 		}
 	}
-	files, err := a.convert(x)
+	image, err := x.limits.ConvertPhoto(x.r.Context(), x.principal, x.body, x.r.Header.Get("Content-Type"))
 	if err != nil {
 		return err
 	}
@@ -106,54 +103,12 @@ func (a *API) addPhoto(x *exchange) error {
 		location := fmt.Sprintf("%s/pets/%d/photos/%d", a.basePath, petID, added.ID)
 		return shop.StoredResponse{Status: 201, Location: location, Tag: resourceTag(added), Body: a.photoURLs(encode(added))}
 	}
-	added, err := a.Service.AddPhoto(x.r.Context(), callerStoring(x, respond), petID, shop.NewPhoto{
-		Files: shop.PhotoFiles{shop.SmallPhoto: files.Small, shop.MediumPhoto: files.Medium, shop.LargePhoto: files.Large},
-		Width: files.Width, Height: files.Height,
-	})
+	added, err := a.Service.AddPhoto(x.r.Context(), callerStoring(x, respond), petID, image)
 	if err != nil {
 		return err
 	}
 	x.sendStored(respond(added))
 	return nil
-}
-
-// convert converts the image in the request's body, when it is its turn and there is enough memory. It fails with
-// invalid_image if the image cannot become a photo.
-func (a *API) convert(x *exchange) (photo.Files, error) {
-	original, err := photo.Inspect(x.body, x.r.Header.Get("Content-Type"))
-	if err != nil {
-		return photo.Files{}, imageError(err)
-	}
-	turn, err := x.acquire(admission.PhotoConversions)
-	if err != nil {
-		return photo.Files{}, err
-	}
-	defer turn.Release()
-	memory, err := x.limits.AcquirePhotoMemory(x.r.Context(), x.principal, original.Cost())
-	if err != nil {
-		return photo.Files{}, err
-	}
-	defer memory.Release()
-	defer a.reservePhotoMemory(original.Cost())()
-	files, err := original.Convert()
-	return files, imageError(err)
-}
-
-// reservePhotoMemory says that an image needs memory until the function that it returns is called.
-func (a *API) reservePhotoMemory(bytes int64) (release func()) {
-	if a.OnPhotoMemory == nil {
-		return func() {}
-	}
-	a.OnPhotoMemory(bytes)
-	return func() { a.OnPhotoMemory(-bytes) }
-}
-
-// imageError returns the error for a client whose image is refused.
-func imageError(err error) error {
-	if refused, ok := errors.AsType[*photo.Error](err); ok {
-		return shop.Errorf(shop.InvalidImage, "%s", refused.Reason)
-	}
-	return err
 }
 
 func (a *API) updatePhoto(x *exchange) error {

@@ -154,8 +154,8 @@ func (x *exchange) handle() error {
 		}
 	}
 	if x.r.Method == http.MethodPost {
-		if x.route.page == "import-file" {
-			return x.route.handle(x.Pages, x) // this handler reads the form itself and then acquires a slot
+		if x.route.page == "import-file" || x.route.page == photoAdd {
+			return x.route.handle(x.Pages, x) // these handlers read the form themselves and then acquire a slot
 		}
 		slot, err := x.readForm()
 		if err != nil {

@@ -165,6 +165,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"breeds": breeds,
 		"age":    age,
 		"photo":  p.photoSource,
+		"add":    func(a, b int) int { return a + b },
 		"section": func(name string) profileSection {
 			section, _ := profileSectionNamed(name)
 			return section

@@ -18,10 +18,17 @@ const ResponseTimeout = 30 * time.Second
 const unreadBodyTimeout = time.Second
 
 // Limits holds the limits that the API and the staff pages share. It turns refusals into errors of the API.
-type Limits struct{ *admission.Controller }
+type Limits struct {
+	*admission.Controller
+	// OnPhotoMemory is called with a number of bytes when an image begins to need so much memory, and with the negative
+	// number afterwards. It may be nil.
+	OnPhotoMemory func(bytes int64)
+}
 
 // NewLimits returns limits that are completely unused. requestsPerSecond is the limit for each API key. 0 means no limit.
-func NewLimits(requestsPerSecond int) *Limits { return &Limits{admission.New(requestsPerSecond)} }
+func NewLimits(requestsPerSecond int) *Limits {
+	return &Limits{Controller: admission.New(requestsPerSecond)}
+}
 
 // Acquire waits until an operation may run, if its limit lets it wait. The caller must release the slot. Acquire fails
 // with rate_limited if the operation would exceed the share of its key, or if it has waited for too long. It fails with
@@ -44,9 +51,9 @@ func (l *Limits) HoldRequest(kind admission.Kind, principal shop.Principal, size
 	return admission.Slot{}, nil // the number of imports is limited, which also limits their memory
 }
 
-// AcquirePhotoMemory waits until there is enough memory to decode an image. The caller must release the slot. It fails with
+// acquirePhotoMemory waits until there is enough memory to decode an image. The caller must release the slot. It fails with
 // unavailable if the context ends.
-func (l *Limits) AcquirePhotoMemory(ctx context.Context, principal shop.Principal, bytes int64) (admission.Slot, error) {
+func (l *Limits) acquirePhotoMemory(ctx context.Context, principal shop.Principal, bytes int64) (admission.Slot, error) {
 	slot, err := l.Controller.AwaitN(ctx, admission.PhotoMemory, principal.Actor(), int(bytes))
 	return slot, refusalError(err)
 }

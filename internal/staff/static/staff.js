@@ -97,7 +97,7 @@
   // user's own request, because htmx would drop that response if an update replaced its target.
   let pointerDown = false;
   const userRequests = new Set();
-  const userIsBusy = () => pointerDown || userRequests.size > 0 || !!document.querySelector("main .menu[open]");
+  const userIsBusy = () => pointerDown || userRequests.size > 0 || !!document.querySelector("main .menu[open], main :popover-open");
   const isLive = (cause) => cause instanceof CustomEvent && cause.target === body;
   body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, elt, requestConfig } }) => {
     if (isLive(requestConfig.triggeringEvent)) return;
@@ -277,6 +277,25 @@
   body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => target.id === "question" && target.querySelector("dialog").showModal());
   addEventListener("submit", (event) => event.target.closest("#question dialog")?.close());
   body.addEventListener("click", (event) => event.target.closest("[data-close]")?.closest("dialog").close());
+
+  // A popover in which something was changed opens again, so that the focus stays with the button that was pressed. So does one
+  // with a question that was not answered.
+  let popover = null;
+  body.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig: { elt } } }) => {
+    const open = elt.closest?.("main :popover-open");
+    popover = open ? { id: open.id, focus: document.activeElement.id } : null;
+  });
+  function reopen() {
+    if (!popover || document.querySelector("#question dialog[open]")) return;
+    const again = document.getElementById(popover.id), button = document.getElementById(popover.focus);
+    popover = null;
+    if (!again) return;
+    if (!again.matches(":popover-open")) again.showPopover();
+    (button && !button.disabled ? button : again.querySelector("button")).focus();
+  }
+  body.addEventListener("htmx:afterSettle", reopen);
+  addEventListener("close", reopen, true);
+  addEventListener("submit", (event) => event.target.closest("#question dialog") && (popover = null), true);
 
   body.addEventListener("theme", ({ detail: { value } }) => {
     document.documentElement.dataset.theme = value;
