@@ -62,10 +62,12 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 
 func (p *Pages) addCategory(x *exchange) error {
 	name := strings.TrimSpace(x.field("name"))
-	err := x.checkCategoryName(name)
-	if err == nil {
-		_, err = p.Service.CreateCategory(x.r.Context(), x.caller(), name)
-	}
+	_, err := once(x, func(by shop.Caller) (shop.Category, error) {
+		if err := x.checkCategoryName(name); err != nil {
+			return shop.Category{}, err
+		}
+		return p.Service.CreateCategory(x.r.Context(), by, name)
+	})
 	if err != nil {
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusUnprocessableEntity, name, problem) })
 	}
@@ -97,9 +99,7 @@ func (p *Pages) saveCategory(x *exchange, id int64) error {
 		err = x.checkCategoryName(wanted.Name, id)
 	}
 	if err == nil {
-		_, err = p.Service.PutCategory(x.r.Context(), x.caller(), wanted, shop.PutCondition{
-			Match: func(now shop.Category) bool { return now == was },
-		})
+		err = x.putCategory(wanted, shop.PutCondition{Match: func(now shop.Category) bool { return now == was }})
 	}
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		now, err := p.Service.Category(x.r.Context(), id)
@@ -118,6 +118,14 @@ func (p *Pages) saveCategory(x *exchange, id int64) error {
 	return x.redirect("/staff/categories")
 }
 
+// putCategory renames or creates a category once, if the condition allows it.
+func (x *exchange) putCategory(category shop.Category, condition shop.PutCondition) error {
+	_, err := once(x, func(by shop.Caller) (bool, error) {
+		return x.Service.PutCategory(x.r.Context(), by, category, condition)
+	})
+	return err
+}
+
 // deleteCategory removes a category, unless someone has renamed it since the page was shown. It asks the
 // user first if the category has no name, because the pages cannot create such a category again.
 func (p *Pages) deleteCategory(x *exchange, id int64) error {
@@ -128,7 +136,9 @@ func (p *Pages) deleteCategory(x *exchange, id int64) error {
 			Button: "Remove", Danger: true, Back: "/staff/categories",
 		})
 	}
-	err := p.Service.DeleteCategory(x.r.Context(), x.caller(), id, func(now shop.Category) bool { return now == was })
+	err := onceOnly(x, func(by shop.Caller) error {
+		return p.Service.DeleteCategory(x.r.Context(), by, id, func(now shop.Category) bool { return now == was })
+	})
 	if err != nil {
 		err = explainConflict(err, "Someone else has renamed category %d in the meantime, so it was not removed.", id)
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusConflict, "", problem) })
@@ -158,7 +168,7 @@ func (p *Pages) undoCategoryChange(x *exchange, id int64) error {
 	}
 	err := x.checkCategoryName(category.Name, id)
 	if err == nil {
-		_, err = p.Service.PutCategory(x.r.Context(), x.caller(), category, condition)
+		err = x.putCategory(category, condition)
 	}
 	if err == nil {
 		x.flash("%s is as before.", category.Name)

@@ -29,8 +29,7 @@ func (p *Pages) extendHold(x *exchange, id int64) error {
 	if err != nil {
 		return err
 	}
-	order, err := p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{HoldExpiresAt: &until},
-		func(now shop.Order) bool { return now.HoldExpiresAt.Equal(was) })
+	order, err := x.updateOrder(id, shop.OrderChange{HoldExpiresAt: &until}, func(now shop.Order) bool { return now.HoldExpiresAt.Equal(was) })
 	if undoes {
 		if err == nil {
 			x.flash("The hold of order %d ends on %s again.", id, until.Format("2 January at 15:04"))

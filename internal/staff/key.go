@@ -97,12 +97,22 @@ func (p *Pages) addKey(x *exchange) error {
 		}
 		_, request.ExpiresAt = p.Service.DayBounds(day) // the key stays valid until the end of that day
 	}
-	issued, err := p.Service.CreateKey(x.r.Context(), x.caller(), request)
-	if err != nil {
+	var issued shop.IssuedKey
+	key, err := onceKeeping(x, "", func(issued shop.IssuedKey) shop.Key { return issued.Key }, func(by shop.Caller) (_ shop.IssuedKey, err error) {
+		issued, err = p.Service.CreateKey(x.r.Context(), by, request)
+		return issued, err
+	})
+	switch {
+	case err != nil:
 		return x.showKeyError(page, err)
+	case issued.Secret == "": // the form was sent before
+		return x.showKeys(http.StatusOK, keysPage{Problem: fmt.Sprintf(secretLost, key.Name)})
 	}
 	return x.showKeys(http.StatusOK, keysPage{Issued: &issued})
 }
+
+// secretLost is the message after the response with a new secret was lost. The secret is not stored.
+const secretLost = "%s was created, but its secret was lost with the answer of the server. Create a new secret for it."
 
 func (p *Pages) rotateKey(x *exchange, id int64) error {
 	overlap, err := parseOverlap(x.field("overlap"))

@@ -138,7 +138,9 @@ func (x *exchange) showOrderRow(id int64) error {
 
 // placeOrder places an order, which reserves the animal.
 func (p *Pages) placeOrder(x *exchange, id int64) error {
-	order, err := p.Service.PlaceOrder(x.r.Context(), x.caller(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
+	order, err := once(x, func(by shop.Caller) (shop.Order, error) {
+		return p.Service.PlaceOrder(x.r.Context(), by, shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
+	})
 	if err == nil {
 		x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	}
@@ -148,11 +150,18 @@ func (p *Pages) placeOrder(x *exchange, id int64) error {
 // setOrderStatus changes the status of an order, unless the status has changed since the page was shown.
 func (p *Pages) setOrderStatus(x *exchange, id int64) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
-	order, err := p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
+	order, err := x.updateOrder(id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
 		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, orderStatusName(order.Status))
 	}
 	return x.showChangedOrder(id, order, err)
+}
+
+// updateOrder changes an order once, if match holds for it.
+func (x *exchange) updateOrder(id int64, change shop.OrderChange, match shop.Precondition[shop.Order]) (shop.Order, error) {
+	return once(x, func(by shop.Caller) (shop.Order, error) {
+		return x.Service.UpdateOrder(x.r.Context(), by, id, change, match)
+	})
 }
 
 // showChangedOrder shows an order after a change, or after an attempt that failed with err. It updates the page from

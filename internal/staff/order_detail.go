@@ -48,7 +48,7 @@ func (p *Pages) order(x *exchange, id int64) error {
 // saveOrder changes the customer of an order, unless somebody else has changed the customer since the page was shown.
 func (p *Pages) saveOrder(x *exchange, id int64) error {
 	was, reference := x.field("was-reference"), strings.TrimSpace(x.field("reference"))
-	_, err := p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
+	_, err := x.updateOrder(id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
 	switch {
 	case err == nil && was != reference:
 		x.flashUndo(&undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)

@@ -54,7 +54,9 @@ func (p *Pages) setPetStatus(x *exchange, id int64) error {
 	if reason := noWayBack(was, to); reason != "" && slices.Contains(was.Transitions(), to) && !x.confirmed() {
 		return x.askAboutPet(id, to, reason)
 	}
-	pet, err := p.Service.UpdatePet(x.r.Context(), x.caller(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	pet, err := once(x, func(by shop.Caller) (shop.Pet, error) {
+		return p.Service.UpdatePet(x.r.Context(), by, id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	})
 	if err == nil {
 		before := pet
 		before.Status = was
@@ -80,7 +82,9 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 // to restore it.
 func (p *Pages) deletePet(x *exchange, id int64) error {
 	original := x.originalPet(id)
-	err := p.Service.DeletePet(x.r.Context(), x.caller(), id, func(now shop.Pet) bool { return now == original })
+	err := onceOnly(x, func(by shop.Caller) error {
+		return p.Service.DeletePet(x.r.Context(), by, id, func(now shop.Pet) bool { return now == original })
+	})
 	if err == nil {
 		x.flashUndo(undoOfPets(petChange{original, shop.Pet{}}), "%s was removed.", original.Name)
 	}

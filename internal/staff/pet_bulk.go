@@ -150,24 +150,30 @@ func (x *exchange) changePet(id int64, token string, change shop.PetChange, resu
 		before = now
 		return petToken(now) == token
 	}
+	part := strconv.FormatInt(id, 10)
 	if result.removes {
-		err := x.Service.DeletePet(x.r.Context(), x.caller(), id, match)
+		removed, err := onceKeeping(x, part, func(struct{}) shop.Pet { return before }, func(by shop.Caller) (struct{}, error) {
+			return struct{}{}, x.Service.DeletePet(x.r.Context(), by, id, match)
+		})
 		if err == nil {
 			result.Changed++
-			result.Removed = append(result.Removed, before)
-			result.changes = append(result.changes, petChange{before, shop.Pet{}})
+			result.Removed = append(result.Removed, removed)
+			result.changes = append(result.changes, petChange{removed, shop.Pet{}})
 		}
 		return err
 	}
-	after, err := x.Service.UpdatePet(x.r.Context(), x.caller(), id, change, match)
+	updated := func(after shop.Pet) shop.PetUpdate { return shop.PetUpdate{Before: before, After: after} }
+	update, err := onceKeeping(x, part, updated, func(by shop.Caller) (shop.Pet, error) {
+		return x.Service.UpdatePet(x.r.Context(), by, id, change, match)
+	})
 	switch {
 	case err != nil:
 		return err
-	case after == before:
+	case update.After == update.Before:
 		result.Unchanged++
 	default:
 		result.Changed++
-		result.changes = append(result.changes, petChange{before, after})
+		result.changes = append(result.changes, petChange{update.Before, update.After})
 	}
 	return nil
 }

@@ -43,7 +43,9 @@ func (p *Pages) addPet(x *exchange) error {
 			status = ""
 		}
 		var pet shop.Pet
-		pet, err = p.Service.CreatePet(x.r.Context(), x.caller(), shop.NewPet{Name: form.Name, CategoryID: id, Status: status})
+		pet, err = once(x, func(by shop.Caller) (shop.Pet, error) {
+			return p.Service.CreatePet(x.r.Context(), by, shop.NewPet{Name: form.Name, CategoryID: id, Status: status})
+		})
 		if err == nil {
 			return x.showAddedPet(pet, form.Status)
 		}
@@ -141,8 +143,10 @@ func (p *Pages) savePet(x *exchange, id int64) error {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
 		// This form does not contain the status, so a change of status by someone else is not a conflict.
-		pet, err = p.Service.UpdatePet(x.r.Context(), x.caller(), id, change, func(now shop.Pet) bool {
-			return now.Name == original.Name && now.CategoryID == original.CategoryID
+		pet, err = once(x, func(by shop.Caller) (shop.Pet, error) {
+			return p.Service.UpdatePet(x.r.Context(), by, id, change, func(now shop.Pet) bool {
+				return now.Name == original.Name && now.CategoryID == original.CategoryID
+			})
 		})
 		if err == nil {
 			before := pet

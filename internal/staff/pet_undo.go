@@ -107,7 +107,7 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 	}
 	etag, _ := was("pet")
 	if etag == undoRemoval {
-		pet, err = x.Service.RestorePet(x.r.Context(), x.caller(), id)
+		pet, err = x.undoOnce(id, func(by shop.Caller) (shop.Pet, error) { return x.Service.RestorePet(x.r.Context(), by, id) })
 		return pet, restored, err
 	}
 	var change shop.PetChange
@@ -125,9 +125,11 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 		change.Status = new(shop.Status(status))
 	}
 	var now shop.Pet
-	pet, err = x.Service.UpdatePet(x.r.Context(), x.caller(), id, change, func(current shop.Pet) bool {
-		now = current
-		return current.ETag() == etag
+	pet, err = x.undoOnce(id, func(by shop.Caller) (shop.Pet, error) {
+		return x.Service.UpdatePet(x.r.Context(), by, id, change, func(current shop.Pet) bool {
+			now = current
+			return current.ETag() == etag
+		})
 	})
 	if err == nil {
 		return pet, setBack, nil
@@ -136,6 +138,11 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 		err = shop.Errorf(shop.InvalidTransition, "%s.", noWayBack(*change.Status, now.Status))
 	}
 	return now, setBack, err
+}
+
+// undoOnce undoes the change of one of several animals once.
+func (x *exchange) undoOnce(id int64, write func(shop.Caller) (shop.Pet, error)) (shop.Pet, error) {
+	return onceKeeping(x, strconv.FormatInt(id, 10), func(pet shop.Pet) shop.Pet { return pet }, write)
 }
 
 // describeUndo describes the outcome of Undo in sentences, without a full stop at the end.

@@ -373,10 +373,17 @@ func (p *Pages) saveProfile(x *exchange, id int64) error {
 	}
 	var before, after shop.Profile
 	if len(problems) == 0 {
-		after, err = p.Service.UpdateProfile(x.r.Context(), x.caller(), id, change, func(now shop.Profile) bool {
-			before = now
-			return section.tag(now) == x.field("tag")
+		_, err = onceKeeping(x, "", func(shop.Profile) bool { return true }, func(by shop.Caller) (_ shop.Profile, err error) {
+			after, err = p.Service.UpdateProfile(x.r.Context(), by, id, change, func(now shop.Profile) bool {
+				before = now
+				return section.tag(now) == x.field("tag")
+			})
+			return after, err
 		})
+		if err == nil && after.Pet.ID == 0 { // the form was sent before, and there is no before-image to undo it with
+			after, err = p.Service.Profile(x.r.Context(), id)
+			before = after
+		}
 	}
 	switch {
 	case undoes:

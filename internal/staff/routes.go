@@ -37,6 +37,7 @@ func routes() []route {
 		{"GET", "/staff/manifest.json", "manifest", anyone, (*Pages).manifest},
 		{"POST", "/staff/theme", "theme", anyone, (*Pages).setTheme},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
+		{"GET", "/staff/saved", "saved", signedIn, (*Pages).saved},
 
 		{"GET", "/staff/search", "search", signedIn, (*Pages).search},
 		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},

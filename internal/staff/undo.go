@@ -47,7 +47,7 @@ func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) 
 
 // restorePet brings a removed animal back.
 func (p *Pages) restorePet(x *exchange, id int64) error {
-	pet, err := p.Service.RestorePet(x.r.Context(), x.caller(), id)
+	pet, err := once(x, func(by shop.Caller) (shop.Pet, error) { return p.Service.RestorePet(x.r.Context(), by, id) })
 	if err == nil {
 		x.flash("%s was restored.", pet.Name)
 	}
@@ -86,10 +86,12 @@ func (p *Pages) undoOrderStep(x *exchange, id int64) error {
 	var order shop.Order
 	var err error
 	if was == shop.Placed {
-		if order, err = p.Service.UpdateOrder(x.r.Context(), x.caller(), id, shop.OrderChange{Status: new(shop.Cancelled)}, match); err == nil {
+		if order, err = x.updateOrder(id, shop.OrderChange{Status: new(shop.Cancelled)}, match); err == nil {
 			x.flash("Order %d was cancelled.", id)
 		}
-	} else if order, err = p.Service.PlaceOrderAgain(x.r.Context(), x.caller(), id, match); err == nil {
+	} else if order, err = once(x, func(by shop.Caller) (shop.Order, error) {
+		return p.Service.PlaceOrderAgain(x.r.Context(), by, id, match)
+	}); err == nil {
 		x.flash("Order %d takes the place of order %d.", order.ID, id)
 		if x.currentPage() == orderPath(id) {
 			return x.redirect(orderPath(order.ID))

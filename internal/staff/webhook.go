@@ -44,12 +44,19 @@ func (x *exchange) selectedTypes() (types []shop.EventType, selected map[shop.Ev
 func (p *Pages) addWebhook(x *exchange) error {
 	types, selected := x.selectedTypes()
 	page := webhooksPage{URL: strings.TrimSpace(x.field("url")), Selected: selected}
-	issued, err := p.Service.CreateWebhook(x.r.Context(), x.caller(), shop.NewWebhook{URL: page.URL, Types: types})
+	var issued shop.IssuedWebhook
+	hook, err := onceKeeping(x, "", func(issued shop.IssuedWebhook) shop.Webhook { return issued.Webhook }, func(by shop.Caller) (_ shop.IssuedWebhook, err error) {
+		issued, err = p.Service.CreateWebhook(x.r.Context(), by, shop.NewWebhook{URL: page.URL, Types: types})
+		return issued, err
+	})
 	if err != nil {
 		return showProblem(err, func(problem string) error {
 			page.Problem = problem
 			return x.showWebhooks(http.StatusUnprocessableEntity, page)
 		})
+	}
+	if issued.Secret == "" { // the form was sent before
+		return x.showWebhook(http.StatusOK, hook.ID, webhookPage{Problem: fmt.Sprintf(secretLost, "The webhook")})
 	}
 	return x.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
 }

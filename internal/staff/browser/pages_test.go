@@ -116,7 +116,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	two.open("/staff/pets/1", "#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
 	s.updatePet(1, shop.PetChange{Name: new("Renamed")})
-	two.waitText("#flashes", "changed this while you were typing")
+	two.waitText("#flashes", "changed while you were typing")
 	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
 		t.Errorf("the field has become %q", text)
 	}

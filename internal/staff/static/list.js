@@ -90,5 +90,5 @@
 
   // The list is refreshed while the user types in this field. Another refresh when they leave it would clear the
   // boxes that they tick next.
-  document.querySelector("#filter-name")?.addEventListener("change", (event) => event.stopPropagation());
+  body.addEventListener("change", (event) => event.target.id === "filter-name" && event.stopPropagation(), true);
 })();

@@ -24,10 +24,11 @@
       message.append(button);
     }
     flashes.append(message);
+    return message;
   }
   // If the Undo button of a message needs a long form, the response itself adds the message to the page.
   new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.("div")) hideLater(node);
+    for (const { addedNodes } of changes) for (const node of addedNodes) if (node.matches?.("div:not([data-stay])")) hideLater(node);
     while (flashes.children.length > 4) flashes.firstElementChild.remove();
   }).observe(flashes, { childList: true });
   body.addEventListener("htmx:afterRequest", ({ detail: { elt } }) => elt.closest("#flashes > div, .bulk-outcome")?.remove());
@@ -50,7 +51,63 @@
         body.dispatchEvent(new CustomEvent(name, { detail: typeof value === "object" ? value : { value } }));
       }
     }));
-  body.addEventListener("htmx:sendError", () => flash({ text: "Can’t reach the server. Nothing was changed; try again." }, "problem"));
+
+  // The response to a form can be lost although the change was saved. Each form that is sent therefore has an id, so
+  // that the server saves it only once, also if the browser sends it again by itself.
+  const newID = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  body.addEventListener("htmx:configRequest", ({ detail: { verb, headers } }) => {
+    if (verb !== "get") headers["Idempotency-Key"] = newID();
+  });
+  function identify(form) {
+    const field = form.querySelector('input[name="once"]') ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "once" }));
+    field.value = newID();
+  }
+  // If the response is lost, the page says that it does not know what was saved, asks the server until that answers, and
+  // shows what is saved. Until then, the form cannot be sent again, and live updates wait.
+  body.addEventListener("htmx:sendError", ({ detail: { requestConfig, elt } }) => {
+    if (requestConfig.verb === "get") flash({ text: "Can’t reach the server. Try again." }, "problem");
+    else findOut(requestConfig.headers["Idempotency-Key"], elt);
+  });
+  body.addEventListener("htmx:responseError", ({ detail: { xhr, requestConfig, elt } }) => {
+    // A proxy has answered, not the service.
+    if (requestConfig.verb !== "get" && !xhr.getResponseHeader("X-Request-Id")) findOut(requestConfig.headers["Idempotency-Key"], elt);
+  });
+  const unknown = new Set(); // the elements whose forms have an outcome that is not known
+  async function findOut(id, elt) {
+    const form = elt.closest("form");
+    unknown.add(form ?? elt);
+    const message = flash({ text: "The server’s answer was lost, so it isn’t known whether your change was saved. Asking the server…" }, "problem");
+    message.dataset.stay = "";
+    const typed = form ? textsOf(form) : [], editor = form?.closest(".editing");
+    const saved = (await ask(body.dataset.saved + "?form=" + id)) === "saved";
+    const html = await ask(location.href);
+    if (!saved) editor?.remove(); // it comes back with what the user has typed
+    htmx.swap("#main", html, { swapStyle: "outerHTML" }, { select: "#main", eventInfo: { target: document.getElementById("main") } });
+    if (form) setSending(form, false);
+    message.remove();
+    unknown.delete(form ?? elt);
+    if (saved) return flash({ text: "Your change was saved." }, "info");
+    if (editor) document.getElementById(editor.id)?.replaceWith(editor);
+    for (const { id, value } of typed) {
+      const field = document.getElementById(id);
+      if (field) field.value = value;
+    }
+    flash({ text: "The server answers again, and this page shows what is saved. If your change is missing, make it again." }, "problem");
+  }
+  // ask returns the text of a response. It waits until the server answers.
+  async function ask(url) {
+    for (;;) {
+      const response = await fetch(url).catch(() => null);
+      if (response?.redirected) return location.assign(response.url), new Promise(() => {}); // the user has been signed out
+      const text = response && response.status < 500 && (await response.text().catch(() => null));
+      if (text) return text;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 2000);
+        addEventListener("online", resolve, { once: true });
+      });
+    }
+  }
+  const textsOf = (form) => [...form.elements].filter((field) => field.id && "value" in field).map(({ id, value }) => ({ id, value }));
 
   // While the browser is offline, a banner says so.
   const offline = document.getElementById("offline");
@@ -84,6 +141,7 @@
   }, true);
   addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.method !== "post") return; // htmx sends it
+    identify(event.target);
     setSending(event.target, true);
     showBusy(true);
   });
@@ -97,7 +155,7 @@
   // user's own request, because htmx would drop that response if an update replaced its target.
   let pointerDown = false;
   const userRequests = new Set();
-  const userIsBusy = () => pointerDown || userRequests.size > 0 || !!document.querySelector("main .menu[open], main :popover-open");
+  const userIsBusy = () => pointerDown || userRequests.size > 0 || unknown.size > 0 || !!document.querySelector("main .menu[open], main :popover-open");
   const isLive = (cause) => cause instanceof CustomEvent && cause.target === body;
   body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, elt, requestConfig } }) => {
     if (isLive(requestConfig.triggeringEvent)) return;
@@ -106,12 +164,12 @@
     const form = requestConfig.verb === "post" && elt.closest("form");
     if (form) {
       setSending(form, true);
-      sent.set(xhr, [...form.elements].filter((field) => field.id && "value" in field).map(({ id, value }) => ({ id, value })));
+      sent.set(xhr, textsOf(form));
     }
     xhr.addEventListener("loadend", () => {
       userRequests.delete(xhr);
       showBusy(userRequests.size > 0);
-      if (form) setSending(form, false);
+      if (form && !unknown.has(form)) setSending(form, false);
     });
   });
   // Text that the user types while a form is being sent survives the response, which replaces the form.
@@ -221,7 +279,7 @@
     if (!field || !("defaultValue" in field) || field.closest("section.editing")) return;
     if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
-      flash({ text: "Someone else changed this while you were typing. Reload the page to see the change." }, "problem");
+      flash({ text: "This has changed while you were typing. Reload the page to see the change." }, "problem");
     }
   });
 
@@ -265,10 +323,22 @@
   }
   setInterval(() => refreshTimes(document), 1000);
 
+  // On a phone, the tabs may be wider than the screen. Scroll to the current tab, and show whether there are more.
+  function showMore(tabs) {
+    tabs.toggleAttribute("data-more", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 1);
+  }
+  addEventListener("resize", () => document.querySelectorAll(".filters .tabs").forEach(showMore));
+  addEventListener("scroll", ({ target }) => target.matches?.(".filters .tabs") && showMore(target), { passive: true, capture: true });
+
   // Prepare the elements of the page, and those that htmx adds later.
   function enhance(root) {
     refreshTimes(root);
     for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
+    for (const tabs of root.querySelectorAll(".filters .tabs")) {
+      const current = tabs.querySelector("label:has(:checked), [aria-current]");
+      if (current) tabs.scrollLeft += current.getBoundingClientRect().left - tabs.getBoundingClientRect().left - 32;
+      showMore(tabs);
+    }
   }
   enhance(document);
   body.addEventListener("htmx:afterSettle", (event) => enhance(event.target.isConnected ? event.target : document));
@@ -341,18 +411,7 @@
       cancel.click();
     } else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
   });
-  for (const details of document.querySelectorAll("details.panel")) {
-    details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
-  }
-  // On a phone, the tabs may be wider than the screen. Scroll to the current tab, and show whether there are more.
-  for (const tabs of document.querySelectorAll(".filters .tabs")) {
-    const showMore = () => tabs.toggleAttribute("data-more", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 1);
-    const current = tabs.querySelector("label:has(:checked), [aria-current]");
-    if (current) tabs.scrollLeft += current.getBoundingClientRect().left - tabs.getBoundingClientRect().left - 32;
-    tabs.addEventListener("scroll", showMore, { passive: true });
-    addEventListener("resize", showMore);
-    showMore();
-  }
+  addEventListener("toggle", ({ target }) => target.matches("details.panel[open]") && target.querySelector("input:not([type=hidden])")?.focus(), true);
   // A link to a field, such as "Reserve" in a list, also puts the cursor there.
   if (location.hash) document.getElementById(location.hash.slice(1))?.focus();
 })();
