@@ -3,6 +3,13 @@ package browser
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +72,55 @@ func TestDatesAndNumbersFollowTheReader(t *testing.T) {
 	look("de-DE", "Asia/Tokyo", "1.234", "")
 	look("en-US", "Asia/Tokyo", "1,234", "")
 	look("en-US", "Europe/Berlin", "1,234", " GMT+9")
+}
+
+// The zone is not named if the reader's clock shows the same time, whatever the names of the zones are.
+func TestZonesWithTwoNamesAreTheSame(t *testing.T) {
+	t.Parallel()
+	for shopZone, readerZone := range map[string]string{"Etc/UTC": "UTC", "Europe/Kyiv": "Europe/Kiev", "Asia/Calcutta": "Asia/Kolkata"} {
+		s := openIdleShop(t, shop.Options{Location: time.FixedZone(shopZone, 0)}) // the script uses only the name
+		s.reserve("Rex", "Mrs Novák")
+		p := s.clerk(desktop)
+		p.Run(emulation.SetTimezoneOverride(readerZone))
+		p.open("/staff/orders/print", "tbody time")
+		p.waitFor(`/[AP]M$/.test(document.querySelector("tbody time").textContent)`)
+		p.Run(emulation.SetTimezoneOverride("Asia/Tokyo"))
+		p.open("/staff/orders/print", "tbody time")
+		p.waitFor(`/[AP]M .+$/.test(document.querySelector("tbody time").textContent)`)
+	}
+}
+
+// A time is shown once, also if the network delivers its text in two parts.
+func TestTimeThatArrivesInPartsIsShownOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.reserve("Rex", "Mrs Novák")
+	p := s.clerk(desktop)
+	rest := make(chan bool)
+	direct := s.url
+	proxy := httputil.NewSingleHostReverseProxy(shoptest.Must(url.Parse(direct))(t))
+	split := shoptest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/staff/orders/1" {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		r.Header.Del("Accept-Encoding")
+		page := httptest.NewRecorder()
+		proxy.ServeHTTP(page, r)
+		body := page.Body.String()
+		maps.Copy(w.Header(), page.Header())
+		w.Header().Del("Content-Length")
+		end := strings.Index(body, "</time>") - 3 // inside the text
+		io.WriteString(w, body[:end])
+		w.(http.Flusher).Flush()
+		<-rest
+		io.WriteString(w, body[end:])
+	}))
+	// The session's cookie belongs to the host, whatever the port is.
+	p.Run(chromedp.Evaluate(fmt.Sprintf("location.assign(%q)", split.URL+"/staff/orders/1"), nil))
+	for shown := false; !shown; { // waitFor would wait for the whole page
+		p.Run(chromedp.Evaluate(`document.readyState === "loading" && /[AP]M/.test(document.querySelector(".facts time, .history time")?.textContent ?? "")`, &shown))
+	}
+	close(rest)
+	p.waitFor(`[...document.querySelectorAll("time:not(.time-left)")].every((time) => /^[^:]+:\d\d\s[AP]M( \S+)?$/.test(time.textContent))`)
 }

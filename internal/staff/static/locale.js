@@ -13,10 +13,17 @@
   }
   const clock = { hour: "numeric", minute: "2-digit" };
   const day = { year: "numeric", month: "short", day: "numeric" };
-  const name = zone === own ? {} : { timeZoneName: "short" }; // a reader elsewhere must see whose time it is
-  const dateTime = { ...clock, ...name, timeZone: zone };
-  const otherYear = new Intl.DateTimeFormat(languages, { ...day, ...dateTime });
-  const thisYear = new Intl.DateTimeFormat(languages, { month: "short", day: "numeric", ...dateTime });
+  // A reader elsewhere must see whose time it is. A zone may have several names, such as UTC and Etc/UTC, so what the
+  // clocks show is compared, not the names.
+  const clockIn = (timeZone) => new Intl.DateTimeFormat("en", { dateStyle: "short", timeStyle: "short", timeZone });
+  const shopClock = clockIn(zone), ownClock = clockIn(own);
+  function formats(options) {
+    const here = new Intl.DateTimeFormat(languages, { ...options, ...clock, timeZone: zone });
+    const elsewhere = new Intl.DateTimeFormat(languages, { ...options, ...clock, timeZone: zone, timeZoneName: "short" });
+    return (at) => (shopClock.format(at) === ownClock.format(at) ? here : elsewhere).format(at);
+  }
+  const otherYear = formats(day);
+  const thisYear = formats({ month: "short", day: "numeric" });
   const year = new Intl.DateTimeFormat("en", { year: "numeric", timeZone: zone });
   const exact = new Intl.DateTimeFormat(languages, { dateStyle: "full", timeStyle: "long", timeZone: zone });
   const date = new Intl.DateTimeFormat(languages, { ...day, timeZone: "UTC" });
@@ -43,7 +50,7 @@
     element.title = exact.format(at);
     // A printed page may be read in another year, so it always shows the year.
     const short = year.format(at) === year.format(Date.now()) && !element.closest(".paper");
-    return (short ? thisYear : otherYear).format(at);
+    return (short ? thisYear : otherYear)(at);
   }
   const selector = "time[datetime]:not(.time-left), data[value]";
   function localize(element) {
