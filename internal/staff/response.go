@@ -87,6 +87,10 @@ func (x *exchange) showFragment(name string, data any) error {
 }
 
 func (x *exchange) sendPage(status int, buffer *pageBuffer) {
+	if compressed := x.compress(buffer); compressed != nil {
+		defer compressed.release()
+		buffer = compressed
+	}
 	x.startResponse(status, "text/html; charset=utf-8", buffer.size)
 	buffer.sendTo(x.w)
 }

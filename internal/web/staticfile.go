@@ -33,12 +33,15 @@ func (f *StaticFile) Hash() string { return f.tag[1:17] }
 func (f *StaticFile) Select(h http.Header, r *http.Request) (body []byte, tag string) {
 	h["Content-Type"] = f.contentType
 	h.Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(r.Header.Values("Accept-Encoding")) {
+	if !AcceptsGzip(r) {
 		return f.content, f.tag
 	}
 	h.Set("Content-Encoding", "gzip")
 	return f.gzipped(), strings.TrimSuffix(f.tag, `"`) + `-gzip"` // compressed bytes need a tag of their own
 }
+
+// AcceptsGzip reports whether a client accepts a response that is compressed with gzip.
+func AcceptsGzip(r *http.Request) bool { return acceptsGzip(r.Header.Values("Accept-Encoding")) }
 
 // acceptsGzip reports whether the values of an Accept-Encoding header allow gzip (RFC 9110, section 12.5.3).
 func acceptsGzip(fields []string) bool {

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -105,4 +106,28 @@ func TestSlowNetworkLosesNothing(t *testing.T) {
 	p.Run(chromedp.KeyEvent("la" + kb.Enter))
 	p.waitFor("held.length === 1 && release()")
 	p.waitText("#pet-2", "Bella")
+}
+
+// A long name without spaces is broken. It does not run out of its card.
+func TestLongNamesStayInTheirCards(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	long := strings.Repeat("W", 200)
+	if _, err := s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: long}, shop.PutCondition{}); err != nil {
+		t.Fatal(err)
+	}
+	s.reserve(long, long)
+	p := s.clerk(desktop)
+	for _, path := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/orders/1", "/staff/categories", "/staff/activity", "/staff/search?q=www"} {
+		p.open(path, "main")
+		for _, width := range []int{desktop, 1024, phone} {
+			p.resize(width)
+			wide := browsertest.Eval[[]string](p.Page, `[document.documentElement, ...document.querySelectorAll(".card, .card li, .card dd, .tiles li > *")]
+				.filter(e => e.scrollWidth > e.clientWidth + 1 && e.checkVisibility() && getComputedStyle(e).display !== "inline").map(e => e.outerHTML.slice(0, 160))`)
+			if len(wide) > 0 {
+				t.Errorf("%s at %d pixels: the name runs out of %q", path, width, wide)
+			}
+		}
+		p.resize(desktop)
+	}
 }
