@@ -3,9 +3,11 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,11 +77,11 @@ type Profile struct {
 }
 
 // ProfileUpdate describes a change to a profile. Fields that are nil stay unchanged, and so do the traits that are nil.
-// Breeds and Tags replace all earlier ones.
+// Breeds and Tags replace all earlier ones. If they are empty but not nil, they remove them.
 type ProfileUpdate struct {
 	Published          *bool    `json:"published,omitempty"`
 	Description        *string  `json:"description,omitempty"`
-	Breeds             []string `json:"breeds,omitempty"`
+	Breeds             []string `json:"breeds,omitzero"`
 	Mixed              *bool    `json:"mixed,omitempty"`
 	Sex                *Sex     `json:"sex,omitempty"`
 	BirthDate          *string  `json:"birthDate,omitempty"`
@@ -89,12 +91,13 @@ type ProfileUpdate struct {
 	Price              *Price   `json:"price,omitempty"`
 	ArrivalDate        *string  `json:"arrivalDate,omitempty"`
 	Traits             *Traits  `json:"traits,omitempty"`
-	Tags               []string `json:"tags,omitempty"`
+	Tags               []string `json:"tags,omitzero"`
 	ContactURL         *string  `json:"contactUrl,omitempty"`
 	Microchip          *string  `json:"microchip,omitempty"`
 	Location           *string  `json:"location,omitempty"`
 	Notes              *string  `json:"notes,omitempty"`
-	// Remove contains the names of the members to remove in JSON, such as "price" or "traits.neutered".
+	// Remove contains the names of the members to remove in JSON, such as "price" or "traits.neutered". None of them may
+	// be set by another field.
 	Remove []string `json:"-"`
 }
 
@@ -106,7 +109,7 @@ func (u ProfileUpdate) MarshalJSON() ([]byte, error) {
 }
 
 // removeMembers adds members that are null to a JSON object, unless it could not be encoded. The name of a member inside
-// another one is such as traits.neutered.
+// another one is such as traits.neutered. It fails if the object sets one of the members.
 func removeMembers(object []byte, err error, names []string) ([]byte, error) {
 	if err != nil || len(names) == 0 {
 		return object, err
@@ -116,14 +119,21 @@ func removeMembers(object []byte, err error, names []string) ([]byte, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		of := members
+		of, member := members, name
 		if outer, inner, nested := strings.Cut(name, "."); nested {
+			if slices.Contains(names, outer) {
+				continue // it goes with the object that contains it
+			}
 			if members[outer] == nil {
 				members[outer] = map[string]any{}
 			}
-			of, name = members[outer].(map[string]any), inner
+			of, _ = members[outer].(map[string]any)
+			member = inner
 		}
-		of[name] = nil
+		if of == nil || of[member] != nil {
+			return nil, fmt.Errorf("the same update sets and removes %s", name)
+		}
+		of[member] = nil
 	}
 	return json.Marshal(members)
 }

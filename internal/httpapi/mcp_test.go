@@ -342,6 +342,27 @@ profile: breeds \["Beagle"\], price \{"amount":"250.00","currency":"EUR"\}, publ
 	a.wantError("publish_animal", fmt.Sprintf(`{"id":1,"version":%q,"published":false}`, empty), shop.PreconditionFailed)
 }
 
+// An empty list removes breeds and tags. What cannot be removed, or is set and removed, is refused.
+func TestAssistantRemovesMembersOfProfiles(t *testing.T) {
+	s := parallelShop(t)
+	s.add(`{"name":"Rex","categoryId":7}`)
+	a := s.assistant(t, s.key(shop.PetsRead, shop.PetsWrite), "")
+	arguments := func(change string) string {
+		_, current, _ := strings.Cut(textOf(a.call("get_animal", `{"id":1}`)), ", profileVersion ")
+		return fmt.Sprintf(`{"id":1,"version":%q,%s}`, current, change)
+	}
+	a.want("update_profile", arguments(`"breeds":["Beagle"],"tags":["Calm"],"color":"red","mixed":true,"traits":{"neutered":true,"vaccinated":true}`), `(?s).*`)
+	for _, change := range []string{
+		`"mixed":true,"remove":["mixed.x"]`, `"color":"blue","remove":["color"]`, `"traits":{"neutered":true},"remove":["traits"]`,
+		`"remove":["colour"]`, `"remove":["notes"]`, `"remove":["published"]`, `"remove":["traits.x"]`,
+	} {
+		a.wantError("update_profile", arguments(change), shop.ValidationFailed)
+	}
+	a.want("update_profile", arguments(`"breeds":[],"tags":[],"remove":["traits.neutered","color"]`),
+		`animal 1: .*\nprofile: mixed true, published false, traits \{"vaccinated":true\}`)
+	a.want("update_profile", arguments(`"remove":["traits","traits.vaccinated","mixed"]`), `animal 1: .*\nprofile: published false`)
+}
+
 // get_animal names the photos of an animal in their order: their URLs, and what they show.
 func TestAssistantSeesPhotos(t *testing.T) {
 	s := parallelShop(t)

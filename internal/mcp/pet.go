@@ -33,10 +33,10 @@ func (set *toolSet) addPetTools() {
 }
 
 type findAnimalsInput struct {
-	Text       string           `json:"text,omitempty" jsonschema:"words that the name must contain, in any order; case and accents are ignored"`
+	Text       string           `json:"text,omitempty" jsonschema:"words that the name must contain, in any order; case and accents are ignored; with breed, sex, size or tag, a word may also be in a breed, the colour or a tag"`
 	Status     client.PetStatus `json:"status,omitempty" jsonschema:"only animals with this status; available animals can be ordered"`
 	CategoryID *int64           `json:"categoryId,omitempty" jsonschema:"only animals of this category; list_categories has the ids"`
-	Breed      string           `json:"breed,omitempty" jsonschema:"words that a breed must contain, in any order; with a breed, text also looks into breeds, colours and tags"`
+	Breed      string           `json:"breed,omitempty" jsonschema:"words that a breed must contain, in any order"`
 	Sex        client.Sex       `json:"sex,omitempty" jsonschema:"only animals of this sex"`
 	Size       client.Size      `json:"size,omitempty" jsonschema:"only animals of this size"`
 	Tag        string           `json:"tag,omitempty" jsonschema:"only animals with this tag, in any letter case"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -59,7 +60,7 @@ type updateProfileInput struct {
 	ID          int64          `json:"id" jsonschema:"the id of the animal"`
 	Version     version        `json:"version" jsonschema:"the profileVersion that get_animal returned, or the version that update_profile or publish_animal returned"`
 	Description *string        `json:"description,omitempty" jsonschema:"plain text of up to 4000 characters"`
-	Breeds      []string       `json:"breeds,omitempty" jsonschema:"one or two breeds, which replace the earlier ones"`
+	Breeds      []string       `json:"breeds,omitempty" jsonschema:"up to two breeds, which replace the earlier ones"`
 	Mixed       *bool          `json:"mixed,omitempty" jsonschema:"whether it is a mix of breeds"`
 	Sex         *client.Sex    `json:"sex,omitempty" jsonschema:"female or male"`
 	BirthDate   *string        `json:"birthDate,omitempty" jsonschema:"YYYY-MM-DD"`
@@ -70,7 +71,23 @@ type updateProfileInput struct {
 	Traits      *client.Traits `json:"traits,omitempty" jsonschema:"answers that are not given stay"`
 	Tags        []string       `json:"tags,omitempty" jsonschema:"up to 20 tags, which replace the earlier ones"`
 	ContactURL  *string        `json:"contactUrl,omitempty" jsonschema:"an https: URL or a mailto: address"`
-	Remove      []string       `json:"remove,omitempty" jsonschema:"names of members to remove, such as price"`
+	Remove      []removable    `json:"remove,omitempty" jsonschema:"names of members to remove, such as price"`
+}
+
+// removable is the name of a member of a profile that update_profile removes.
+type removable string
+
+// removables lists the names. The members that only the staff sees are not among them, because update_profile does not
+// set them either.
+func removables() []removable {
+	names := []removable{
+		"description", "breeds", "mixed", "sex", "birthDate", "birthDateEstimated", "size", "color", "price", "arrivalDate", "traits", "tags", "contactUrl",
+	}
+	for field := range reflect.TypeFor[client.Traits]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, removable("traits."+name))
+	}
+	return names
 }
 
 // changedProfile is the result of a tool that writes a profile.
@@ -80,10 +97,18 @@ type changedProfile struct {
 }
 
 func updateProfile(ctx context.Context, s session, in updateProfileInput) (changedProfile, error) {
-	profile, err := s.UpdateProfile(ctx, in.ID, client.ProfileUpdate{
+	remove := make([]string, len(in.Remove))
+	for i, name := range in.Remove {
+		remove[i] = string(name)
+	}
+	update := client.ProfileUpdate{
 		Description: in.Description, Breeds: in.Breeds, Mixed: in.Mixed, Sex: in.Sex, BirthDate: in.BirthDate, Size: in.Size, Color: in.Color,
-		Price: in.Price, ArrivalDate: in.ArrivalDate, Traits: in.Traits, Tags: in.Tags, ContactURL: in.ContactURL, Remove: in.Remove,
-	}, in.Version.condition())
+		Price: in.Price, ArrivalDate: in.ArrivalDate, Traits: in.Traits, Tags: in.Tags, ContactURL: in.ContactURL, Remove: remove,
+	}
+	if _, err := json.Marshal(update); err != nil {
+		return changedProfile{}, invalidArguments("set and remove the same member")
+	}
+	profile, err := s.UpdateProfile(ctx, in.ID, update, in.Version.condition())
 	return changedProfile{profile, versionOf(profile.ETag)}, err
 }
 

@@ -56,6 +56,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 		client.OrderPlaced, client.OrderApproved, client.OrderDelivered, client.OrderCancelled, client.OrderExpired),
 	reflect.TypeFor[client.Sex]():  enum(client.Female, client.Male),
 	reflect.TypeFor[client.Size](): enum(client.SizeSmall, client.SizeMedium, client.SizeLarge, client.SizeExtraLarge),
+	reflect.TypeFor[removable]():   enum(removables()...),
 	reflect.TypeFor[orderStep]():   enum(client.OrderApproved, client.OrderDelivered, client.OrderCancelled),
 	reflect.TypeFor[limit]():       {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxLimit))},
 	reflect.TypeFor[petFilter]():   {Type: "integer", Minimum: new(1.0)},
