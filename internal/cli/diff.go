@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"animalstore/client"
 )
 
 // jsonField is a field in a JSON object, with its value formatted for people.
@@ -32,7 +35,7 @@ func jsonFields(text []byte, times timeFlag) (members []jsonField) {
 }
 
 // formatValue formats a JSON value for people. It shortens times. It quotes a text only if the end of the text would
-// be unclear without quotes.
+// be unclear without quotes. Of photos, it shows the ids and what they show.
 func formatValue(value json.RawMessage, times timeFlag) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -47,6 +50,18 @@ func formatValue(value json.RawMessage, times timeFlag) string {
 	var texts []string
 	if json.Unmarshal(value, &texts) == nil {
 		return strings.Join(texts, " ")
+	}
+	texts = nil
+	var price client.Price
+	if json.Unmarshal(value, &price) == nil && price.Amount != "" {
+		return price.Amount + " " + price.Currency
+	}
+	var photos []client.Photo
+	if json.Unmarshal(value, &photos) == nil {
+		for _, photo := range photos {
+			texts = append(texts, strings.TrimSpace(fmt.Sprint(photo.ID, " ", photo.Alt)))
+		}
+		return strings.Join(texts, "; ")
 	}
 	return string(value)
 }

@@ -176,18 +176,28 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
+		if hasPet && (!hasProfile || !p.isJSON()) { // a profile in JSON contains its animal
+			if err := p.printChange(t, pet, before); err != nil {
+				return err
+			}
+		}
 		if hasProfile {
 			return p.setProfile(ctx, t, c, profile)
 		}
-		if before.ID == 0 {
-			return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)
-		}
-		changed := describeChange(toJSON(pet), toJSON(before), timeFlag{})
-		if changed == "" {
-			return p.printResult(t, pet, "Animal %d, %s, already had these values.", pet.ID, pet.Name)
-		}
-		return p.printResult(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
+		return nil
 	})
+}
+
+// printChange describes a change of an animal. before is empty if it is not known.
+func (p *petsSet) printChange(t terminal, pet, before client.Pet) error {
+	if before.ID == 0 {
+		return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)
+	}
+	changed := describeChange(toJSON(pet), toJSON(before), timeFlag{})
+	if changed == "" {
+		return p.printResult(t, pet, "Animal %d, %s, already had these values.", pet.ID, pet.Name)
+	}
+	return p.printResult(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
 }
 
 type petsRemove struct {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,7 +72,14 @@ func (f profileFlags) update() (u client.ProfileUpdate, given bool, err error) {
 		problems = append(problems, valueProblem("--trait "+name, &text, yesProblem))
 		*trait = isYes(&text)
 	}
-	return u, string(toJSON(u)) != "{}", checkFlags(problems...)
+	if err := checkFlags(problems...); err != nil {
+		return u, false, err
+	}
+	patch, err := json.Marshal(u)
+	if err != nil { // the values are valid, so a member is both set and removed
+		return u, false, usagef("a member that is set cannot be removed with --remove; leave one of the two out")
+	}
+	return u, string(patch) != "{}", nil
 }
 
 // traitField returns the field for a trait, or nil if there is no such trait.

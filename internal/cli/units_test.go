@@ -124,6 +124,8 @@ func TestDescribeChange(t *testing.T) {
 		{rex, rex, ""},
 		{`{"id":9,"name":"a, b","scopes":["admin","x"],"on":true,"expiresAt":"2027-01-31T18:00:00.123Z","createdAt":"2027-01-31T18:00:00Z"}`, "",
 			`name "a, b", scopes admin x, on true, expiresAt 2027-01-31 18:00 UTC`},
+		{`{"price":{"amount":"250.00","currency":"EUR"},"photos":[{"id":7,"position":1,"alt":"Rex sleeps"},{"id":5,"position":2}]}`,
+			`{"photos":[{"id":5,"position":1,"alt":""}]}`, "price 250.00 EUR, photos 5 → 7 Rex sleeps; 5"},
 		{`{"name":`, "", ""},
 	} {
 		if got := describeChange([]byte(c.current), []byte(c.previous), timeFlag{}); got != c.want {
