@@ -40,6 +40,9 @@ func (r ProfileRow) Apply(before Profile) Profile {
 	case p.Price.sameAs(before.Price):
 		p.Price = before.Price
 	}
+	if p.Microchip != "" && p.Microchip == strings.TrimLeft(before.Microchip, "0") {
+		p.Microchip = before.Microchip
+	}
 	if slices.EqualFunc(p.Tags, before.Tags, func(a, b string) bool { return strings.Trim(a, " ") == strings.Trim(b, " ") }) {
 		p.Tags = before.Tags
 	}

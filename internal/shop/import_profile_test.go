@@ -43,7 +43,7 @@ func TestImportWritesProfiles(t *testing.T) {
 		rex, mia, tom := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Mia", 1, ""), s.AddPet(t, "Tom", 1, "")
 		full := shop.ProfileChange{
 			Description: new("old"), Breeds: &[]string{"Beagle", "Boxer"}, Sex: new(shop.Male), Price: &shop.Price{Amount: "250.00", Currency: "EUR"},
-			Traits: map[shop.Trait]shop.Answer{shop.Neutered: shop.Yes, shop.Vaccinated: shop.Yes}, Tags: &[]string{" Calm", "big"}, Notes: new("secret"),
+			Traits: map[shop.Trait]shop.Answer{shop.Neutered: shop.Yes, shop.Vaccinated: shop.Yes}, Tags: &[]string{" Calm", "big"}, Notes: new("secret"), Microchip: new("040098100000001"),
 		}
 		for _, pet := range []shop.Pet{rex, tom} {
 			must(s.UpdateProfile(t.Context(), shop.Caller{}, pet.ID, full, nil))(t)
@@ -59,6 +59,7 @@ func TestImportWritesProfiles(t *testing.T) {
 			})
 			same := exportedProfile(t, s, 4, tom.ID, func(r *shop.ProfileRow) { // as a spreadsheet program writes it
 				r.Description, r.Amount, r.Currency, r.Tags = new("old"), new("250"), new("EUR"), &[]string{"Calm", "big"}
+				r.Microchip = new("40098100000001")
 			})
 			fresh := shop.ImportRow{Line: 5, NewPet: shop.NewPet{Name: "Leo", CategoryID: 1}}
 			fresh.Profile = cells(func(r *shop.ProfileRow) {
@@ -78,7 +79,7 @@ func TestImportWritesProfiles(t *testing.T) {
 		equal(t, "the events", strings.Join(eventsAfter(t, s, last), ", "), "pet.updated pets/1, pet.created pets/4, pet.created pets/5, "+
 			"profile.updated pets/1/profile, profile.updated pets/2/profile, profile.updated pets/4/profile")
 		for id, want := range map[int64]string{
-			1: `false,"breeds":["Boxer","Boxer"],"color":"black and tan","price":{"amount":"300","currency":"EUR"},"traits":{"vaccinated":true,"goodWithDogs":false},"tags":[" Calm","big"],"notes":"secret"`,
+			1: `false,"breeds":["Boxer","Boxer"],"color":"black and tan","price":{"amount":"300","currency":"EUR"},"traits":{"vaccinated":true,"goodWithDogs":false},"tags":[" Calm","big"],"microchip":"040098100000001","notes":"secret"`,
 			2: `true,"breeds":["Siamese"],"tags":["Playful"]`,
 			4: `false,"size":"large","price":{"amount":"0","currency":"USD"},"location":"Kennel 9"`,
 			5: `false`,
