@@ -126,6 +126,14 @@ func (s *Scheduler) backUp(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// Newest returns when the newest backup in the folder was started, or the zero time if there is none. If this process has
+// made it, found is the number of problems in it.
+func (s *Scheduler) Newest() (at time.Time, found int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newest.Time, s.found
+}
+
 func (s *Scheduler) setNewest(file File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,9 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/admission"
+	"animalstore/internal/backup"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 	"animalstore/internal/staff"
 	"animalstore/internal/version"
 	"animalstore/internal/web"
@@ -21,15 +23,22 @@ type rootHandler struct {
 }
 
 func (s *serveCommand) newHandler(
-	service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector,
+	service *shop.Service, log *server.BufferedLog, settings settings, backups *backup.Scheduler, collectors []prometheus.Collector,
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limits := web.NewLimits(settings.rateLimit)
 	limits.OnPhotoMemory = settings.onPhotoMemory
 	limits.Replace(admission.Requests, admission.Requests.Limit().ForConnections(server.ConnectionLimit(s.MaxConnections)))
-	pages, err := staff.New(staff.Config{
-		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits,
-	})
+	config := staff.Config{
+		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits, OnServer: sqlstore.IsURL(s.Database), Version: version.Number,
+	}
+	if backups != nil {
+		config.Backups = func() staff.Backups {
+			last, problems := backups.Newest()
+			return staff.Backups{Last: last, Every: settings.backupInterval, Problems: problems}
+		}
+	}
+	pages, err := staff.New(config)
 	if err != nil {
 		return nil, err
 	}

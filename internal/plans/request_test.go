@@ -163,6 +163,7 @@ func requests(n int) []request {
 		{"GET", "/staff/import", "", ""},
 		{"GET", "/staff/export/animals.csv", "", "an export reads all animals, page by page"},
 		{"GET", "/staff/keys", "", ""},
+		{"GET", "/staff/settings", "", ""},
 		{"GET", "/staff/devices", "", ""},
 		{"GET", "/staff/webhooks", "", ""},
 		{"GET", "/staff/webhooks/2", "", ""},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -48,6 +49,9 @@ type Window struct {
 func DefaultSettings() Settings { return Settings{Kind: KindShop} }
 
 func (Settings) subject() string { return "store" }
+
+// ETag returns an entity tag that changes whenever the settings change.
+func (s Settings) ETag() string { return EntityTag(encode(s)) }
 
 // sameAs reports whether two settings have the same values.
 func (s Settings) sameAs(other Settings) bool { return bytes.Equal(encode(s), encode(other)) }
@@ -222,6 +226,33 @@ func (s *Service) UpdateSettings(ctx context.Context, by Caller, change Settings
 	return settings, err
 }
 
+// UndoSettings gives the settings the values that they had before their last change. The parameter match says whether this
+// is the change to undo, from its result and the values before it. UndoSettings fails with precondition_failed if it is not.
+func (s *Service) UndoSettings(ctx context.Context, by Caller, match func(now, before Settings) bool) (Settings, error) {
+	settings, err := write(ctx, s, Writing{By: by}, func(tx *eventTx) (Settings, error) {
+		now, err := tx.Settings()
+		if err != nil {
+			return Settings{}, err
+		}
+		events, err := tx.NewestEvents(now.subject(), 1)
+		if err != nil {
+			return Settings{}, err
+		}
+		data := struct{ Previous Settings }{DefaultSettings()}
+		matches := Precondition[Settings](func(now Settings) bool {
+			return len(events) == 1 && json.Unmarshal(events[0].Data, &data) == nil && match(now, data.Previous)
+		})
+		if err := matches.check(now); err != nil {
+			return Settings{}, err
+		}
+		return data.Previous, tx.UpdateSettings(now, data.Previous)
+	})
+	if err == nil {
+		s.current.set(settings, time.Now())
+	}
+	return settings, err
+}
+
 // CurrentSettings returns the settings as this node knows them. They may be up to a second old.
 func (s *Service) CurrentSettings() Settings { return s.current.get().Settings }
 
@@ -234,6 +265,9 @@ func (s *Service) RefreshSettings(ctx context.Context) error {
 	}
 	return err
 }
+
+// PresetLocation returns the time zone that applies if the settings have none.
+func (s *Service) PresetLocation() *time.Location { return s.current.preset }
 
 // currentSettings keeps the settings that this node knows, so that a page needs no query for them.
 type currentSettings struct {

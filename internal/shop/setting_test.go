@@ -162,3 +162,25 @@ func TestNodesFollowSettings(t *testing.T) {
 		equal(t, "the kind", other.CurrentSettings().Kind, shop.KindShelter)
 	})
 }
+
+// The last change of the settings can be undone, if the caller knows which change that is.
+func TestSettingsChangeIsUndone(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
+		ctx := t.Context()
+		any := func(now, before shop.Settings) bool { return true }
+		_, err := s.UndoSettings(ctx, shop.Caller{}, any)
+		wantCode(t, err, shop.PreconditionFailed) // there was no change
+		for _, name := range []string{"first", "second"} {
+			must(s.UpdateSettings(ctx, shop.Caller{}, shop.SettingsChange{Name: &name, TimeZone: new("Europe/Berlin"), Address: &[]string{name}}, nil))(t)
+		}
+		_, err = nodes[1].UndoSettings(ctx, shop.Caller{}, func(now, before shop.Settings) bool { return before.Name == "second" })
+		wantCode(t, err, shop.PreconditionFailed)
+		got := must(nodes[1].UndoSettings(ctx, shop.Caller{}, func(now, before shop.Settings) bool { return now.Name == "second" && before.Name == "first" }))(t)
+		want := shop.Settings{Name: "first", TimeZone: "Europe/Berlin", Address: []string{"first"}, Kind: shop.KindShop}
+		equal(t, "the settings", reflect.DeepEqual(got, want), true)
+		equal(t, "the stored settings", reflect.DeepEqual(must(s.Settings(ctx))(t), want), true)
+		equal(t, "the settings of the node", nodes[1].CurrentSettings().Name, "first")
+		must(s.UndoSettings(ctx, shop.Caller{}, any))(t) // an undo is a change, too
+		equal(t, "the name", must(s.Settings(ctx))(t).Name, "second")
+	})
+}

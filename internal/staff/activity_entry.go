@@ -151,6 +151,7 @@ type activityNames struct {
 	pets       map[int64]string
 	categories map[int64]shop.Category
 	location   *time.Location
+	word       func(string) string // see Pages.word
 
 	mayOpenOrders bool // whether the user may open the pages of orders
 }
@@ -171,7 +172,7 @@ func (x *exchange) loadActivityNames(changes []change) (names activityNames, err
 		}
 	}
 	ctx := x.r.Context()
-	names.location = x.Service.Location()
+	names.location, names.word = x.Service.Location(), x.word
 	names.mayOpenOrders = x.May(shop.OrdersRead)
 	if names.people, err = x.Service.KeyNames(ctx, unique(actors)); err != nil {
 		return names, err
@@ -205,6 +206,8 @@ func (n activityNames) describe(c change) activityEntry {
 		e.Text = []activityText{{Text: verb + " the key "}, {Text: c.state().Name, Path: "/staff/keys"}}
 	case "webhook":
 		describeWebhook(&e, c)
+	case "store":
+		e.Text = []activityText{{Text: "changed the "}, {Text: "settings", Path: "/staff/settings"}}
 	case "profile":
 		pet := c.state().Pet
 		e.PetID, e.Pet = pet.ID, pet.Name
@@ -267,9 +270,9 @@ func (n activityNames) describePetUpdate(e *activityEntry, link activityText, wa
 	case was.Status == now.Status:
 		e.From, e.To = "", ""
 	case was.Status == "":
-		changed = append(changed, "status to "+now.Status)
+		changed = append(changed, "status to "+n.word(now.Status))
 	default:
-		changed = append(changed, "status from "+was.Status+" to "+now.Status)
+		changed = append(changed, "status from "+n.word(was.Status)+" to "+n.word(now.Status))
 	}
 	switch {
 	case len(changed) != 1:
@@ -279,9 +282,9 @@ func (n activityNames) describePetUpdate(e *activityEntry, link activityText, wa
 	case was.CategoryID != now.CategoryID:
 		e.Text = []activityText{{Text: "moved "}, link, {Text: " from " + n.category(was.CategoryID) + " to " + n.category(now.CategoryID)}}
 	case was.Status == "":
-		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + now.Status}}
+		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + n.word(now.Status)}}
 	default:
-		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + was.Status + " to " + now.Status}}
+		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + n.word(was.Status) + " to " + n.word(now.Status)}}
 	}
 }
 
@@ -339,7 +342,7 @@ func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, numb
 	}
 	e.Text = []activityText{{Text: "changed "}}
 	if was, now := c.was.Reference, c.now.Reference; was != now {
-		e.Text = append(e.Text, activityText{Text: "the customer of "}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
+		e.Text = append(e.Text, activityText{Text: n.word("the customer of ")}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
 	}
 	if was, now := c.was.HoldExpiresAt, c.now.HoldExpiresAt; !was.Equal(now) && !now.IsZero() {
 		if len(e.Text) > 1 {

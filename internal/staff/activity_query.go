@@ -38,6 +38,7 @@ func activityGroups(admin bool) (groups []activityGroup) {
 		{"Categories", "categories", []shop.EventType{shop.CategoryCreated, shop.CategoryUpdated, shop.CategoryDeleted}, []string{"Added", "Renamed", "Removed"}},
 		{"Keys", "keys", []shop.EventType{shop.KeyCreated, shop.KeyRotated, shop.KeyRevoked}, []string{"Created", "Replaced", "Revoked"}},
 		{"Webhooks", "webhooks", []shop.EventType{shop.WebhookCreated, shop.WebhookUpdated, shop.WebhookDeleted}, []string{"Added", "Changed", "Removed"}},
+		{"Settings", "settings", []shop.EventType{shop.StoreUpdated}, []string{"Changed"}},
 	} {
 		if !admin && !group.types[0].IsPublic() {
 			continue

@@ -27,7 +27,7 @@ type bar struct{ Y, Height int64 }
 // labelEvery is the number of days between two labels on the axis.
 const labelEvery = 5
 
-func newChart(days []shop.DayStats) chart {
+func (p *Pages) newChart(days []shop.DayStats) chart {
 	largest := int64(0)
 	for _, day := range days {
 		largest = max(largest, day.Arrivals, day.Sales)
@@ -37,7 +37,7 @@ func newChart(days []shop.DayStats) chart {
 	for i, day := range days {
 		c.Days = append(c.Days, chartDay{
 			X:        10 * i,
-			Title:    fmt.Sprintf("%s: %s, %s", day.Day.UTC().Format("2 Jan"), count(day.Arrivals, "arrival"), count(day.Sales, "sale")),
+			Title:    fmt.Sprintf("%s: %s, %s", day.Day.UTC().Format("2 Jan"), count(day.Arrivals, "arrival"), count(day.Sales, p.word("sale"))),
 			Arrivals: bar{c.Max - day.Arrivals, day.Arrivals},
 			Sales:    bar{c.Max - day.Sales, day.Sales},
 		})

@@ -60,6 +60,6 @@ func (x *exchange) loadPetStats(page *dashboardPage) (err error) {
 	if page.Days, err = x.Service.DailyStats(ctx); err != nil {
 		return err
 	}
-	page.Chart = newChart(page.Days)
+	page.Chart = x.newChart(page.Days)
 	return nil
 }

@@ -33,6 +33,7 @@ var navItems = []navItem{
 	{Label: "Files", Icon: "files", Path: "/staff/import", section: "import", scope: shop.PetsRead},
 	{Label: "Webhooks", Icon: "webhooks", Path: "/staff/webhooks", Gap: true, section: "webhooks", scope: shop.Admin},
 	{Label: "Keys", Icon: "keys", Path: "/staff/keys", section: "keys", scope: shop.Admin},
+	{Label: "Settings", Icon: "settings", Path: "/staff/settings", section: "settings", scope: shop.Admin},
 }
 
 // Nav returns the links to the sections that the user's key may see.

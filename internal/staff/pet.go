@@ -60,7 +60,7 @@ func (p *Pages) setPetStatus(x *exchange, id int64) error {
 	if err == nil {
 		before := pet
 		before.Status = was
-		x.flashUndo(undoOfPets(petChange{before, pet}), "%s is now %s.", pet.Name, pet.Status)
+		x.flashUndo(undoOfPets(petChange{before, pet}), "%s is now %s.", pet.Name, p.statusWord(pet.Status))
 	}
 	err = explainConflict(err, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
 	return x.showChangedPet(id, err)
@@ -73,8 +73,8 @@ func (x *exchange) askAboutPet(id int64, to shop.Status, reason string) error {
 		return err
 	}
 	return x.ask(question{
-		Title: "Mark " + pet.Name + " as " + string(to) + "?", Text: "This can’t be undone: " + reason + ".",
-		Button: "Mark as " + string(to), Back: x.backOr(petPath(id)),
+		Title: "Mark " + pet.Name + " as " + x.statusWord(to) + "?", Text: "This can’t be undone: " + x.word(reason) + ".",
+		Button: "Mark as " + x.statusWord(to), Back: x.backOr(petPath(id)),
 	})
 }
 

@@ -207,8 +207,8 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 		text += fmt.Sprintf(" for %d of them", n)
 	}
 	return true, x.ask(question{
-		Title: fmt.Sprintf("Mark %s as %s?", count(len(ids), "animal"), to), Text: text + ": " + strings.Join(reasons, ", and ") + ".",
-		Button: "Mark as " + string(to), Back: x.backOr("/staff/pets"), Target: "bulk-result", Swap: "innerHTML",
+		Title: fmt.Sprintf("Mark %s as %s?", count(len(ids), "animal"), x.statusWord(to)), Text: text + ": " + x.word(strings.Join(reasons, ", and ")) + ".",
+		Button: "Mark as " + x.statusWord(to), Back: x.backOr("/staff/pets"), Target: "bulk-result", Swap: "innerHTML",
 	})
 }
 

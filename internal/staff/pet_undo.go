@@ -135,7 +135,7 @@ func (x *exchange) undoPet(id int64) (pet shop.Pet, outcome undoOutcome, err err
 		return pet, setBack, nil
 	}
 	if change.Status != nil && shop.AsError(err).Code == shop.InvalidTransition {
-		err = shop.Errorf(shop.InvalidTransition, "%s.", noWayBack(*change.Status, now.Status))
+		err = shop.Errorf(shop.InvalidTransition, "%s.", x.word(noWayBack(*change.Status, now.Status)))
 	}
 	return now, setBack, err
 }

@@ -345,7 +345,7 @@ func newProfileForm(section profileSection, profile shop.Profile, values map[str
 // showProfileForm responds with the form of a section, either in its place or as a page.
 func (x *exchange) showProfileForm(status int, form profileForm) error {
 	if !x.partial() {
-		return x.show(status, "profile-edit", form.Section.Title+" of "+form.Pet.Name, form)
+		return x.show(status, "profile-edit", x.word(form.Section.Title)+" of "+form.Pet.Name, form)
 	}
 	if x.r.Method == http.MethodPost {
 		x.w.Header().Set("HX-Retarget", "#profile-"+form.Section.Name)
@@ -366,6 +366,9 @@ func (p *Pages) saveProfile(x *exchange, id int64) error {
 		values[field.Name] = strings.TrimSpace(x.field(field.Name))
 	}
 	undoes := x.field("undo") != ""
+	if values["amount"] != "" && values["currency"] == "" {
+		values["currency"] = p.Service.CurrentSettings().Currency
+	}
 	change := section.change(values)
 	var problems shop.Problems
 	if !undoes && section.Name != publishSection {

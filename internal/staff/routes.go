@@ -92,6 +92,10 @@ func routes() []route {
 		{"GET", "/staff/import/template.csv", "import-template", shop.PetsRead, (*Pages).importTemplate},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 
+		{"GET", "/staff/settings", "settings", shop.Admin, (*Pages).settings},
+		{"POST", "/staff/settings", "settings-save", shop.Admin, (*Pages).saveSettings},
+		{"POST", "/staff/settings/undo", "settings-undo", shop.Admin, (*Pages).undoSettings},
+
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
 		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, byID((*Pages).createKeyLink)},

@@ -27,6 +27,12 @@ type Config struct {
 	PublicURL string
 	// TLS is true if this process terminates TLS itself.
 	TLS bool
+	// Version is the version of the service, which the settings show.
+	Version string
+	// OnServer is true if the store is on a database server, which has its own backups.
+	OnServer bool
+	// Backups reports on the scheduled backups. It is nil if none are scheduled.
+	Backups func() Backups
 	// Limits are the limits that the pages share with the API. If it is nil, the pages have their own.
 	Limits *web.Limits
 }

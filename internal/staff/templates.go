@@ -73,8 +73,9 @@ type view struct {
 	Path      string // the path and query of the page without the public prefix
 	Theme     string // the theme that the user has chosen, or "" to follow the system
 	Staging   bool
-	KeyName   string // empty if nobody is signed in
-	LiveFrom  int64  // the position in the event feed before the page was rendered
+	KeyName   string        // empty if nobody is signed in
+	Store     shop.Settings // what the shop says about itself; empty if nobody is signed in
+	LiveFrom  int64         // the position in the event feed before the page was rendered
 	Now       time.Time
 	Zone      string // the name of the shop's time zone, or "" if it has none that browsers know
 	Data      any
@@ -122,7 +123,7 @@ func (x *exchange) view(title string, data any) *view {
 		view.section, _, _ = strings.Cut(rest, "/")
 	}
 	if x.principal.Actor() != "" {
-		view.KeyName, view.LiveFrom = x.principal.Name(), x.liveFrom
+		view.KeyName, view.LiveFrom, view.Store = x.principal.Name(), x.liveFrom, x.Service.CurrentSettings()
 	}
 	return view
 }
@@ -143,6 +144,8 @@ func (p *Pages) templateFuncs() template.FuncMap {
 			}
 			return "", fmt.Errorf("there is no icon %q", name)
 		},
+		"word":            p.word,
+		"every":           every,
 		"initial":         initial,
 		"formatHold":      formatHold,
 		"canGoBack":       canGoBack,
@@ -184,7 +187,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 				s = orderStatusName(status)
 			}
 			if text := fmt.Sprint(s); text != "" {
-				return strings.ToUpper(text[:1]) + text[1:]
+				return p.word(strings.ToUpper(text[:1]) + text[1:])
 			}
 			return "No status"
 		},

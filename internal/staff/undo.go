@@ -17,7 +17,7 @@ type undo struct {
 
 // undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
 // which an attacker could plant, so the button must not be able to send a form to any other path.
-var undoPath = regexp.MustCompile(`^/staff/(pets/undo|pets/-?\d+/(profile/[a-z]+|photos/(undo|\d+))|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo)$`)
+var undoPath = regexp.MustCompile(`^/staff/(pets/undo|pets/-?\d+/(profile/[a-z]+|photos/(undo|\d+))|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo|settings/undo)$`)
 
 // undoError explains a conflict while something was being undone. The parameter what names the resource.
 func undoError(err error, what string) error {

@@ -137,6 +137,7 @@ func (p *user) takeGallery(animal string) {
 			take(p, "webhooks", "/staff/webhooks")
 			take(p, "webhook", fmt.Sprint("/staff/webhooks/", hook.ID))
 			take(p, "keys", "/staff/keys")
+			take(p, "settings", "/staff/settings")
 			take(p, "keys-add", "/staff/keys", ".panel > summary")
 			take(p, "keys-revoke", "/staff/keys", "#key-2 .menu > summary", "[popovertarget=revoke-2]")
 			take(p, "devices", "/staff/devices")

@@ -115,6 +115,10 @@
   for (const change of ["online", "offline"]) addEventListener(change, showConnection);
   showConnection();
 
+  // The field for the time zone suggests those that the browser knows.
+  const zones = document.getElementById("time-zones");
+  if (zones) zones.append(...(Intl.supportedValuesOf?.("timeZone") ?? []).map((zone) => new Option(zone)));
+
   // The bar at the top shows that the server is working on the user's request, unless it responds at once.
   let busyTimer = 0;
   function showBusy(busy) {
