@@ -38,6 +38,7 @@ const (
 	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running
 	CodePhotoLimitReached   Code = "photo_limit_reached"    // HTTP 409; the animal already has MaxPhotos photos
 	CodePhotoQuotaReached   Code = "photo_quota_reached"    // HTTP 409; the photos of all animals have used up the quota of the store
+	CodeUndoNotPossible     Code = "undo_not_possible"      // HTTP 409; the message says why the last step of the order cannot be taken back
 
 	CodeOperationRemoved     Code = "operation_removed"      // HTTP 410
 	CodeEventsExpired        Code = "events_expired"         // HTTP 410

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"iter"
 	"net/http"
@@ -141,6 +142,16 @@ func (c *Client) DeliverOrder(ctx context.Context, id int64) (Order, error) {
 // [Client.ApproveOrder].
 func (c *Client) CancelOrder(ctx context.Context, id int64) (Order, error) {
 	return c.UpdateOrder(ctx, id, OrderUpdate{Status: new(OrderCancelled)})
+}
+
+// UndoOrder takes back the last change of an order's status and returns the order with its earlier status. A sold
+// animal becomes pending again. UndoOrder fails with [CodeNotFound] if the order does not exist, and with
+// [CodeUndoNotPossible] if the change is older than 24 hours or was an undo itself, or if the status of the animal has
+// changed since. If a condition is not met, it fails with [CodePreconditionFailed].
+func (c *Client) UndoOrder(ctx context.Context, id int64, conditions ...Condition) (order Order, err error) {
+	r := request{method: http.MethodPost, path: pathOf("/store/orders", id) + "/undo", idempotencyKey: rand.Text()}
+	got, err := c.do(ctx, r.withConditions(conditions), &order)
+	return order.withETag(got), err
 }
 
 func (o Order) withETag(got apiResponse) Order {

@@ -27,7 +27,7 @@ var clientCommands = map[string]string{
 	"photos list": "1", "photos add": "1 rex.png", "photos move": "1 1 2", "photos remove": "1 2",
 	"categories list": "", "categories add": "--name=Dogs", "categories set": "1 --name=Dogs", "categories remove": "1",
 	"orders list": "", "orders show": "1", "orders place": "--pet=1", "orders set": "1 --hold-until=" + nextMonth,
-	"orders approve": "1", "orders deliver": "1",
+	"orders approve": "1", "orders deliver": "1", "orders undo": "1",
 	"orders cancel": "1", "events": "", "inventory": "", "pets restore": "7", "import": "pets.csv", "export": "out.csv",
 	"mcp": "", "store show": "", "store set": "--name=Paws",
 }

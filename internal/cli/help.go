@@ -42,6 +42,7 @@ var examples = map[string][]string{
 	"orders approve": {"animalstore orders approve 3 4"},
 	"orders deliver": {"animalstore orders deliver 3"},
 	"orders cancel":  {"animalstore orders cancel 3"},
+	"orders undo":    {"animalstore orders undo 3"},
 
 	"events":    {"animalstore events --since 2027-01-31", "animalstore events --follow --type order.placed --output json"},
 	"inventory": {"animalstore inventory"},

@@ -17,6 +17,7 @@ type ordersCommands struct {
 	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
+	Undo    ordersUndo    `cmd:"" help:"Take back the last step of orders, within 24 hours."`
 }
 
 type ordersList struct {
@@ -209,4 +210,18 @@ type ordersCancel struct{ orderStep }
 
 func (o *ordersCancel) Run(ctx context.Context, t terminal) error {
 	return o.apply(ctx, t, "Cancelled order %d: animal %d is available again.", (*client.Client).CancelOrder)
+}
+
+type ordersUndo struct{ orderStep }
+
+func (o *ordersUndo) Run(ctx context.Context, t terminal) error {
+	return o.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, o.IDs, func(id int64) error {
+			order, err := c.UndoOrder(ctx, id)
+			if err != nil {
+				return err
+			}
+			return o.printResult(t, order, "Order %d is %s again, and holds animal %d.", order.ID, order.Status, order.PetID)
+		})
+	})
 }

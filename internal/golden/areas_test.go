@@ -177,6 +177,8 @@ func orders(s *session) {
 		`PATCH store/orders/3 {"holdExpiresAt":"2020-01-01T00:00:00Z"}`, `PATCH store/orders/3 {"holdExpiresAt":null}`,
 		`PATCH store/orders/3 {"holdExpiresAt":"2099-01-01T00:00:00Z","status":"approved"}`,
 		`PATCH store/orders/3 {"status":"approved","reference":"desk 3"}`, `PATCH store/orders/1 {"reference":"desk 4"}`)
+	s.play("Undo a step", "POST store/orders/3/undo -H Idempotency-Key: undo", "POST store/orders/3/undo -H Idempotency-Key: undo",
+		"POST store/orders/3/undo", "POST store/orders/77/undo")
 	s.play("Show them", "PAGES store/orders?limit=2", "REVALIDATE store/orders", "GET store/orders?status=placed",
 		"GET store/orders?petId=1", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
 	s.play("Methods", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")
@@ -268,7 +270,7 @@ func keys(s *session) {
 	s.play("Use one", "GET keys/current"+reader, "GET pets"+reader)
 	for _, refused := range []string{
 		"POST pets", "PATCH pets/1", "DELETE pets/1", "POST categories", "PUT categories/1", "DELETE categories/1", "GET store/orders",
-		"POST store/orders", "GET store/orders/1", "PATCH store/orders/1", "GET events", "POST imports", "GET keys", "POST keys",
+		"POST store/orders", "GET store/orders/1", "PATCH store/orders/1", "POST store/orders/1/undo", "GET events", "POST imports", "GET keys", "POST keys",
 		"DELETE keys/1", "POST keys/1/rotate", "GET webhooks", "POST webhooks", "GET webhooks/1", "PATCH webhooks/1", "DELETE webhooks/1",
 		"POST webhooks/1/rotate", "POST webhooks/1/test", "GET webhooks/1/deliveries", "POST webhooks/1/deliveries/1/redeliver", "GET /metrics",
 	} {

@@ -235,6 +235,13 @@ var changes = []change{
 	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{
 		`order.delivered store/orders/1 ACTOR, ` + delivered1 + `, ` + approved1,
 		`pet.updated pets/1 ACTOR, ` + rexSold + `, ` + rexPending}},
+	{"POST /v1/store/orders/1/undo", ``, []string{
+		`order.updated store/orders/1 ACTOR, ` + approved1 + `, ` + delivered1,
+		`pet.updated pets/1 ACTOR, ` + rexPending + `, ` + rexSold}},
+	{"POST /v1/store/orders/1/undo?again", ``, nil}, // an undo cannot be undone
+	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{
+		`order.delivered store/orders/1 ACTOR, ` + delivered1 + `, ` + approved1,
+		`pet.updated pets/1 ACTOR, ` + rexSold + `, ` + rexPending}},
 	{"PATCH /v1/pets/1", `{"status":"available"}`, []string{`pet.updated pets/1 ACTOR, ` + rexAvailable + `, ` + rexSold}},
 	{"PATCH /v1/pets/1/profile", `{"color":"red","notes":"internal"}`, []string{
 		`profile.updated pets/1/profile ACTOR, {"pet":` + rexAvailable + `,"published":false,"color":"red"}, {"pet":` + rexAvailable + `,"published":false}`}},

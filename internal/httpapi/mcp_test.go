@@ -80,8 +80,13 @@ func TestRepeatedToolCallDoesNothingTwice(t *testing.T) {
 	const order = `{"animalId":1,"idempotencyKey":"the key of the order"}`
 	placed := a.call("place_order", order)
 	cancel := fmt.Sprintf(`{"id":1,"version":%q,"status":"cancelled"}`, version(t, placed))
-	a.want("change_order", cancel, `order 1 for animal 1: cancelled .*`)
+	cancelled := a.want("change_order", cancel, `order 1 for animal 1: cancelled .*`)
 	a.wantError("change_order", cancel, shop.PreconditionFailed)
+	undo := fmt.Sprintf(`{"id":1,"version":%q}`, version(t, cancelled))
+	undone := a.want("undo_order", undo, `order 1 for animal 1: placed .*`)
+	a.wantError("undo_order", undo, shop.PreconditionFailed)
+	a.wantError("undo_order", fmt.Sprintf(`{"id":1,"version":%q}`, version(t, undone)), shop.UndoNotPossible)
+	a.want("change_order", fmt.Sprintf(`{"id":1,"version":%q,"status":"cancelled"}`, version(t, undone)), `order 1 for animal 1: cancelled .*`)
 	a.want("place_order", order, regexp.QuoteMeta(textOf(placed)))
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Max","categoryId":1,"status":"available"}]`)
 }
@@ -103,6 +108,7 @@ var toolScopes = map[string]struct {
 	"get_order":       {shop.OrdersRead, `{"id":1}`},
 	"place_order":     {shop.OrdersWrite, `{"animalId":1,"idempotencyKey":"a-key-for-that"}`},
 	"change_order":    {shop.OrdersWrite, `{"id":1,"version":"*","status":"approved"}`},
+	"undo_order":      {shop.OrdersWrite, `{"id":1,"version":"*"}`},
 	"recent_activity": {shop.EventsRead, `{}`},
 }
 
@@ -165,7 +171,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 		if !strings.Contains(manual, fmt.Sprintf("| `%s` | `%s` | ", name, scope)) {
 			t.Errorf("docs/assistants.md has no row for %s", name)
 		}
-		isRead, isChange := strings.HasSuffix(scope, ":read"), slices.Contains([]string{"change_animal", "change_order", "update_profile", "publish_animal"}, name)
+		isRead, isChange := strings.HasSuffix(scope, ":read"), slices.Contains([]string{"change_animal", "change_order", "undo_order", "update_profile", "publish_animal"}, name)
 		hints := tool.Annotations
 		if hints.ReadOnlyHint != isRead || *hints.DestructiveHint != isChange || !hints.IdempotentHint || *hints.OpenWorldHint {
 			t.Errorf("%s: %s", name, encode(hints))

@@ -32,6 +32,8 @@ func requestPerOperation() (all []request) {
 			id = "7" // a category without animals
 		} else if route.operation == "restorePet" {
 			id = "4" // an animal that was removed
+		} else if route.operation == "undoOrder" {
+			id = "2" // an order that was approved
 		} else if route.method == "DELETE" {
 			id = "2" // other requests need the resource with id 1
 		}
@@ -61,6 +63,9 @@ func (s *testShop) stockEverything() {
 	s.do("DELETE", "/v1/pets/4", "").want(s.t, 204, "")
 	s.do("PUT", "/v1/categories/7", `{"name":"Fish"}`).want(s.t, 201, "")
 	s.do("POST", "/v1/store/orders", `{"petId":3}`).want(s.t, 201, "")
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":5}`).want(s.t, 201, "")
+	s.do("PATCH", "/v1/store/orders/2", `{"status":"approved"}`).want(s.t, 200, "")
 	for range 2 {
 		s.do("POST", "/v1/webhooks", example).want(s.t, 201, "")
 	}

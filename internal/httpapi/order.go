@@ -106,6 +106,23 @@ func (a *API) updateOrder(x *exchange) error {
 	return nil
 }
 
+func (a *API) undoOrder(x *exchange) error {
+	id, err := x.pathID("order")
+	if err != nil {
+		return err
+	}
+	respond := func(order shop.Order) shop.StoredResponse {
+		body := encode(order)
+		return shop.StoredResponse{Status: 200, Tag: shop.EntityTag(body), Body: body}
+	}
+	order, err := a.Service.UndoOrder(x.r.Context(), callerStoring(x, respond), id, preconditions[shop.Order](x))
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(order))
+	return nil
+}
+
 // decodeOrderChange decodes a merge patch. Only the reference can be removed, so null is invalid for all other
 // members.
 func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {

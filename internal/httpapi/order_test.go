@@ -58,3 +58,37 @@ func TestOrderLifecycle(t *testing.T) {
 	s.do("PATCH", "/v1/pets/1", `{"status":"pending"}`).wantError(t, 409, shop.InvalidTransition)
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`)
 }
+
+func TestUndoOrder(t *testing.T) {
+	s := parallelShop(t)
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	const orderPath, undo = "/v1/store/orders/1", "/v1/store/orders/1/undo"
+	s.do("POST", undo, "").wantError(t, 409, shop.UndoNotPossible)
+	s.do("POST", "/v1/store/orders/99/undo", "").wantError(t, 404, shop.NotFound)
+	s.do("POST", "/v1/store/orders/x/undo", "").wantError(t, 404, shop.NotFound)
+	s.do("PATCH", orderPath, `{"status":"approved"}`).want(t, 200, "")
+	delivered := s.do("PATCH", orderPath, `{"status":"delivered"}`)
+	s.do("POST", undo, "", `If-Match: "other"`).wantError(t, 412, shop.PreconditionFailed)
+	s.do("POST", undo, "", `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
+	var first testResponse
+	for i := range 2 {
+		undone := s.do("POST", undo, "", "Idempotency-Key: k", "If-Match: "+delivered.Header.Get("ETag"))
+		if undone.want(t, 200, ""); i == 0 {
+			first = undone
+		}
+		if string(undone.body) != string(first.body) || undone.order(t).ID != 1 || undone.order(t).Status != shop.Approved ||
+			undone.Header.Get("Idempotency-Replayed") != []string{"", "true"}[i] {
+			t.Errorf("undone, %d: %v %s", i, undone.Header, undone.body)
+		}
+	}
+	s.do("POST", "/v1/store/orders/2/undo", "", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+	if got := s.do("GET", orderPath, ""); string(got.body) != string(first.body) || got.Header.Get("ETag") != first.Header.Get("ETag") {
+		t.Errorf("the order is %s, with the ETag %s", got.body, got.Header.Get("ETag"))
+	}
+	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"pending"}]`)
+	s.do("POST", undo, "").wantError(t, 409, shop.UndoNotPossible)
+	s.do("PATCH", orderPath, `{"status":"cancelled"}`).want(t, 200, "")
+	s.do("PATCH", "/v1/pets/1", `{"status":"sold"}`).want(t, 200, "")
+	s.do("POST", undo, "").want(t, 409, `{"code":"undo_not_possible","message":"The status of animal 1 has changed since order 1 became cancelled.","status":409}`)
+}

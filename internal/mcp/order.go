@@ -24,10 +24,15 @@ func (set *toolSet) addOrderTools() {
 	add(set, "change_order", "Change an order", client.ScopeOrdersWrite, changes,
 		"Approves, hands over or cancels an order, or changes its reference or the end of its hold; what is not given stays. "+
 			"approved: the hold no longer ends by itself. delivered: the customer has the animal, which is sold; the order must be approved first. "+
-			"cancelled: the animal is available again. Delivered and cancelled orders cannot be changed any more. Needs the version that get_order showed: "+
+			"cancelled: the animal is available again. Delivered and cancelled orders cannot be changed any more; undo_order takes a mistake back. Needs the version that get_order showed: "+
 			"the change is made only if nobody has changed the order since, and a repeated call changes nothing. After precondition_failed, call "+
 			"get_order: either the change is already there, or somebody else was faster.",
 		changeOrder)
+	add(set, "undo_order", "Undo the last step of an order", client.ScopeOrdersWrite, changes,
+		"Takes the last change of an order's status back: delivered becomes approved, approved becomes placed, and cancelled becomes what it was "+
+			"before; the animal gets its earlier status, too. Only within 24 hours, only if the status of the animal has not been changed since, and "+
+			"not for an order that has expired or whose last change was an undo. Needs the version that get_order showed, like change_order.",
+		undoOrder)
 }
 
 type findOrdersInput struct {
@@ -123,5 +128,15 @@ func changeOrder(ctx context.Context, s session, in changeOrderInput) (changedOr
 		update.Status = new(client.OrderStatus(in.Status))
 	}
 	order, err := s.UpdateOrder(ctx, in.ID, update, in.Version.condition())
+	return changedOrder{order, versionOf(order.ETag)}, err
+}
+
+type undoOrderInput struct {
+	ID      int64   `json:"id" jsonschema:"the id of the order"`
+	Version version `json:"version" jsonschema:"the version that get_order, place_order or change_order returned for this order"`
+}
+
+func undoOrder(ctx context.Context, s session, in undoOrderInput) (changedOrder, error) {
+	order, err := s.UndoOrder(ctx, in.ID, in.Version.condition())
 	return changedOrder{order, versionOf(order.ETag)}, err
 }

@@ -96,6 +96,7 @@ func requests(n int) []request {
 		{"POST", "/v1/store/orders", `{"petId":%d,"reference":"customer"}`, ""},
 		{"GET", fmt.Sprintf("/v1/store/orders/%d", order), "", ""},
 		{"PATCH", "/v1/store/orders/25", `{"status":"approved"}`, ""},
+		{"POST", "/v1/store/orders/25/undo", "", ""},
 		{"GET", "/v1/store/inventory", "", ""},
 		{"GET", "/v1/store", "", ""},
 		{"PATCH", "/v1/store", `{"name":"Paws"}`, ""},

@@ -35,6 +35,7 @@ const (
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use"
 	PhotoLimitReached    Code = "photo_limit_reached"
 	PhotoQuotaReached    Code = "photo_quota_reached"
+	UndoNotPossible      Code = "undo_not_possible"
 	OperationRemoved     Code = "operation_removed"
 	EventsExpired        Code = "events_expired"
 	PreconditionFailed   Code = "precondition_failed"

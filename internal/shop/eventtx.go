@@ -89,7 +89,7 @@ func (tx *eventTx) UpdatePets(updates ...PetUpdate) error {
 
 // UpdatePet is UpdatePets for a single animal.
 func (tx *eventTx) UpdatePet(before, after Pet) error {
-	return tx.UpdatePets(PetUpdate{before, after})
+	return tx.UpdatePets(PetUpdate{Before: before, After: after})
 }
 
 func (tx *eventTx) DeletePet(pet Pet) error {
@@ -157,7 +157,7 @@ func (tx *eventTx) UpdateOrder(before, after Order) error {
 
 // orderEvent returns the type of the event that reports a change of an order.
 func orderEvent(before, after Order) EventType {
-	if after.Status == before.Status {
+	if after.Status == before.Status || after.LastChange.IsUndo {
 		return OrderUpdated
 	}
 	return orderEvents[after.Status]

@@ -76,7 +76,7 @@ func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err er
 	err = tx.asSystem(func() error {
 		after := order
 		after.Status, after.HoldExpiresAt = Expired, time.Time{}
-		expired, err = replaceOrder(tx, order, after, now)
+		expired, err = changeOrderStatus(tx, order, after, now, false)
 		return err
 	})
 	return expired, err

@@ -119,7 +119,7 @@ func (p importPlan) apply(tx *eventTx) error {
 	updates, creates := make([]PetUpdate, 0, len(p.updates)), make([]NewPet, len(p.creates))
 	for _, planned := range p.updates {
 		if planned.changesPet() {
-			updates = append(updates, PetUpdate{planned.before, planned.after()})
+			updates = append(updates, PetUpdate{Before: planned.before, After: planned.after()})
 		}
 	}
 	for i, planned := range p.creates {

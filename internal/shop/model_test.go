@@ -24,7 +24,8 @@ func TestServiceFollowsTheModel(t *testing.T) {
 		n++
 		s := must(shoptest.OpenAt(t.Context(), filepath.Join(dir, fmt.Sprint(n)), shop.Options{}))(rt)
 		defer s.Store.Close()
-		m := &model{s: s, pets: map[int64]*shop.Pet{}, orders: map[int64]*shop.Order{}, categories: map[int64]string{}}
+		m := &model{s: s, pets: map[int64]*shop.Pet{}, orders: map[int64]*shop.Order{}, categories: map[int64]string{},
+			changes: map[int64]int64{}, steps: map[int64]step{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create pet":      m.createPet,
 			"update pet":      func(t *rapid.T) { m.updatePet(t, m.somePet(t)) },
@@ -33,6 +34,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"update order":    func(t *rapid.T) { m.updateOrder(t, m.someOrder(t), draw(t, "to", shop.OrderStatuses()...)) },
 			"change order":    func(t *rapid.T) { m.changeOrder(t, m.someOrder(t)) },
 			"advance order":   func(t *rapid.T) { m.updateOrder(t, m.someOrder(t), draw(t, "to", shop.Approved, shop.Delivered)) },
+			"undo order":      m.undoOrder,
 			"create category": m.createCategory,
 			"put category":    m.putCategory,
 			"delete category": m.deleteCategory,
@@ -52,7 +54,18 @@ type model struct {
 	pets                             map[int64]*shop.Pet
 	orders                           map[int64]*shop.Order
 	categories                       map[int64]string
+	changes                          map[int64]int64 // how often the status of each animal has changed
+	steps                            map[int64]step  // the last change of each order's status
 	lastPet, lastOrder, lastCategory int64
+}
+
+// step is a change of an order's status.
+type step struct {
+	at      time.Time
+	before  shop.OrderStatus
+	hold    time.Time
+	changes int64 // those of the animal after the step
+	isUndo  bool
 }
 
 func draw[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFrom(from).Draw(t, what) }
@@ -85,12 +98,23 @@ func isOpen(order *shop.Order) bool {
 
 // advance changes the status of an order and of its animal.
 func (m *model) advance(order *shop.Order, to shop.OrderStatus) {
+	before := *order
 	order.Status, order.HoldExpiresAt = to, time.Time{}
 	switch to {
+	case shop.Placed, shop.Approved:
+		m.setStatus(order.PetID, shop.Pending)
 	case shop.Delivered:
-		m.pets[order.PetID].Status = shop.Sold
+		m.setStatus(order.PetID, shop.Sold)
 	case shop.Cancelled, shop.Expired:
-		m.pets[order.PetID].Status = shop.Available
+		m.setStatus(order.PetID, shop.Available)
+	}
+	m.steps[order.ID] = step{m.s.Clock.Now(), before.Status, before.HoldExpiresAt, m.changes[order.PetID], false}
+}
+
+func (m *model) setStatus(pet int64, status shop.Status) {
+	if m.pets[pet].Status != status {
+		m.pets[pet].Status = status
+		m.changes[pet]++
 	}
 }
 
@@ -146,6 +170,7 @@ func (m *model) updatePet(t *rapid.T, id int64) {
 		if wantCode(t, err, ""); got != after {
 			t.Fatalf("changed to %+v, want %+v", got, after)
 		}
+		m.setStatus(id, after.Status)
 		m.pets[id] = &after
 		m.categories[after.CategoryID] += ""
 	}
@@ -178,7 +203,7 @@ func (m *model) placeOrder(t *rapid.T, id int64) {
 			t.Fatalf("placed %+v", order)
 		}
 		m.orders[order.ID] = &order
-		pet.Status = shop.Pending
+		m.setStatus(id, shop.Pending)
 	}
 }
 
@@ -221,6 +246,32 @@ func (m *model) changeOrder(t *rapid.T, id int64) {
 		if change.HoldExpiresAt != nil {
 			order.HoldExpiresAt = *change.HoldExpiresAt
 		}
+	}
+}
+
+// undoOrder prefers an order whose last step was no undo.
+func (m *model) undoOrder(t *rapid.T) {
+	id := someID(t, m.lastOrder, func(id int64) bool { return !m.steps[id].at.IsZero() && !m.steps[id].isUndo })
+	undone, err := m.s.UndoOrder(t.Context(), shop.Caller{}, id, nil)
+	now := m.s.Clock.Now()
+	switch order, last := m.orders[id], m.steps[id]; {
+	case order == nil:
+		wantCode(t, err, shop.NotFound)
+	case order.Status == shop.Expired, last.at.IsZero(), last.isUndo, now.Sub(last.at) > 24*time.Hour,
+		m.pets[order.PetID] == nil, m.changes[order.PetID] != last.changes:
+		wantCode(t, err, shop.UndoNotPossible)
+	default:
+		wantCode(t, err, "")
+		m.advance(order, last.before)
+		undo := m.steps[id]
+		undo.isUndo = true
+		m.steps[id] = undo
+		// The hold ends an hour after the undo, whose time the model knows only roughly, or when it would have ended.
+		hour := undone.HoldExpiresAt.Sub(now.Add(time.Hour))
+		if order.Status == shop.Placed && !undone.HoldExpiresAt.Equal(last.hold) && (hour > 0 || hour < -time.Minute) {
+			t.Fatalf("the hold of an undone order ends at %v", undone.HoldExpiresAt)
+		}
+		order.HoldExpiresAt = undone.HoldExpiresAt
 	}
 }
 
@@ -315,6 +366,7 @@ func (m *model) compare(t *rapid.T) {
 	orders := must(m.s.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{PageRequest: all}))(t)
 	for i, order := range orders.Items {
 		orders.Items[i].UpdatedAt = order.CreatedAt // the model does not know when an order was changed
+		orders.Items[i].LastChange = shop.StatusChange{}
 	}
 	compareAll(t, "orders", orders.Items, wantOrders, func(o shop.Order) int64 { return -o.ID })
 }

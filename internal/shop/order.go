@@ -40,14 +40,17 @@ var orderTransitions = map[OrderStatus][]OrderStatus{
 // Transitions returns the statuses that a client can give to an order that has the status s.
 func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderTransitions[s]) }
 
-// petStatusAfter maps the new status of an order to the new status of its animal. Order statuses that are not
-// in the map leave the status of the animal unchanged.
+// petStatusAfter maps the new status of an order to the status that its animal then has.
 var petStatusAfter = map[OrderStatus]Status{
 	Placed:    Pending,
+	Approved:  Pending,
 	Delivered: Sold,
 	Cancelled: Available,
 	Expired:   Available,
 }
+
+// PetStatus returns the status of the animal of an order that has the status s, while nobody else has changed the animal.
+func (s OrderStatus) PetStatus() Status { return petStatusAfter[s] }
 
 // IsOpen reports whether the order holds its animal.
 func (o Order) IsOpen() bool { return len(orderTransitions[o.Status]) > 0 }
@@ -79,6 +82,8 @@ type Order struct {
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
+	// LastChange is the last change of the status. It is kept for UndoOrder and shown nowhere.
+	LastChange StatusChange `json:"-"`
 }
 
 // OrderList selects one page of the orders that match all of its fields, newest first. Fields with their zero value
@@ -159,7 +164,9 @@ func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	return order, updatePetStatus(tx, order)
+	held := pet
+	held.Status = Pending
+	return order, tx.UpdatePet(pet, held)
 }
 
 // OrderReader contains the methods of ReadTx that read orders.
@@ -188,6 +195,6 @@ type OrderMutations interface {
 	// InsertOrder stores an order under a new id and returns the stored order. It ignores the ID field of
 	// its argument. The new id is larger than every id assigned before.
 	InsertOrder(Order) (Order, error)
-	// UpdateOrder stores the new status, reference and times of an order.
+	// UpdateOrder stores the new status, reference, times and last change of an order.
 	UpdateOrder(before, after Order) error
 }

@@ -70,17 +70,7 @@ func (s *Service) UpdateOrder(ctx context.Context, by Caller, id int64, change O
 	}
 	w := Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}, Texts: change.Reference != nil}
 	return write(ctx, s, w, func(tx *eventTx) (Order, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return Order{}, err
-		}
-		before, err := existingOrder(tx, id)
-		if err == nil && before.holdIsOver(now) {
-			before, err = expireOrder(tx, before, now)
-		}
-		if err == nil {
-			err = match.check(before)
-		}
+		before, now, err := orderToChange(tx, id, match)
 		if err != nil {
 			return Order{}, err
 		}
@@ -88,34 +78,69 @@ func (s *Service) UpdateOrder(ctx context.Context, by Caller, id int64, change O
 		if err != nil || order == before {
 			return order, err
 		}
-		return replaceOrder(tx, before, order, now)
+		if order.Status != before.Status {
+			return changeOrderStatus(tx, before, order, now, false)
+		}
+		order.UpdatedAt = latest(now, before.UpdatedAt)
+		return order, tx.UpdateOrder(before, order)
 	})
 }
 
-// replaceOrder stores a changed order without checking whether the change is allowed. If the status of the
-// order has changed, replaceOrder also updates the status of its animal.
-func replaceOrder(tx *eventTx, before, order Order, now time.Time) (Order, error) {
-	order.UpdatedAt = latest(now, before.UpdatedAt)
-	if err := tx.UpdateOrder(before, order); err != nil || order.Status == before.Status {
-		return order, err
+// orderToChange returns the order with the given id and the current time. If the order's hold is over, it expires the
+// order first. It fails with not_found or precondition_failed.
+func orderToChange(tx *eventTx, id int64, match Precondition[Order]) (order Order, now time.Time, err error) {
+	if now, err = tx.Now(); err != nil {
+		return order, now, err
 	}
-	return order, updatePetStatus(tx, order)
+	order, err = existingOrder(tx, id)
+	if err == nil && order.holdIsOver(now) {
+		order, err = expireOrder(tx, order, now)
+	}
+	if err == nil {
+		err = match.check(order)
+	}
+	return order, now, err
 }
 
-// updatePetStatus sets the status of an order's animal according to petStatusAfter.
-func updatePetStatus(tx *eventTx, order Order) error {
-	status, changed := petStatusAfter[order.Status]
-	if !changed {
-		return nil
-	}
-	before, found, err := tx.Pet(order.PetID)
+// StatusChange is a change of an order's status.
+type StatusChange struct {
+	At            time.Time   // zero if the status has not changed since the order was placed, or was last changed by version 1.1
+	Before        OrderStatus // the status before the change
+	HoldExpiresAt time.Time   // the end of the hold before the change; zero if there was none
+	// PetStatusChanges is the number of status changes of the animal after this change. It is -1 if the animal was
+	// removed and its status had been changed again before.
+	PetStatusChanges int64
+	IsUndo           bool
+}
+
+// changeOrderStatus stores an order whose status has changed, without checking whether the change is allowed, and
+// updates the status of its animal. undo means that the change takes back the one before.
+func changeOrderStatus(tx *eventTx, before, order Order, now time.Time, undo bool) (Order, error) {
+	pet, found, err := tx.Pet(order.PetID)
 	if err != nil {
-		return err
+		return Order{}, err
 	}
 	if !found {
-		return fmt.Errorf("the animal %d of order %d does not exist", order.PetID, order.ID)
+		return Order{}, fmt.Errorf("the animal %d of order %d does not exist", order.PetID, order.ID)
 	}
-	after := before
-	after.Status = status
-	return tx.UpdatePet(before, after)
+	changes, err := tx.StatusChanges(pet.ID)
+	if err != nil {
+		return Order{}, err
+	}
+	update := PetUpdate{Before: pet, After: pet}
+	if update.After.Status = petStatusAfter[order.Status]; update.After.Status != pet.Status {
+		changes++
+	}
+	order.UpdatedAt = latest(now, before.UpdatedAt)
+	order.LastChange = StatusChange{now, before.Status, before.HoldExpiresAt, changes, undo}
+	switch Delivered {
+	case order.Status:
+		update.SaleAt = now
+	case before.Status:
+		update.SaleAt = before.LastChange.At
+	}
+	if err := tx.UpdateOrder(before, order); err != nil || update.After == pet {
+		return order, err
+	}
+	return order, tx.UpdatePets(update)
 }

@@ -99,7 +99,7 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 				if !got.UpdatedAt.After(before.UpdatedAt) {
 					t.Errorf("%s: it was updated at %v", what, got.UpdatedAt)
 				}
-				wantOrder.UpdatedAt = got.UpdatedAt
+				wantOrder.UpdatedAt, wantOrder.LastChange = got.UpdatedAt, got.LastChange
 			}
 			if err == nil {
 				equal(t, what+", as returned", got, wantOrder)

@@ -256,7 +256,12 @@ func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Prec
 }
 
 // PetUpdate is a change to an animal. Before must be the animal as it is stored.
-type PetUpdate struct{ Before, After Pet }
+type PetUpdate struct {
+	Before, After Pet
+	// SaleAt is the time of the sale that the update makes or takes back. It is zero if a sale happens now, or if the
+	// update takes back no sale.
+	SaleAt time.Time
+}
 
 // created returns the event for a new animal. It avoids the slower JSON encoder, because this event is by far
 // the most frequent one.
@@ -269,6 +274,8 @@ func (p Pet) created(actor string) NewEvent {
 type PetReader interface {
 	// Pet returns the animal with the given id and whether it exists.
 	Pet(id int64) (Pet, bool, error)
+	// StatusChanges returns how often the status of an animal has changed since the animal was added or restored.
+	StatusChanges(id int64) (int64, error)
 	// Pets returns at most list.Limit animals, sorted by descending id, or by ascending id if
 	// list.OldestFirst is set. It ignores list.Query.
 	Pets(list PetList) ([]Pet, error)

@@ -34,6 +34,9 @@ const (
 // IsSale reports whether the update is a sale of the animal.
 func (u PetUpdate) IsSale() bool { return u.After.Status == Sold && u.Before.Status != Sold }
 
+// TakesBackSale reports whether the update takes back the sale at u.SaleAt.
+func (u PetUpdate) TakesBackSale() bool { return !u.SaleAt.IsZero() && !u.IsSale() }
+
 // DailyStats returns the number of arrivals and sales on each of the last statsDays days, including today,
 // oldest day first.
 func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {

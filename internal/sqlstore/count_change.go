@@ -49,12 +49,18 @@ func (c *countChanges) addNew(period int64, pet shop.NewPet) {
 	change.arrivals++
 }
 
-// addUpdate counts a change to a pet, which may be its sale in the given period.
+// addUpdate counts a change to a pet. A sale counts in the period of u.SaleAt, if that is set.
 func (c *countChanges) addUpdate(period int64, u shop.PetUpdate) {
 	c.addPet(period, u.Before.CategoryID, u.Before.Status, -1)
 	c.addPet(period, u.After.CategoryID, u.After.Status, +1)
-	if u.IsSale() {
+	if !u.SaleAt.IsZero() {
+		period = periodOf(u.SaleAt)
+	}
+	switch {
+	case u.IsSale():
 		c.of(u.After.CategoryID, period).sales++
+	case u.TakesBackSale():
+		c.of(u.After.CategoryID, period).sales--
 	}
 }
 
@@ -116,13 +122,21 @@ func (t *tx) addCounts(count func(changes *countChanges, period int64)) error {
 		return t.dialect.addCounts(t, changes)
 	}
 	count(&changes, 0)
-	rows := changes.rows()
-	return t.Insert(countInsertionNow, len(rows), func(args []any, row int) []any { return appendCounts(args, rows[row]) })
+	now := changes.rows()
+	isNow := func(r countRow) bool { return r.period == 0 }
+	if err := insertCountRows(t, slices.DeleteFunc(slices.Clone(now), isNow)); err != nil {
+		return err
+	}
+	now = slices.DeleteFunc(now, func(r countRow) bool { return !isNow(r) })
+	return t.Insert(countInsertionNow, len(now), func(args []any, row int) []any { return appendCounts(args, now[row]) })
 }
 
 // insertCounts inserts the changes into the queue pet_count_changes.
 func insertCounts(w engine.Writer, changes countChanges) error {
-	rows := changes.rows()
+	return insertCountRows(w, changes.rows())
+}
+
+func insertCountRows(w engine.Writer, rows []countRow) error {
 	return w.Insert(countInsertion, len(rows), func(args []any, row int) []any { return appendCounts(append(args, rows[row].period), rows[row]) })
 }
 

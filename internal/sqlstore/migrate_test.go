@@ -44,6 +44,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"131998a4f1f483dd99e84449d6ffb7f35e2ce5aba2a1f50b425dc5a1614d8a0f",
 			"506045eb9325b4742da51fea1c1dd4f186aee24accdddc00dacebc367362858a",
 			"31139a7549f72e267df2d9a0ba407ec6cf580e1539e6a7ee59081dce48de7014",
+			"9d9320a7ddbc007cf4b4abbfaf73fee8ee982d12f59e315dd593d3eaea6f0445",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -67,6 +68,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"cf4b2795a2f3616d4f9153b1ea4cb5438924d6fdaa8e544ce208d406aaa64c20",
 			"47050b558eeab2df27783efeec0b979cc5efa724f79bb45a5f16af491e53356b",
 			"69a8af0efbefeadf79b2fa9dfe15e94e1b6e96b563aa05f7cd58550eac72774f",
+			"92fa1c2c9e7d73383379cc7f79d127091497ccf3033b71e89be44f3921c2a9aa",
 		},
 	}
 	for engine, want := range known {

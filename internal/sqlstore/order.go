@@ -7,29 +7,41 @@ import (
 	"animalstore/internal/sqlstore/engine"
 )
 
-const orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
+// orderColumns are all columns of an order. orderFields are those that can change.
+const (
+	orderColumns = "id, pet_id, created_at, " + orderFields
+	orderFields  = "status, reference, updated_at, hold_expires_at, changed_at, status_before, hold_before, pet_status_changes, is_undo"
+)
 
 func scanOrder(scan Scanner) (shop.Order, error) {
 	var order shop.Order
-	var reference sql.Null[string]
-	var created, updated int64
-	var hold sql.Null[int64]
-	err := scan(&order.ID, &order.PetID, &order.Status, &reference, &created, &updated, &hold)
+	var reference, statusBefore sql.Null[string]
+	var created, updated, undo int64
+	var hold, changed, holdBefore, changes sql.Null[int64]
+	err := scan(&order.ID, &order.PetID, &created, &order.Status, &reference, &updated, &hold, &changed, &statusBefore, &holdBefore, &changes, &undo)
 	order.Reference = reference.V
 	order.CreatedAt, order.UpdatedAt, order.HoldExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(hold.V)
+	order.LastChange = shop.StatusChange{At: fromMicros(changed.V), Before: shop.OrderStatus(statusBefore.V), HoldExpiresAt: fromMicros(holdBefore.V),
+		PetStatusChanges: changes.V, IsUndo: undo == 1}
 	return order, err
 }
 
 var (
 	orderInsertion = &engine.Insertion{Table: "orders", Columns: orderColumns,
-		Types: []string{"BIGINT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}}
-	orderUpdate = newRowUpdate("orders", "status, reference, updated_at, hold_expires_at", []string{"BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT"})
+		Types: append([]string{"BIGINT", "BIGINT", "BIGINT"}, orderFieldTypes...)}
+	orderUpdate = newRowUpdate("orders", orderFields, append([]string{"BIGINT"}, orderFieldTypes...))
+	// orderFieldTypes are the SQL types of the values that appendOrderFields appends.
+	orderFieldTypes = []string{"TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}
 )
 
-// appendOrder appends the order's values to args, one for each of orderColumns.
-func appendOrder(args []any, o shop.Order) []any {
-	return append(args, o.ID, o.PetID, string(o.Status), nullable(o.Reference), micros(o.CreatedAt), micros(o.UpdatedAt),
-		nullable(micros(o.HoldExpiresAt)))
+// appendOrderFields appends one value for each of orderFields to args.
+func appendOrderFields(args []any, o shop.Order) []any {
+	args = append(args, string(o.Status), nullable(o.Reference), micros(o.UpdatedAt), nullable(micros(o.HoldExpiresAt)))
+	last := o.LastChange
+	if last.At.IsZero() {
+		return append(args, nil, nil, nil, nil, int64(0))
+	}
+	return append(args, micros(last.At), string(last.Before), nullable(micros(last.HoldExpiresAt)), last.PetStatusChanges, number(last.IsUndo))
 }
 
 func (t *tx) Order(id int64) (shop.Order, bool, error) {
@@ -85,10 +97,9 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 		return shop.Order{}, err
 	}
 	inserted, _, err := one(t, scanOrder, `
-		INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+orderColumns,
-		order.PetID, order.Status, nullable(order.Reference), micros(order.CreatedAt), micros(order.UpdatedAt),
-		nullable(micros(order.HoldExpiresAt)))
+		INSERT INTO orders (pet_id, created_at, `+orderFields+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING `+orderColumns,
+		appendOrderFields([]any{order.PetID, micros(order.CreatedAt)}, order)...)
 	t.textChanged(orderReferences, inserted.ID)
 	return inserted, err
 }
@@ -106,7 +117,6 @@ func (t *tx) UpdateOrder(before, order shop.Order) error {
 // updateOrders writes the columns of orders that can change.
 func (d *dialect) updateOrders(w engine.Writer, orders []shop.Order) error {
 	return d.update(w, orderUpdate, len(orders), func(args []any, row int) []any {
-		o := orders[row]
-		return append(args, o.ID, string(o.Status), nullable(o.Reference), micros(o.UpdatedAt), nullable(micros(o.HoldExpiresAt)))
+		return appendOrderFields(append(args, orders[row].ID), orders[row])
 	})
 }

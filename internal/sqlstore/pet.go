@@ -7,6 +7,7 @@ import (
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
+	"animalstore/internal/sqlstore/postgres"
 )
 
 // petColumns are the columns that queries read. petFields are the columns that statements write, except for the id.
@@ -29,10 +30,33 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 // Statements that write the columns in petFields.
 var (
 	petInsertion = &engine.Insertion{Table: "pets", Columns: "id, " + petFields, Types: petTypes}
-	petUpdate    = newRowUpdate("pets", petFields, petTypes)
+	petUpdate    = rowUpdate{
+		one: "UPDATE pets SET name = $2, category_id = $3, status = $4, status_changes = status_changes + $5 WHERE id = $1",
+		many: "UPDATE pets SET name = new.name, category_id = new.category_id, status = new.status, status_changes = pets.status_changes + new.changes" +
+			" FROM (SELECT * FROM " + postgres.Unnest(petUpdateTypes) + ") AS new (id, name, category_id, status, changes) WHERE pets.id = new.id",
+		types: petUpdateTypes,
+	}
 	// petTypes are the SQL types of the values that appendPet appends.
 	petTypes = []string{"BIGINT", "TEXT", "BIGINT", "TEXT"}
+	// petUpdateTypes are the SQL types of the values of petUpdate.
+	petUpdateTypes = append(slices.Clone(petTypes), "BIGINT")
 )
+
+// countedPet is a pet with the number of its status changes: all of them, or those that are not saved yet.
+type countedPet struct {
+	shop.Pet
+	statusChanges int64
+}
+
+const countedPetColumns = petColumns + ", status_changes"
+
+func scanCountedPet(scan Scanner) (pet countedPet, err error) {
+	pet.Pet, err = scanPet(func(columns ...any) error { return scan(append(columns, &pet.statusChanges)...) })
+	return pet, err
+}
+
+// statusChanges returns by how much an update increases the number of the pet's status changes.
+func statusChanges(u shop.PetUpdate) int64 { return number(u.Before.Status != u.After.Status) }
 
 // appendPet appends the pet's id and one value for each of petFields to args.
 func appendPet(args []any, pet shop.Pet) []any {
@@ -43,6 +67,11 @@ func scanPet(scan Scanner) (shop.Pet, error) { return scanPets()(scan) }
 
 func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 	return one(t, scanPet, "SELECT "+petColumns+" FROM pets WHERE id = $1", id)
+}
+
+func (t *tx) StatusChanges(id int64) (int64, error) {
+	n, _, err := one(t, scanValue[int64], "SELECT status_changes FROM pets WHERE id = $1", id)
+	return n, err
 }
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
@@ -180,12 +209,12 @@ func insertPets(w engine.Writer, pets []shop.Pet) error {
 }
 
 func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
-	pets, moved := make([]shop.Pet, len(updates)), []int64{}
+	pets, moved := make([]countedPet, len(updates)), []int64{}
 	for i, u := range updates {
 		if u.Before.CategoryID != u.After.CategoryID {
 			moved = append(moved, u.After.CategoryID)
 		}
-		if pets[i] = u.After; u.Before.Name != u.After.Name {
+		if pets[i] = (countedPet{u.After, statusChanges(u)}); u.Before.Name != u.After.Name {
 			t.textChanged(petNames, u.After.ID)
 		}
 	}
@@ -203,8 +232,10 @@ func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
 	return t.dialect.updatePets(t, pets)
 }
 
-func (d *dialect) updatePets(w engine.Writer, pets []shop.Pet) error {
-	return d.update(w, petUpdate, len(pets), func(args []any, row int) []any { return appendPet(args, pets[row]) })
+func (d *dialect) updatePets(w engine.Writer, pets []countedPet) error {
+	return d.update(w, petUpdate, len(pets), func(args []any, row int) []any {
+		return append(appendPet(args, pets[row].Pet), pets[row].statusChanges)
+	})
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {
@@ -214,9 +245,21 @@ func (t *tx) DeletePet(pet shop.Pet) error {
 	if err := t.keepProfile(pet); err != nil {
 		return err
 	}
+	if err := t.lockPet(pet.ID); err != nil {
+		return err
+	}
+	if err := t.Exec(keepStatusChanges, pet.ID); err != nil {
+		return err
+	}
 	t.textChanged(petNames, pet.ID)
 	return t.Exec("DELETE FROM pets WHERE id = $1", pet.ID)
 }
+
+// keepStatusChanges stores, in the orders of a pet that is about to be deleted, whether its status has changed since. If
+// the pet is restored, its status changes are counted from 0 again, so an order after which the status has not changed
+// gets this number, and every other order a number that the pet never has.
+const keepStatusChanges = "UPDATE orders SET pet_status_changes = CASE WHEN pet_status_changes = (SELECT status_changes FROM pets WHERE id = $1)" +
+	" THEN 0 ELSE -1 END WHERE pet_id = $1 AND pet_status_changes IS NOT NULL"
 
 // countPet adds n to the number of pets with the category and status of a pet.
 func (t *tx) countPet(pet shop.Pet, n int64) error {

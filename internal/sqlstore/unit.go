@@ -13,13 +13,15 @@ import (
 // declared in shop.Writing, and the changes of the writes that have already run. It implements engine.Unit. Only
 // loading differs between the engines, see dialect.load.
 type unit struct {
-	dialect    *dialect
-	now        time.Time
-	pets       map[int64]*shop.Pet   // nil means that there is no such pet
-	orders     map[int64]*shop.Order // nil means that there is no such order
-	open       map[int64]int64       // the open order of each loaded pet that has one
-	categories map[int64]*shop.Category
-	records    map[recordKey]*shop.IdempotencyRecord // nil means that there is no such record
+	dialect *dialect
+	now     time.Time
+	pets    map[int64]*shop.Pet   // nil means that there is no such pet
+	orders  map[int64]*shop.Order // nil means that there is no such order
+	open    map[int64]int64       // the open order of each loaded pet that has one
+	// statusChanges contains the number of status changes of each pet. It is 0 for pets that were added.
+	statusChanges map[int64]int64
+	categories    map[int64]*shop.Category
+	records       map[recordKey]*shop.IdempotencyRecord // nil means that there is no such record
 	// petIDs and orderIDs assign ids to new rows.
 	petIDs, orderIDs newIDs
 	unsaved          changes
@@ -28,7 +30,7 @@ type unit struct {
 // changes are the changes of one write, or of all writes since the unit was last saved.
 type changes struct {
 	addedPets   []shop.Pet
-	pets        map[int64]shop.Pet // pets that have changed
+	pets        map[int64]countedPet
 	addedOrders []int64
 	orders      map[int64]shop.Order // orders that were added or have changed
 	records     []record
@@ -96,7 +98,9 @@ func (u *unit) apply(c *changes) {
 		u.pets[c.addedPets[i].ID] = &c.addedPets[i]
 	}
 	for id, pet := range c.pets {
-		u.pets[id] = &pet
+		u.pets[id] = &pet.Pet
+		u.statusChanges[id] += pet.statusChanges
+		pet.statusChanges += s.pets[id].statusChanges
 		setRow(&s.pets, id, pet)
 	}
 	for id, order := range c.orders {
@@ -125,7 +129,8 @@ func (u *unit) setOrder(order shop.Order) {
 
 // Forget drops all rows.
 func (u *unit) Forget() {
-	u.pets, u.orders, u.open = map[int64]*shop.Pet{}, map[int64]*shop.Order{}, map[int64]int64{}
+	u.pets, u.statusChanges = map[int64]*shop.Pet{}, map[int64]int64{}
+	u.orders, u.open = map[int64]*shop.Order{}, map[int64]int64{}
 	u.categories, u.records = map[int64]*shop.Category{}, map[recordKey]*shop.IdempotencyRecord{}
 	u.petIDs, u.orderIDs = newIDs{}, newIDs{}
 }

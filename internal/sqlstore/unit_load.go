@@ -49,12 +49,17 @@ func (u *unit) loadRecord(b *engine.Batch, key recordKey) {
 
 // loadPet loads a pet and its open order. which is an SQL expression for the pet's id, with the parameter $1.
 func (u *unit) loadPet(b *engine.Batch, which string, arg int64) {
-	engine.Query(b, scanPet, func(pet shop.Pet) {
+	engine.Query(b, scanCountedPet, func(pet countedPet) {
 		if u.pets[pet.ID] == nil {
-			u.pets[pet.ID] = &pet
+			u.addPet(pet)
 		}
-	}, "SELECT "+petColumns+" FROM pets WHERE id = "+which, arg)
+	}, "SELECT "+countedPetColumns+" FROM pets WHERE id = "+which, arg)
 	engine.Query(b, scanOrder, u.addOrder, selectOpenOrder+which, arg)
+}
+
+func (u *unit) addPet(pet countedPet) {
+	u.pets[pet.ID] = &pet.Pet
+	u.statusChanges[pet.ID] = pet.statusChanges
 }
 
 // addOrder adds an order that was loaded, unless the unit already has it.
@@ -151,8 +156,8 @@ const declaredPets = "ANY (ARRAY(SELECT unnest(CAST($1 AS BIGINT[])) UNION ALL S
 // lockPets locks the declared pets and reads them and their open orders. It also reads the declared orders. Pets that
 // another transaction has locked are left out, and so are their orders.
 func (u *unit) lockPets(b *engine.Batch, rows declaredRows) {
-	engine.Query(b, scanPet, func(pet shop.Pet) { u.pets[pet.ID] = &pet },
-		"SELECT "+petColumns+" FROM pets WHERE id = "+declaredPets+" ORDER BY id FOR UPDATE SKIP LOCKED", rows.Pets, rows.Orders)
+	engine.Query(b, scanCountedPet, u.addPet,
+		"SELECT "+countedPetColumns+" FROM pets WHERE id = "+declaredPets+" ORDER BY id FOR UPDATE SKIP LOCKED", rows.Pets, rows.Orders)
 	skipped := map[int64]bool{}
 	for _, id := range rows.Pets {
 		u.pets[id] = nil

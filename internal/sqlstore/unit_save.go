@@ -22,7 +22,10 @@ func (u *unit) Save(b *engine.Batch) engine.Touched {
 	insertPets(b, c.addedPets)
 	u.dialect.updatePets(b, sortedRows(c.pets))
 	u.dialect.updateOrders(b, sortedRows(c.orders))
-	b.Insert(orderInsertion, len(added), func(args []any, row int) []any { return appendOrder(args, added[row]) })
+	b.Insert(orderInsertion, len(added), func(args []any, row int) []any {
+		o := added[row]
+		return appendOrderFields(append(args, o.ID, o.PetID, micros(o.CreatedAt)), o)
+	})
 	u.dialect.addCounts(b, c.counts)
 	slices.SortFunc(c.records, func(x, y record) int {
 		return cmp.Or(cmp.Compare(x.principal, y.principal), cmp.Compare(x.key, y.key))

@@ -18,6 +18,8 @@ type shopModel struct {
 type modelPet struct {
 	name   string
 	status shop.Status
+	// changes is the number of status changes.
+	changes int64
 }
 
 type modelOrder struct {
@@ -46,7 +48,10 @@ func randomWrite(r *rand.Rand, pets, orders int) modelWrite {
 		name := fmt.Sprint("pet ", r.Int())
 		w.what, set.Categories = "create "+name, []int64{1}
 		w.fn = func(tx shop.WriteTx) error { return addPetWithEvent(name, new([]int64))(tx) }
-		w.change = func(m *shopModel) bool { m.pets = append(m.pets, modelPet{name, shop.Available}); return true }
+		w.change = func(m *shopModel) bool {
+			m.pets = append(m.pets, modelPet{name: name, status: shop.Available})
+			return true
+		}
 	case kind < 6:
 		w.what, set.Pets = fmt.Sprint("order ", pet), []int64{pet}
 		w.fn = func(tx shop.WriteTx) error { return placeOrder(tx, pet, nil) }
@@ -55,6 +60,7 @@ func randomWrite(r *rand.Rand, pets, orders int) modelWrite {
 				return false
 			}
 			m.pets[pet-1].status = shop.Pending
+			m.pets[pet-1].changes++
 			m.orders = append(m.orders, modelOrder{pet, shop.Placed})
 			return true
 		}
@@ -67,6 +73,7 @@ func randomWrite(r *rand.Rand, pets, orders int) modelWrite {
 			}
 			m.orders[order-1].status = shop.Cancelled
 			m.pets[m.orders[order-1].pet-1].status = shop.Available
+			m.pets[m.orders[order-1].pet-1].changes++
 			return true
 		}
 	default:
@@ -160,7 +167,11 @@ func (m *shopModel) compare(t *testing.T, store *Store) {
 			if pet.ID != int64(i+1) {
 				t.Errorf("pet %d has the id %d", i+1, pet.ID)
 			}
-			got.pets = append(got.pets, modelPet{pet.Name, pet.Status})
+			changes, err := tx.StatusChanges(pet.ID)
+			if err != nil {
+				return err
+			}
+			got.pets = append(got.pets, modelPet{pet.Name, pet.Status, changes})
 			if pet.Status == shop.Available {
 				counts.Available++
 			} else {

@@ -22,7 +22,7 @@ func (t *unitTx) alone() error { return t.Fail(engine.ErrAlone) }
 
 func (t *unitTx) Pet(id int64) (shop.Pet, bool, error) {
 	if pet, changed := t.changes.pets[id]; changed {
-		return pet, true, t.Failed()
+		return pet.Pet, true, t.Failed()
 	}
 	pet, declared := t.unit.pets[id]
 	if !declared {
@@ -32,6 +32,13 @@ func (t *unitTx) Pet(id int64) (shop.Pet, bool, error) {
 		return shop.Pet{}, false, t.Failed()
 	}
 	return *pet, true, t.Failed()
+}
+
+func (t *unitTx) StatusChanges(id int64) (int64, error) {
+	if _, _, err := t.Pet(id); err != nil {
+		return 0, err
+	}
+	return t.unit.statusChanges[id] + t.changes.pets[id].statusChanges, t.Failed()
 }
 
 func (t *unitTx) Order(id int64) (shop.Order, bool, error) {
@@ -105,7 +112,7 @@ func (t *unitTx) UpdatePets(updates ...shop.PetUpdate) error {
 		if _, found, err := t.Pet(u.After.ID); err != nil || !found || u.Before.CategoryID != u.After.CategoryID {
 			return t.alone()
 		}
-		setRow(&t.changes.pets, u.After.ID, u.After)
+		setRow(&t.changes.pets, u.After.ID, countedPet{u.After, t.changes.pets[u.After.ID].statusChanges + statusChanges(u)})
 		t.changes.counts.addUpdate(periodOf(t.unit.now), u)
 	}
 	return t.Failed()

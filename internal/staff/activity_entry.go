@@ -110,11 +110,6 @@ func newChange(event shop.Event) change {
 	return change{Event: event, now: data.Current, was: data.Previous}
 }
 
-// animalStatus maps each order step to the status that it gives to the animal.
-var animalStatus = map[shop.EventType]shop.Status{
-	shop.OrderPlaced: shop.Pending, shop.OrderDelivered: shop.Sold, shop.OrderCancelled: shop.Available, shop.OrderExpired: shop.Available,
-}
-
 // joinSteps decodes events, which must be sorted newest first. A step of an order that changes the animal's status
 // has two events. joinSteps merges them into one change.
 func joinSteps(events []shop.Event) (changes []change) {
@@ -135,7 +130,8 @@ func joinSteps(events []shop.Event) (changes []change) {
 			if step.now == nil || step.now.PetID != pet.now.ID {
 				continue
 			}
-			if step.Actor == pet.Actor && string(animalStatus[step.Type]) == pet.now.Status {
+			changed := step.was == nil || step.was.Status != step.now.Status
+			if step.Actor == pet.Actor && changed && string(shop.OrderStatus(step.now.Status).PetStatus()) == pet.now.Status {
 				step.petNow, step.petWas = pet.now, pet.was
 				changes[i].Type = "" // deleted below
 			}
@@ -334,10 +330,15 @@ func (n activityNames) describeOrder(e *activityEntry, c change) {
 	}
 }
 
-// describeOrderUpdate describes a change of an order's customer, a change of the end of its hold, or both.
+// describeOrderUpdate describes an undo, a change of an order's customer, a change of the end of its hold, or both.
 func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, number activityText) {
 	if c.was == nil || c.now == nil {
 		e.Text = []activityText{{Text: "changed "}, number}
+		return
+	}
+	if c.was.Status != c.now.Status {
+		undone := map[string]string{string(shop.Delivered): "hand-over", string(shop.Approved): "approval", string(shop.Cancelled): "cancellation"}[c.was.Status]
+		e.Text = []activityText{{Text: "undid the " + undone + " of "}, pet, {Text: " · "}, number}
 		return
 	}
 	e.Text = []activityText{{Text: "changed "}}

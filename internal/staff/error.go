@@ -86,7 +86,7 @@ func userMessage(err error) string {
 	message = strings.ReplaceAll(message, shop.OrderStatusProblem(""), "must be one of "+orderStatusNames())
 	switch e.Code {
 	// The messages of these errors contain no text from users, so words can be replaced anywhere in them.
-	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable:
+	case shop.InvalidTransition, shop.PetHasOpenOrder, shop.PetNotAvailable, shop.UndoNotPossible:
 		message = apiWords.ReplaceAllStringFunc(message, func(word string) string { return pageWords[word] })
 	}
 	return strings.ToUpper(message[:1]) + message[1:]

@@ -32,13 +32,13 @@ func (p *Pages) extendHold(x *exchange, id int64) error {
 	order, err := x.updateOrder(id, shop.OrderChange{HoldExpiresAt: &until}, func(now shop.Order) bool { return now.HoldExpiresAt.Equal(was) })
 	if undoes {
 		if err == nil {
-			x.flash("The hold of order %d ends on %s again.", id, until.Format("2 January at 15:04"))
+			x.flashAbout(orderTopic(id), nil, "The hold of order %d ends on %s again.", id, until.Format("2 January at 15:04"))
 		}
 		return x.finishInPlace(undoError(err, fmt.Sprint("order ", id)), orderPath(id), orderTopic(id))
 	}
 	if err == nil {
 		back := &undo{orderPath(id) + "/hold", map[string]string{"was": formatHold(until), "until": formatHold(was)}}
-		x.flashUndo(back, "The hold of order %d now ends on %s.", id, until.Format("2 January at 15:04"))
+		x.flashAbout(orderTopic(id), back, "The hold of order %d now ends on %s.", id, until.Format("2 January at 15:04"))
 	}
 	return x.showChangedOrder(id, order, err)
 }

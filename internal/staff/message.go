@@ -15,6 +15,8 @@ type message struct {
 	Problem bool              `json:"problem,omitempty"`
 	Undo    string            `json:"undo,omitempty"` // the path of the Undo button, or ""
 	Values  map[string]string `json:"values,omitempty"`
+	// About names the object of the message, such as pet-7. The page shows only the newest message about an object.
+	About string `json:"about,omitempty"`
 }
 
 // flash makes the page show a message for a few seconds.
@@ -22,14 +24,21 @@ func (x *exchange) flash(format string, args ...any) { x.flashUndo(nil, format, 
 
 // flashUndo makes the page show a message with an Undo button. If u is nil, the message has no such button.
 func (x *exchange) flashUndo(u *undo, format string, args ...any) {
-	x.message = &message{Text: fmt.Sprintf(format, args...)}
-	if u == nil {
+	x.flashAbout("", u, format, args...)
+}
+
+// flashAbout is like flashUndo, but the message takes the place of an earlier one about the same object.
+func (x *exchange) flashAbout(object string, u *undo, format string, args ...any) {
+	x.message = &message{Text: fmt.Sprintf(format, args...), About: object}
+	if object == "" && u == nil {
 		x.trigger("flash", x.message.Text)
 		return
 	}
-	x.message.Undo, x.message.Values = u.Path, u.Values
 	onPage := *x.message
-	onPage.Undo = x.At(u.Path)
+	if u != nil {
+		x.message.Undo, x.message.Values = u.Path, u.Values
+		onPage.Undo, onPage.Values = x.At(u.Path), u.Values
+	}
 	x.trigger("flash", onPage)
 }
 

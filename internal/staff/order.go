@@ -142,7 +142,7 @@ func (p *Pages) placeOrder(x *exchange, id int64) error {
 		return p.Service.PlaceOrder(x.r.Context(), by, shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
 	})
 	if err == nil {
-		x.flashUndo(undoOfOrderStep(order), "Reserved as order %d.", order.ID)
+		x.flashAbout(orderTopic(order.ID), undoOfOrderStep(order), "Reserved as order %d.", order.ID)
 	}
 	return x.showChangedPet(id, err)
 }
@@ -152,7 +152,7 @@ func (p *Pages) setOrderStatus(x *exchange, id int64) error {
 	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
 	order, err := x.updateOrder(id, shop.OrderChange{Status: new(to)}, func(now shop.Order) bool { return now.Status == was })
 	if err == nil {
-		x.flashUndo(undoOfOrderStep(order), "Order %d is now %s.", order.ID, orderStatusName(order.Status))
+		x.flashAbout(orderTopic(id), undoOfOrderStep(order), "Order %d is now %s.", order.ID, orderStatusName(order.Status))
 	}
 	return x.showChangedOrder(id, order, err)
 }

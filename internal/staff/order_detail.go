@@ -16,18 +16,14 @@ type orderDetail struct {
 	History []activityEntry
 }
 
-// CanPlaceAgain reports whether the page offers to place the order again. The service may still refuse.
-func (o orderDetail) CanPlaceAgain() bool {
-	if o.Pet == nil {
-		return false
-	}
-	switch o.Status {
-	case shop.Cancelled, shop.Expired:
-		return o.Pet.Status == shop.Available
-	case shop.Delivered:
-		return o.Pet.Status == shop.Sold
-	}
-	return false
+// CanUndo reports whether the page offers to undo the last step of the order. The service may still refuse.
+func (o orderDetail) CanUndo() bool {
+	return o.Pet != nil && o.Pet.Status == o.Status.PetStatus() && o.UndoProblem(o.Now) == ""
+}
+
+// CanReserveAgain reports whether the page offers a new order for the animal of an order that has expired.
+func (o orderDetail) CanReserveAgain() bool {
+	return o.Status == shop.Expired && o.Pet != nil && o.Pet.Status == shop.Available
 }
 
 func (p *Pages) order(x *exchange, id int64) error {
@@ -51,9 +47,9 @@ func (p *Pages) saveOrder(x *exchange, id int64) error {
 	_, err := x.updateOrder(id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
 	switch {
 	case err == nil && was != reference:
-		x.flashUndo(&undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)
+		x.flashAbout(orderTopic(id), &undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)
 	case err == nil:
-		x.flash("Order %d was saved.", id)
+		x.flashAbout(orderTopic(id), nil, "Order %d was saved.", id)
 	}
 	err = explainConflict(err, "Someone else has changed the customer of order %d in the meantime, so nothing was saved.", id)
 	return x.finishInPlace(err, orderPath(id), orderTopic(id))

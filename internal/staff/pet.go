@@ -60,7 +60,7 @@ func (p *Pages) setPetStatus(x *exchange, id int64) error {
 	if err == nil {
 		before := pet
 		before.Status = was
-		x.flashUndo(undoOfPets(petChange{before, pet}), "%s is now %s.", pet.Name, p.statusWord(pet.Status))
+		x.flashAbout(petTopic(id), undoOfPets(petChange{before, pet}), "%s is now %s.", pet.Name, p.statusWord(pet.Status))
 	}
 	err = explainConflict(err, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
 	return x.showChangedPet(id, err)
@@ -86,7 +86,7 @@ func (p *Pages) deletePet(x *exchange, id int64) error {
 		return p.Service.DeletePet(x.r.Context(), by, id, func(now shop.Pet) bool { return now == original })
 	})
 	if err == nil {
-		x.flashUndo(undoOfPets(petChange{original, shop.Pet{}}), "%s was removed.", original.Name)
+		x.flashAbout(petTopic(id), undoOfPets(petChange{original, shop.Pet{}}), "%s was removed.", original.Name)
 	}
 	err = explainConflict(err, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
 	return x.showChangedPet(id, err)

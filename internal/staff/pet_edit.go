@@ -151,7 +151,7 @@ func (p *Pages) savePet(x *exchange, id int64) error {
 		if err == nil {
 			before := pet
 			before.Name, before.CategoryID = original.Name, original.CategoryID
-			x.flashUndo(undoOfPets(petChange{before, pet}), "%s was saved.", pet.Name)
+			x.flashAbout(petTopic(id), undoOfPets(petChange{before, pet}), "%s was saved.", pet.Name)
 			return x.showChangedPet(id, nil)
 		}
 	}

@@ -67,7 +67,7 @@ func (p *Pages) undoPets(x *exchange) error {
 	case len(ids) == 1:
 		pet, outcome, err := x.undoPet(ids[0])
 		if err == nil {
-			x.flash("%s %s.", pet.Name, outcome.one)
+			x.flashAbout(petTopic(pet.ID), nil, "%s %s.", pet.Name, outcome.one)
 		}
 		return x.finishInPlace(undoError(err, pet.Name), petPath(ids[0]), petTopic(ids[0]))
 	}

@@ -49,7 +49,7 @@ func (x *exchange) finishInPlace(err error, otherwise string, topics ...string) 
 func (p *Pages) restorePet(x *exchange, id int64) error {
 	pet, err := once(x, func(by shop.Caller) (shop.Pet, error) { return p.Service.RestorePet(x.r.Context(), by, id) })
 	if err == nil {
-		x.flash("%s was restored.", pet.Name)
+		x.flashAbout(petTopic(id), nil, "%s was restored.", pet.Name)
 	}
 	return x.finishInPlace(err, petPath(id), petTopic(id), "pets-removed")
 }
@@ -79,7 +79,7 @@ func undoOfOrderStep(order shop.Order) *undo {
 }
 
 // undoOrderStep undoes the last step of an order, unless the order has changed since. It cancels an order that has
-// only been placed. It replaces any other order with a new one for the same animal and customer.
+// only been placed.
 func (p *Pages) undoOrderStep(x *exchange, id int64) error {
 	was := shop.OrderStatus(x.field("was"))
 	match := func(now shop.Order) bool { return now.Status == was }
@@ -87,18 +87,12 @@ func (p *Pages) undoOrderStep(x *exchange, id int64) error {
 	var err error
 	if was == shop.Placed {
 		if order, err = x.updateOrder(id, shop.OrderChange{Status: new(shop.Cancelled)}, match); err == nil {
-			x.flash("Order %d was cancelled.", id)
+			x.flashAbout(orderTopic(id), nil, "Order %d was cancelled.", id)
 		}
 	} else if order, err = once(x, func(by shop.Caller) (shop.Order, error) {
-		return p.Service.PlaceOrderAgain(x.r.Context(), by, id, match)
+		return p.Service.UndoOrder(x.r.Context(), by, id, match)
 	}); err == nil {
-		x.flash("Order %d takes the place of order %d.", order.ID, id)
-		if x.currentPage() == orderPath(id) {
-			return x.redirect(orderPath(order.ID))
-		}
-	}
-	if err != nil && shop.AsError(err).Code == shop.PetNotAvailable {
-		err = shop.Errorf(shop.PetNotAvailable, "Someone was faster: the animal of order %d has been reserved, sold or changed in the meantime, so nothing was undone.", id)
+		x.flashAbout(orderTopic(id), nil, "Order %d is %s again.", id, orderStatusName(order.Status))
 	}
 	return x.finishInPlace(undoError(err, fmt.Sprint("order ", id)), "/staff/orders", orderTopic(id), petTopic(order.PetID), "orders-placed")
 }

@@ -18,7 +18,7 @@ import (
 func (b *browser) undo(page string) response {
 	b.t.Helper()
 	body := b.mustGet(page).body
-	form := regexp.MustCompile(`<div class="info"><span>[^<]*</span><form method="post" action="([^"]*)">(.*?)<button>Undo`).FindStringSubmatch(body)
+	form := regexp.MustCompile(`<div class="info"[^>]*><span>[^<]*</span><form method="post" action="([^"]*)">(.*?)<button>Undo`).FindStringSubmatch(body)
 	if form == nil {
 		b.t.Fatalf("%s offers no Undo", page)
 	}
@@ -61,7 +61,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	got := b.withHTMX().post("/staff/pets/1/status", "was", "available", "to", "pending").want(200, "Rex")
 	var triggers struct{ Flash message }
 	shoptest.OK(t, json.Unmarshal([]byte(got.header.Get("HX-Trigger")), &triggers))
-	if m := triggers.Flash; m.Text != "Rex <& is now pending." || m.Undo != "/staff/pets/undo" || m.Values["status-1"] != "available" || len(m.Values) != 2 {
+	if m := triggers.Flash; m.Text != "Rex <& is now pending." || m.Undo != "/staff/pets/undo" || m.Values["status-1"] != "available" || len(m.Values) != 2 || m.About != "pet-1" {
 		t.Errorf("got the message %+v", m)
 	}
 }
@@ -219,23 +219,25 @@ func TestStepsOfOrdersAreUndone(t *testing.T) {
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák")
 	b.post("/staff/orders/2/status", "was", "placed", "to", "cancelled", "back", "/staff/orders").wantRedirect("/staff/orders")
 	b.undo("/staff/orders").wantRedirect("/staff/orders")
-	b.mustGet("/staff/orders", "Order 3 takes the place of order 2.", "3 Rex")
-	wantOrder(3, shop.Placed, shop.Pending)
-	b.post("/staff/orders/3/status", "was", "placed", "to", "approved")
+	b.mustGet("/staff/orders", "Order 2 is reserved again.", "2 Rex")
+	wantOrder(2, shop.Placed, shop.Pending)
+	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
 	b.undo("/staff/pets/1")
-	wantOrder(3, shop.Cancelled, shop.Pending)
-	b.post("/staff/orders/4/status", "was", "placed", "to", "approved")
-	b.post("/staff/orders/4/status", "was", "approved", "to", "delivered")
-	wantOrder(4, shop.Delivered, shop.Sold)
+	b.mustGet("/staff/pets/1", "Configured key undid the approval of Rex · order 2")
+	wantOrder(2, shop.Placed, shop.Pending)
+	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
+	b.post("/staff/orders/2/status", "was", "approved", "to", "delivered")
+	wantOrder(2, shop.Delivered, shop.Sold)
 	b.undo("/staff/pets/1")
-	wantOrder(5, shop.Placed, shop.Pending)
+	b.mustGet("/staff/pets/1", "Order 2 is approved again.", "Configured key undid the hand-over of Rex · order 2")
+	wantOrder(2, shop.Approved, shop.Pending)
 	// Undo is refused if somebody else has reserved the animal since.
-	b.withHTMX().post("/staff/orders/5/status", "was", "placed", "to", "cancelled").want(200, `"undo":"/staff/orders/5/undo"`)
+	b.withHTMX().post("/staff/orders/2/status", "was", "approved", "to", "cancelled").want(200, `"undo":"/staff/orders/2/undo"`, `"about":"order-2"`)
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: 1, Reference: "Mrs Novák"}))(t)
-	b.withHTMX().post("/staff/orders/5/undo", "was", "cancelled").want(200, "Someone was faster", `"order-5":""`)
-	wantOrder(6, shop.Placed, shop.Pending)
-	b.post("/staff/orders/6/undo", "was", "approved").wantRedirect("/staff/orders")
-	b.mustGet("/staff/orders", "Someone has changed order 6 in the meantime, so nothing was undone.")
+	b.withHTMX().post("/staff/orders/2/undo", "was", "cancelled").want(200, "The status of animal 1 has changed since order 2 became cancelled.", `"order-2":""`)
+	wantOrder(3, shop.Placed, shop.Pending)
+	b.post("/staff/orders/3/undo", "was", "approved").wantRedirect("/staff/orders")
+	b.mustGet("/staff/orders", "Someone has changed order 3 in the meantime, so nothing was undone.")
 	b.post("/staff/orders/99/undo", "was", "placed").wantRedirect("/staff/orders")
 	b.mustGet("/staff/orders", "no order with the id 99")
 }

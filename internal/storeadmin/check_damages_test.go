@@ -11,6 +11,8 @@ var damages = map[string]damage{
 	"an animal that is held and free":   {"UPDATE pets SET status = 'available' WHERE id = 2", "pets 2: held by order 2, but its status is available instead of pending"},
 	"an animal that is held, no status": {"UPDATE pets SET status = NULL WHERE id = 1", "pets 1: held by order 1, but its status is unspecified instead of pending"},
 	"an order of no animal ever":        {"UPDATE orders SET pet_id = 8 WHERE id = 3", "orders 3: it refers to a pet that never existed: 8"},
+	"an order that knows too much":      {"UPDATE orders SET changed_at = 1, status_before = 'placed', pet_status_changes = 99 WHERE id = 2", "orders 2: it knows more changes of the status of pet 2 than there were"},
+	"half a change of an order":         {"UPDATE orders SET changed_at = 1, status_before = NULL WHERE id = 2", "orders 2: the last change of its status is incomplete"},
 	"a key whose secrets end":           {"UPDATE key_secrets SET ends_at = 1 WHERE key_id = 1", "keys 1: it has no secret without an end"},
 	"a short hash":                      {"UPDATE key_secrets SET hash = '\\x0102' WHERE key_id = 1", "keys 1: the hash of one of its secrets is not a SHA-256"},
 	"a profile without its animal":      {"DELETE FROM pets WHERE id = 5", "profiles 5: its pet does not exist"},

@@ -103,7 +103,10 @@ func (c *checker) checkOrders(ctx context.Context) error {
 			return "its reference " + problem
 		}
 		return ""
-	}, func(row, event shop.Order) bool { return row == event })
+	}, func(row, event shop.Order) bool {
+		row.LastChange = shop.StatusChange{} // an event does not show it
+		return row == event
+	})
 }
 
 func (c *checker) checkKeys(ctx context.Context) error {

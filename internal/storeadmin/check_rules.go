@@ -53,6 +53,11 @@ func rowRules(e *engine) []rowRule {
 		{"SELECT p.id, o.id, coalesce(p.status, 'unspecified') FROM orders o JOIN pets p ON p.id = o.pet_id WHERE o." + open +
 			" AND coalesce(p.status, '') <> 'pending' ORDER BY o.id",
 			"pets %s: held by order %s, but its status is %s instead of pending"},
+		{"SELECT o.id, o.pet_id FROM orders o JOIN pets p ON p.id = o.pet_id WHERE o.pet_status_changes > p.status_changes ORDER BY o.id",
+			"orders %s: it knows more changes of the status of pet %s than there were"},
+		{"SELECT o.id FROM orders o WHERE (o.changed_at IS NULL) <> (o.status_before IS NULL) OR (o.changed_at IS NULL) <> (o.pet_status_changes IS NULL)" +
+			" OR o.is_undo NOT IN (0, 1) ORDER BY o.id",
+			"orders %s: the last change of its status is incomplete"},
 		{"SELECT o.id, o.pet_id FROM orders o WHERE o.pet_id < 1 OR o.pet_id > (" + fmt.Sprintf(e.last, "pets") + ") ORDER BY o.id",
 			"orders %s: it refers to a pet that never existed: %s"},
 		{"SELECT f.id FROM profiles f LEFT JOIN pets p ON p.id = f.id WHERE f.removed = 0 AND p.id IS NULL ORDER BY f.id",

@@ -31,7 +31,8 @@ var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
-		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}, {"published", integer}}},
+		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}, {"published", integer},
+		{"status_changes", integer}}},
 	{name: "profiles", key: 1, columns: []copiedColumn{
 		{"id", integer}, {"removed", integer}, {"published", integer}, {"breed", text}, {"second_breed", text}, {"mixed", integer},
 		{"sex", text}, {"birth_date", text}, {"birth_date_estimated", integer}, {"size", text}, {"color", text}, {"price", text},
@@ -42,7 +43,8 @@ var copiedTables = []copiedTable{
 	{name: "pet_periods", key: 1, columns: []copiedColumn{{"begins_at", integer}, {"arrivals", integer}, {"sales", integer}}},
 	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
-		{"updated_at", integer}, {"hold_expires_at", integer}}},
+		{"updated_at", integer}, {"hold_expires_at", integer}, {"changed_at", integer}, {"status_before", text},
+		{"hold_before", integer}, {"pet_status_changes", integer}, {"is_undo", integer}}},
 	{name: "keys", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},

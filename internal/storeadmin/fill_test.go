@@ -128,7 +128,8 @@ func fillStore(t *testing.T, database string) {
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)
 		for i, status := range []shop.OrderStatus{shop.Approved, shop.Delivered, shop.Cancelled, shop.Expired} {
-			must(tx.InsertOrder(shop.Order{PetID: math.MaxInt64 - int64(i), Status: status, CreatedAt: copyNow, UpdatedAt: copyNow}))(t)
+			must(tx.InsertOrder(shop.Order{PetID: math.MaxInt64 - int64(i), Status: status, CreatedAt: copyNow, UpdatedAt: copyNow,
+				LastChange: shop.StatusChange{At: copyNow, Before: shop.Placed, HoldExpiresAt: copyNow, PetStatusChanges: int64(i) - 1, IsUndo: i == 1}}))(t)
 		}
 		for _, key := range []shop.Key{
 			{Name: "rotated", Scopes: []shop.Scope{shop.Admin, shop.PetsRead}, Hint: "wxyz", CreatedAt: copyNow},

@@ -37,6 +37,7 @@ var Status = map[shop.Code]int{
 	shop.IdempotencyKeyInUse:  http.StatusConflict,
 	shop.PhotoLimitReached:    http.StatusConflict,
 	shop.PhotoQuotaReached:    http.StatusConflict,
+	shop.UndoNotPossible:      http.StatusConflict,
 	shop.OperationRemoved:     http.StatusGone,
 	shop.EventsExpired:        http.StatusGone,
 	shop.PreconditionFailed:   http.StatusPreconditionFailed,

@@ -13,7 +13,7 @@ CREATE TABLE pets (
     name        TEXT    NOT NULL,
     category_id INTEGER NOT NULL REFERENCES categories (id) DEFERRABLE INITIALLY DEFERRED,
     status      TEXT    CHECK (status = 'available' OR status = 'pending' OR status = 'sold')
-, published INTEGER NOT NULL DEFAULT 0) STRICT;
+, published INTEGER NOT NULL DEFAULT 0, status_changes INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE orders (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     pet_id          INTEGER NOT NULL, -- stays when the animal is removed
@@ -22,7 +22,7 @@ CREATE TABLE orders (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     hold_expires_at INTEGER CHECK ((hold_expires_at IS NOT NULL) = (status = 'placed'))
-) STRICT;
+, changed_at INTEGER, status_before TEXT, hold_before INTEGER, pet_status_changes INTEGER, is_undo INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE keys (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     name         TEXT    NOT NULL,

@@ -6,11 +6,16 @@
   const body = document.body;
 
   // Messages: the server sends them in the HX-Trigger header, and htmx turns that into events. A message is a text,
-  // or {text, undo, values} if it can be undone by posting the values to the path undo.
+  // or {text, undo, values, about}. It can be undone by posting the values to the path undo. Only the newest message
+  // about an object stays, so that its button cannot undo an older change.
   const flashes = document.getElementById("flashes");
-  function flash({ text, undo, values }, kind) {
+  function flash({ text, undo, values, about }, kind) {
     const message = document.createElement("div");
     message.className = kind;
+    if (about) {
+      for (const older of flashes.querySelectorAll(`[data-about="${about}"]`)) older.remove();
+      message.dataset.about = about;
+    }
     const span = document.createElement("span");
     span.textContent = text;
     message.append(span);
