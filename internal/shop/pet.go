@@ -235,24 +235,43 @@ func checkTransition(tx ReadTx, pet Pet, to Status) error {
 // DeletePet removes an animal but keeps its orders. It fails with not_found, precondition_failed or
 // pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, by Caller, id int64, match Precondition[Pet]) error {
-	err := s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error {
-		if err := expireDueHold(tx, id); err != nil {
-			return err
-		}
-		pet, err := existingPet(tx, id)
+	err := s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error { return deletePet(tx, id, match) })
+	s.photoRemovals.Add(1)
+	return err
+}
+
+func deletePet(tx *eventTx, id int64, match Precondition[Pet]) error {
+	if err := expireDueHold(tx, id); err != nil {
+		return err
+	}
+	pet, err := existingPet(tx, id)
+	if err != nil {
+		return err
+	}
+	if err := match.check(pet); err != nil {
+		return err
+	}
+	if err := checkNotHeld(tx, pet); err != nil {
+		return err
+	}
+	return tx.DeletePet(pet)
+}
+
+// UndoCreatePet removes an animal that was just added. It fails with not_found if there is no such animal, and with
+// precondition_failed if anything has happened to it since, also if that was undone, or if its profile is not empty.
+func (s *Service) UndoCreatePet(ctx context.Context, by Caller, id int64) error {
+	return s.writeOnly(ctx, Writing{By: by, Texts: true}, func(tx *eventTx) error {
+		profile, err := existingProfile(tx, id)
 		if err != nil {
 			return err
 		}
-		if err := match.check(pet); err != nil {
+		newest, err := tx.NewestEvents(profile.Pet.subject(), 1)
+		if err != nil {
 			return err
 		}
-		if err := checkNotHeld(tx, pet); err != nil {
-			return err
-		}
-		return tx.DeletePet(pet)
+		isNew := len(newest) == 1 && newest[0].Type == PetCreated && profile.UpdatedAt.IsZero()
+		return deletePet(tx, id, func(Pet) bool { return isNew })
 	})
-	s.photoRemovals.Add(1)
-	return err
 }
 
 // PetUpdate is a change to an animal. Before must be the animal as it is stored.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -68,6 +67,15 @@ type SettingsChange struct {
 	TimeZone *string
 	Kind     *Kind
 	Window   WindowChange
+}
+
+// Change returns the change that gives any settings the values of s.
+func (s Settings) Change() SettingsChange {
+	w := &s.Window
+	return SettingsChange{
+		&s.Name, &s.Phone, &s.Email, &s.Address, &s.Website, &s.Currency, &s.TimeZone, &s.Kind,
+		WindowChange{&w.Enabled, &w.Title, &w.Introduction, &w.EmbedOrigins},
+	}
 }
 
 // WindowChange is a partial update of the window.
@@ -219,33 +227,6 @@ func (s *Service) UpdateSettings(ctx context.Context, by Caller, change Settings
 			return before, nil
 		}
 		return after, tx.UpdateSettings(before, after)
-	})
-	if err == nil {
-		s.current.set(settings, time.Now())
-	}
-	return settings, err
-}
-
-// UndoSettings gives the settings the values that they had before their last change. The parameter match says whether this
-// is the change to undo, from its result and the values before it. UndoSettings fails with precondition_failed if it is not.
-func (s *Service) UndoSettings(ctx context.Context, by Caller, match func(now, before Settings) bool) (Settings, error) {
-	settings, err := write(ctx, s, Writing{By: by}, func(tx *eventTx) (Settings, error) {
-		now, err := tx.Settings()
-		if err != nil {
-			return Settings{}, err
-		}
-		events, err := tx.NewestEvents(now.subject(), 1)
-		if err != nil {
-			return Settings{}, err
-		}
-		data := struct{ Previous Settings }{DefaultSettings()}
-		matches := Precondition[Settings](func(now Settings) bool {
-			return len(events) == 1 && json.Unmarshal(events[0].Data, &data) == nil && match(now, data.Previous)
-		})
-		if err := matches.check(now); err != nil {
-			return Settings{}, err
-		}
-		return data.Previous, tx.UpdateSettings(now, data.Previous)
 	})
 	if err == nil {
 		s.current.set(settings, time.Now())

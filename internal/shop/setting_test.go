@@ -163,24 +163,16 @@ func TestNodesFollowSettings(t *testing.T) {
 	})
 }
 
-// The last change of the settings can be undone, if the caller knows which change that is.
-func TestSettingsChangeIsUndone(t *testing.T) {
-	onBothEngines(t, func(t *testing.T, s *shoptest.Shop, nodes []*shop.Service) {
-		ctx := t.Context()
-		any := func(now, before shop.Settings) bool { return true }
-		_, err := s.UndoSettings(ctx, shop.Caller{}, any)
-		wantCode(t, err, shop.PreconditionFailed) // there was no change
-		for _, name := range []string{"first", "second"} {
-			must(s.UpdateSettings(ctx, shop.Caller{}, shop.SettingsChange{Name: &name, TimeZone: new("Europe/Berlin"), Address: &[]string{name}}, nil))(t)
-		}
-		_, err = nodes[1].UndoSettings(ctx, shop.Caller{}, func(now, before shop.Settings) bool { return before.Name == "second" })
-		wantCode(t, err, shop.PreconditionFailed)
-		got := must(nodes[1].UndoSettings(ctx, shop.Caller{}, func(now, before shop.Settings) bool { return now.Name == "second" && before.Name == "first" }))(t)
-		want := shop.Settings{Name: "first", TimeZone: "Europe/Berlin", Address: []string{"first"}, Kind: shop.KindShop}
+// The change that a settings value makes gives any settings these values.
+func TestSettingsChangeReplacesEverything(t *testing.T) {
+	t.Parallel()
+	s := shoptest.Open(t, shoptest.Options{})
+	all := shop.Settings{
+		Name: "Paws", Phone: "1", Email: "a@b.example", Address: []string{"Road 1"}, Website: "https://example.com", Currency: "EUR", TimeZone: "Europe/Berlin",
+		Kind: shop.KindShelter, Window: shop.Window{Enabled: true, Title: "Animals", Introduction: "Hello", EmbedOrigins: []string{"https://a.example"}},
+	}
+	for _, want := range []shop.Settings{all, shop.DefaultSettings()} {
+		got := must(s.UpdateSettings(t.Context(), shop.Caller{}, want.Change(), nil))(t)
 		equal(t, "the settings", reflect.DeepEqual(got, want), true)
-		equal(t, "the stored settings", reflect.DeepEqual(must(s.Settings(ctx))(t), want), true)
-		equal(t, "the settings of the node", nodes[1].CurrentSettings().Name, "first")
-		must(s.UndoSettings(ctx, shop.Caller{}, any))(t) // an undo is a change, too
-		equal(t, "the name", must(s.Settings(ctx))(t).Name, "second")
-	})
+	}
 }

@@ -113,7 +113,7 @@ func (p *Pages) saveCategory(x *exchange, id int64) error {
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusUnprocessableEntity, "", problem) })
 	}
 	if was.Name != "" && was != wanted { // giving a first name cannot be undone, because a name cannot be removed
-		x.flashUndo(undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
+		x.flashAbout(categoryTopic(id), undoOfCategoryChange(was, wanted.Name), "%s is now called %s.", was.Name, wanted.Name)
 	}
 	return x.redirect("/staff/categories")
 }
@@ -144,9 +144,9 @@ func (p *Pages) deleteCategory(x *exchange, id int64) error {
 		return showProblem(err, func(problem string) error { return x.showCategories(http.StatusConflict, "", problem) })
 	}
 	if was.Name == "" {
-		x.flash("Category %d was removed.", id)
+		x.flashAbout(categoryTopic(id), nil, "Category %d was removed.", id)
 	} else {
-		x.flashUndo(undoOfCategoryChange(was, ""), "%s was removed.", was.Name)
+		x.flashAbout(categoryTopic(id), undoOfCategoryChange(was, ""), "%s was removed.", was.Name)
 	}
 	return x.redirect("/staff/categories")
 }
@@ -171,7 +171,7 @@ func (p *Pages) undoCategoryChange(x *exchange, id int64) error {
 		err = x.putCategory(category, condition)
 	}
 	if err == nil {
-		x.flash("%s is as before.", category.Name)
+		x.flashAbout(categoryTopic(id), nil, "%s is as before.", category.Name)
 	}
 	return x.finishInPlace(undoError(err, fmt.Sprint("category ", id)), "/staff/categories")
 }

@@ -20,14 +20,10 @@ type message struct {
 }
 
 // flash makes the page show a message for a few seconds.
-func (x *exchange) flash(format string, args ...any) { x.flashUndo(nil, format, args...) }
+func (x *exchange) flash(format string, args ...any) { x.flashAbout("", nil, format, args...) }
 
-// flashUndo makes the page show a message with an Undo button. If u is nil, the message has no such button.
-func (x *exchange) flashUndo(u *undo, format string, args ...any) {
-	x.flashAbout("", u, format, args...)
-}
-
-// flashAbout is like flashUndo, but the message takes the place of an earlier one about the same object.
+// flashAbout makes the page show a message about an object, which takes the place of an earlier message about it. The
+// message has an Undo button, unless u is nil.
 func (x *exchange) flashAbout(object string, u *undo, format string, args ...any) {
 	x.message = &message{Text: fmt.Sprintf(format, args...), About: object}
 	if object == "" && u == nil {
@@ -64,8 +60,6 @@ const (
 	messageLifetime = time.Minute
 	// maxCookieBytes is the maximum size in bytes of a cookie that browsers accept.
 	maxCookieBytes = 4096
-	// maxCookieHead is how many of them the name and the attributes may need.
-	maxCookieHead = 256
 )
 
 // keepMessage stores the message of this exchange in a cookie, so that the next page can show it.
@@ -85,9 +79,6 @@ func (m *message) encode() string {
 	}
 	return base64.RawURLEncoding.EncodeToString(text.Bytes())
 }
-
-// messageFits reports whether a cookie can carry the message of this exchange.
-func (x *exchange) messageFits() bool { return len(x.message.encode()) <= maxCookieBytes-maxCookieHead }
 
 func (x *exchange) setMessageCookie(value string, maxAge int) {
 	http.SetCookie(x.w, &http.Cookie{

@@ -61,14 +61,23 @@ func onceKeeping[R, K any](x *exchange, part string, keep func(R) K, write func(
 // press of a button has an id of its own, in a header or in the field "once". Without scripts, the field contains the id
 // of the page, so the form counts as the same only if its other fields are the same as well.
 func (x *exchange) formRequest(part string) *shop.IdempotentRequest {
-	if id := x.r.Header.Get("Idempotency-Key"); id != "" {
-		return x.request(id, part)
-	}
-	if !x.r.PostForm.Has("once") {
+	id := x.formID()
+	if id == "" {
 		return nil
 	}
+	return x.request(id, part)
+}
+
+// formHeader is the header in which scripts send the id of a form.
+const formHeader = "Idempotency-Key"
+
+// formID returns the id of the form, or "" if it has none.
+func (x *exchange) formID() string {
+	if id := x.r.Header.Get(formHeader); id != "" || !x.r.PostForm.Has("once") {
+		return id[:min(len(id), maxFormID)]
+	}
 	sum := sha256.Sum256([]byte(x.r.URL.Path + "?" + x.r.PostForm.Encode()))
-	return x.request(hex.EncodeToString(sum[:]), part)
+	return hex.EncodeToString(sum[:])
 }
 
 func (x *exchange) request(id, part string) *shop.IdempotentRequest {

@@ -20,8 +20,7 @@ type petDetail struct {
 	OlderFrom  int64 // the position of the oldest entry shown if there are older entries, else 0
 	Today      shop.Date
 
-	Saved        *savedProfile // what the page tells about a section that was just saved, or nil
-	SavedSection string        // the name of that section
+	SavedSection string // the name of the section of the profile that was just saved, or ""
 }
 
 // fieldChange is the old and the new value of a field that has changed.

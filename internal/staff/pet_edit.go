@@ -95,6 +95,7 @@ func (x *exchange) ensureCategory(form petForm) (int64, error) {
 // showAddedPet responds after an animal was added. The form keeps the category and status, so that the user
 // can quickly add a similar animal.
 func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
+	x.flashAbout(petTopic(pet.ID), &undo{petPath(pet.ID) + "/undo", nil}, "%s was added as number %d.", pet.Name, pet.ID)
 	if !x.partial() {
 		return x.redirect("/staff/pets")
 	}
@@ -102,7 +103,6 @@ func (x *exchange) showAddedPet(pet shop.Pet, status string) (err error) {
 	if next.Categories, err = x.categoryOptions(next.Category); err != nil {
 		return err
 	}
-	x.flash("%s was added as number %d.", pet.Name, pet.ID)
 	x.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
 	return x.showFragment("pet-add", next)
 }

@@ -90,6 +90,15 @@ func (p *Pages) undoPets(x *exchange) error {
 	return x.showBulkResult(result)
 }
 
+// undoAddedPet removes an animal that was just added, unless anything has happened to it since.
+func (p *Pages) undoAddedPet(x *exchange, id int64) error {
+	err := onceOnly(x, func(by shop.Caller) error { return p.Service.UndoCreatePet(x.r.Context(), by, id) })
+	if err == nil {
+		x.flashAbout(petTopic(id), nil, "Animal %d was removed again.", id)
+	}
+	return x.finishInPlace(undoError(err, fmt.Sprint("animal ", id)), "/staff/pets", petTopic(id))
+}
+
 // undoOutcome says in words what Undo has done, for one animal and for several.
 type undoOutcome struct{ one, many string }
 

@@ -90,7 +90,7 @@ func (x *exchange) tellAddedPhotos(petID int64, added []int64, problem string) {
 	case problem != "":
 		x.flashProblem(text + " " + problem)
 	case n > 0:
-		x.flashUndo(&undo{petPath(petID) + "/photos/undo", map[string]string{"photos": formatIDs(all)}}, "%s", text)
+		x.flashAbout(petTopic(petID), &undo{petPath(petID) + "/photos/undo", map[string]string{"photos": formatIDs(all)}}, "%s", text)
 	default:
 		x.flashProblem("Choose a photo.")
 	}
@@ -190,7 +190,7 @@ func (p *Pages) undoPhotos(x *exchange, id int64) error {
 		}
 	}
 	if err == nil {
-		x.flash("%s removed again.", count(removed, "photo")+map[bool]string{true: " was", false: " were"}[removed == 1])
+		x.flashAbout(petTopic(id), nil, "%s removed again.", count(removed, "photo")+map[bool]string{true: " was", false: " were"}[removed == 1])
 	}
 	if isNotFound(err) {
 		err = shop.Errorf(shop.NotFound, "Someone else has already removed a photo.")
@@ -224,7 +224,7 @@ func (p *Pages) savePhoto(x *exchange, id int64) error {
 	})
 	if undoes {
 		if err == nil {
-			x.flash("The photo is as before.")
+			x.flashAbout(petTopic(id), nil, "The photo is as before.")
 		}
 		return x.finishInPlace(undoError(err, "the photo"), petPath(id), petTopic(id))
 	}
@@ -252,7 +252,7 @@ func (x *exchange) tellChangedPhoto(petID int64, before, after shop.Photo) {
 	if len(back.Values) == 1 { // nothing has changed
 		back = nil
 	}
-	x.flashUndo(back, "%s", text)
+	x.flashAbout(petTopic(petID), back, "%s", text)
 }
 
 // deletePhoto removes a photo, unless somebody has described it since the page was shown. Its files are deleted at once, so
@@ -269,7 +269,7 @@ func (p *Pages) deletePhoto(x *exchange, id int64) error {
 	}
 	err = p.Service.DeletePhoto(x.r.Context(), x.caller(), id, photoID, func(now shop.Photo) bool { return now.Alt == x.field("was-alt") })
 	if err == nil {
-		x.flash("The photo was removed.")
+		x.flashAbout(petTopic(id), nil, "The photo was removed.")
 	}
 	return x.showChangedPet(id, explainConflict(err, "Someone else has described this photo in the meantime, so it was not removed. Check it and try again."))
 }

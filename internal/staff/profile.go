@@ -355,66 +355,104 @@ func (x *exchange) showProfileForm(status int, form profileForm) error {
 }
 
 // saveProfile changes the members of a section, unless somebody has changed one of them since the form was shown. With the
-// field "undo", it takes such a change back.
+// field undoField, it takes such a change back.
 func (p *Pages) saveProfile(x *exchange, id int64) error {
 	section, err := x.section()
 	if err != nil {
 		return err
 	}
-	values := map[string]string{}
-	for _, field := range section.Fields {
-		values[field.Name] = strings.TrimSpace(x.field(field.Name))
+	if x.r.PostForm.Has(undoField) {
+		return x.undoProfile(section, id)
 	}
-	undoes := x.field("undo") != ""
+	values := section.read(x)
 	if values["amount"] != "" && values["currency"] == "" {
 		values["currency"] = p.Service.CurrentSettings().Currency
 	}
 	change := section.change(values)
-	var problems shop.Problems
-	if !undoes && section.Name != publishSection {
-		problems = change.Problems(p.Service.Now())
+	if problems := change.Problems(p.Service.Now()); len(problems) > 0 {
+		now, err := p.Service.Profile(x.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		form := newProfileForm(section, now, values)
+		form.Tag = x.field("tag")
+		form.showProblems(problems)
+		return x.showProfileForm(http.StatusUnprocessableEntity, form)
 	}
-	var before, after shop.Profile
-	if len(problems) == 0 {
-		_, err = onceKeeping(x, "", func(shop.Profile) bool { return true }, func(by shop.Caller) (_ shop.Profile, err error) {
-			after, err = p.Service.UpdateProfile(x.r.Context(), by, id, change, func(now shop.Profile) bool {
+	var before shop.Profile
+	saved, back, err := saveUndoably(x, section.Path(id), func(after shop.Profile) savedChange { return section.saved(before, after) },
+		func(by shop.Caller) (shop.Profile, error) {
+			return p.Service.UpdateProfile(x.r.Context(), by, id, change, func(now shop.Profile) bool {
 				before = now
 				return section.tag(now) == x.field("tag")
 			})
-			return after, err
 		})
-		if err == nil && after.Pet.ID == 0 { // the form was sent before, and there is no before-image to undo it with
-			after, err = p.Service.Profile(x.r.Context(), id)
-			before = after
-		}
-	}
 	switch {
-	case undoes:
-		if err == nil {
-			x.flash("%s is as before.", after.Pet.Name)
-		}
-		return x.finishInPlace(undoError(err, before.Pet.Name), petPath(id), petTopic(id))
-	case err == nil && len(problems) == 0:
-		return x.showSavedProfile(section, before, after)
+	case err == nil:
+		x.flashAbout(petTopic(id), back, "%s", saved.Text)
+		return x.showSavedSection(section, id)
 	case section.Name == publishSection:
-		err = explainConflict(err, "Someone else has changed this in the meantime, so nothing was saved. Check it and try again.")
-		return x.showChangedPet(id, err)
-	case err != nil && shop.AsError(err).Code != shop.PreconditionFailed:
-		return err
-	}
-	if len(problems) > 0 {
-		if before, err = p.Service.Profile(x.r.Context(), id); err != nil {
-			return err
-		}
-	}
-	form := newProfileForm(section, before, values)
-	if len(problems) == 0 {
+		return x.showChangedPet(id, explainConflict(err, "Someone else has changed this in the meantime, so nothing was saved. Check it and try again."))
+	case shop.AsError(err).Code == shop.PreconditionFailed:
+		form := newProfileForm(section, before, values)
 		form.showConflict(before)
 		return x.showProfileForm(http.StatusConflict, form)
 	}
-	form.Tag = x.field("tag")
-	form.showProblems(problems)
-	return x.showProfileForm(http.StatusUnprocessableEntity, form)
+	return err
+}
+
+// undoProfile takes the change of a section back that the form names.
+func (x *exchange) undoProfile(section profileSection, id int64) error {
+	var before shop.Profile
+	err := x.loadUndo()
+	if err == nil {
+		var name string
+		name, err = onceKeeping(x, "", func(after shop.Profile) string { return after.Pet.Name }, func(by shop.Caller) (shop.Profile, error) {
+			return x.Service.UpdateProfile(x.r.Context(), by, id, section.change(section.read(x)), func(now shop.Profile) bool {
+				before = now
+				return section.tag(now) == x.field("tag")
+			})
+		})
+		if err == nil {
+			x.flashAbout(petTopic(id), nil, "%s is as before.", name)
+		}
+	}
+	return x.finishInPlace(undoError(err, before.Pet.Name), petPath(id), petTopic(id))
+}
+
+// read returns the values of the section's fields in the form that was sent.
+func (s profileSection) read(x *exchange) map[string]string {
+	values := map[string]string{}
+	for _, field := range s.Fields {
+		values[field.Name] = strings.TrimSpace(x.field(field.Name))
+	}
+	return values
+}
+
+// saved describes a change of the section.
+func (s profileSection) saved(before, after shop.Profile) savedChange {
+	change := savedChange{Text: after.Pet.Name + " was saved."}
+	if s.Name == publishSection {
+		change.Text = map[bool]string{true: after.Pet.Name + " is published.", false: after.Pet.Name + " is no longer published."}[after.Published]
+	}
+	if s.tag(before) != s.tag(after) {
+		change.Undo = s.values(before)
+		change.Undo["tag"] = s.tag(after)
+	}
+	return change
+}
+
+// showSavedSection responds after a section was saved.
+func (x *exchange) showSavedSection(section profileSection, id int64) error {
+	if !x.partial() {
+		return x.redirect(petPath(id))
+	}
+	page, err := x.loadPetDetail(id)
+	if err != nil {
+		return err
+	}
+	page.SavedSection = section.Name
+	return x.showFragment("pet-detail", page)
 }
 
 // showConflict adds the current values to a form. If the user saves again, the current values are overwritten.
@@ -437,42 +475,6 @@ func (f *profileForm) showProblems(problems shop.Problems) {
 // pageReason returns the reason of a problem in the words of the pages, on which every value is a text.
 func pageReason(reason string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(reason, " as a string", ""), `"`, "")
-}
-
-// savedProfile is the template data for the page that says that a profile was saved.
-type savedProfile struct {
-	Pet  shop.Pet
-	Text string
-	Undo *undo
-}
-
-// showSavedProfile responds after a section was saved. The texts of a profile may be too long for a header or a cookie, so
-// the response itself contains the Undo button.
-func (x *exchange) showSavedProfile(section profileSection, before, after shop.Profile) error {
-	saved := savedProfile{Pet: after.Pet, Text: after.Pet.Name + " was saved."}
-	if section.Name == publishSection {
-		saved.Text = map[bool]string{true: after.Pet.Name + " is published.", false: after.Pet.Name + " is no longer published."}[after.Published]
-	}
-	if section.tag(before) != section.tag(after) {
-		saved.Undo = &undo{section.Path(after.Pet.ID), section.values(before)}
-		saved.Undo.Values["tag"], saved.Undo.Values["undo"] = section.tag(after), "yes"
-	}
-	if x.partial() {
-		page, err := x.loadPetDetail(after.Pet.ID)
-		if err != nil {
-			return err
-		}
-		page.Saved, page.SavedSection = &saved, section.Name
-		return x.showFragment("pet-detail", page)
-	}
-	x.message = &message{Text: saved.Text}
-	if saved.Undo != nil {
-		x.message.Undo, x.message.Values = saved.Undo.Path, saved.Undo.Values
-	}
-	if !x.messageFits() {
-		return x.show(http.StatusOK, "profile-saved", saved.Text, saved)
-	}
-	return x.redirect(petPath(after.Pet.ID))
 }
 
 // missingLabels are the members that Profile.Missing names, in words, with the section in which they are edited.

@@ -64,6 +64,7 @@ func routes() []route {
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, byID((*Pages).editPet)},
 		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, byID((*Pages).setPetStatus)},
 		{"POST", "/staff/pets/{id}/restore", "pet-restore", shop.PetsWrite, byID((*Pages).restorePet)},
+		{"POST", "/staff/pets/{id}/undo", "pet-add-undo", shop.PetsWrite, byID((*Pages).undoAddedPet)},
 		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, byID((*Pages).deletePet)},
 		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, byID((*Pages).placeOrder)},
 

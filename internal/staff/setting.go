@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -151,13 +152,16 @@ func (p *Pages) saveSettings(x *exchange) error {
 		return x.showSettings(http.StatusUnprocessableEntity, page)
 	}
 	var before shop.Settings
-	after, err := p.Service.UpdateSettings(x.r.Context(), x.caller(), page.Form.change(), func(now shop.Settings) bool {
-		before = now
-		return settingsTag(now) == page.Tag
-	})
+	saved, back, err := saveUndoably(x, "/staff/settings/undo", func(after shop.Settings) savedChange { return savedSettings(before, after) },
+		func(by shop.Caller) (shop.Settings, error) {
+			return p.Service.UpdateSettings(x.r.Context(), by, page.Form.change(), func(now shop.Settings) bool {
+				before = now
+				return settingsTag(now) == page.Tag
+			})
+		})
 	switch {
 	case err == nil:
-		x.flashUndo(undoOfSettings(before, after), "The settings were saved.")
+		x.flashAbout("settings", back, "%s", saved.Text)
 		return x.redirect("/staff/settings")
 	case shop.AsError(err).Code == shop.PreconditionFailed:
 		page.Theirs, page.Tag = new(newSettingsForm(before)), settingsTag(before)
@@ -166,24 +170,35 @@ func (p *Pages) saveSettings(x *exchange) error {
 	return err
 }
 
-// undoOfSettings returns the request that undoes a change of the settings, or nil if nothing has changed.
-func undoOfSettings(before, after shop.Settings) *undo {
-	if before.ETag() == after.ETag() {
-		return nil
+// savedSettings describes a change of the settings.
+func savedSettings(before, after shop.Settings) savedChange {
+	change := savedChange{Text: "The settings were saved."}
+	if before.ETag() != after.ETag() {
+		text, err := json.Marshal(before)
+		if err != nil {
+			panic(err) // cannot happen, because settings consist of texts
+		}
+		change.Undo = map[string]string{"now": after.ETag(), "before": string(text)}
 	}
-	return &undo{"/staff/settings/undo", map[string]string{"now": after.ETag(), "before": before.ETag()}}
+	return change
 }
 
-// undoSettings undoes the last change of the settings, unless they have changed since.
+// undoSettings takes a change of the settings back, unless they have changed since.
 func (p *Pages) undoSettings(x *exchange) error {
-	_, err := p.Service.UndoSettings(x.r.Context(), x.caller(), func(now, before shop.Settings) bool {
-		return now.ETag() == x.field("now") && before.ETag() == x.field("before")
-	})
-	if err = x.flashError(undoError(err, "the settings")); err != nil {
-		return err
+	err := x.loadUndo()
+	if err == nil {
+		before := shop.DefaultSettings()
+		if err := json.Unmarshal([]byte(x.field("before")), &before); err != nil {
+			return errUnreadableForm()
+		}
+		_, err = once(x, func(by shop.Caller) (shop.Settings, error) {
+			return p.Service.UpdateSettings(x.r.Context(), by, before.Change(), func(now shop.Settings) bool { return now.ETag() == x.field("now") })
+		})
 	}
-	if x.message == nil {
-		x.flash("The settings are as before.")
+	if err == nil {
+		x.flashAbout("settings", nil, "The settings are as before.")
+	} else if err = x.flashError(undoError(err, "the settings")); err != nil {
+		return err
 	}
 	return x.redirect("/staff/settings")
 }

@@ -1,6 +1,8 @@
 package staff
 
 import (
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -17,16 +19,58 @@ type undo struct {
 
 // undoPath matches the paths to which the Undo button of a message may send its form. A message comes from a cookie,
 // which an attacker could plant, so the button must not be able to send a form to any other path.
-var undoPath = regexp.MustCompile(`^/staff/(pets/undo|pets/-?\d+/(profile/[a-z]+|photos/(undo|\d+))|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo|settings/undo)$`)
+var undoPath = regexp.MustCompile(`^/staff/(pets/undo|pets/-?\d+/(undo|profile/[a-z]+|photos/(undo|\d+))|orders/-?\d+(/undo|/hold)?|categories/-?\d+/undo|settings/undo)$`)
 
 // undoError explains a conflict while something was being undone. The parameter what names the resource.
 func undoError(err error, what string) error {
 	return explainConflict(err, "Someone has changed %s in the meantime, so nothing was undone.", what)
 }
 
-// petTopic and orderTopic return the names of the browser events that make the page reload an animal or an order.
+// petTopic and orderTopic return the names of the browser events that make the page reload an animal or an order. A message
+// about an animal, an order or a category has that name, too.
 func petTopic(id int64) string   { return "pet-" + strconv.FormatInt(id, 10) }
 func orderTopic(id int64) string { return "order-" + strconv.FormatInt(id, 10) }
+
+func categoryTopic(id int64) string { return "category-" + strconv.FormatInt(id, 10) }
+
+// savedChange is kept of a change that was saved, beside the answers to the forms of the same key and for as long. The values
+// of the form that takes the change back may be too long for a message, or nothing that a cookie should contain.
+type savedChange struct {
+	Text string
+	Undo map[string]string `json:",omitempty"` // nil if nothing has changed
+}
+
+// saveUndoably performs a write once and keeps what describe says of its result. The message that it returns has an Undo button
+// at the given path, which sends the id of what was kept.
+func saveUndoably[T any](x *exchange, path string, describe func(T) savedChange, write func(shop.Caller) (T, error)) (savedChange, *undo, error) {
+	if x.formID() == "" { // without scripts, a form has an id only if sending it twice would do harm
+		x.r.Header.Set(formHeader, rand.Text())
+	}
+	saved, err := onceKeeping(x, "", describe, write)
+	if err != nil || saved.Undo == nil {
+		return saved, nil, err
+	}
+	return saved, &undo{path, map[string]string{undoField: x.formID()}}, nil
+}
+
+// undoField is the form field with the id of what saveUndoably has kept.
+const undoField = "undo"
+
+// loadUndo replaces the fields of the form by those that saveUndoably has kept for it.
+func (x *exchange) loadUndo() error {
+	kept, found, err := x.Service.FindStoredResponse(x.r.Context(), x.request(x.field(undoField), ""))
+	if err != nil {
+		return err
+	}
+	var saved savedChange
+	if !found || json.Unmarshal(kept.Body, &saved) != nil || saved.Undo == nil {
+		return shop.Errorf(shop.UndoNotPossible, "Only a change of the last 24 hours can be undone.")
+	}
+	for name, value := range saved.Undo {
+		x.r.PostForm.Set(name, value)
+	}
+	return nil
+}
 
 // finishInPlace responds after a change, or after an attempt that failed with err. With scripts, the page stays open
 // and reloads the elements with the given topics. Without scripts, the browser goes back to the page that contained the

@@ -26,6 +26,14 @@ func (b *browser) undo(page string) response {
 	return b.post(form[1], hiddenFields(form[2])...)
 }
 
+// lacksUndo checks that the message in the header of the response has no Undo button.
+func (r response) lacksUndo() {
+	r.t.Helper()
+	if header := r.header.Get("HX-Trigger"); strings.Contains(header, `"undo"`) {
+		r.t.Errorf("%s: the message can be undone: %s", r.request, header)
+	}
+}
+
 // hiddenFields returns the names and values of the hidden fields in the source of a form.
 func hiddenFields(form string) (fields []string) {
 	for _, field := range regexp.MustCompile(`name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
@@ -64,6 +72,37 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	if m := triggers.Flash; m.Text != "Rex <& is now pending." || m.Undo != "/staff/pets/undo" || m.Values["status-1"] != "available" || len(m.Values) != 2 || m.About != "pet-1" {
 		t.Errorf("got the message %+v", m)
 	}
+}
+
+// An animal that was just added can be removed again, unless anything has happened to it since.
+func TestAddedAnimalIsRemovedAgain(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	add := []string{"name", "Rex", "category", "new", "new-category", "Dogs", "status", "available"}
+	b.post("/staff/pets", add...).wantRedirect("/staff/pets")
+	b.undo("/staff/pets").wantRedirect("/staff/pets")
+	b.mustGet("/staff/pets", "Animal 1 was removed again.", "No animals yet.")
+	s.wantPetCount(0)
+	for i, change := range []func(id int64){
+		func(id int64) {
+			shoptest.Must(s.UpdateProfile(t.Context(), shop.Caller{}, id, shop.ProfileChange{Sex: new(shop.Male)}, nil))(t)
+		},
+		func(id int64) {
+			shoptest.Must(s.UpdatePet(t.Context(), shop.Caller{}, id, shop.PetChange{Name: new("Max")}, nil))(t)
+		},
+		func(id int64) {
+			order := shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: id}))(t)
+			shoptest.Must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{Status: new(shop.Cancelled)}, nil))(t)
+		},
+	} {
+		id := int64(2 + i)
+		undo := petPath(id) + "/undo"
+		b.withHTMX().post("/staff/pets", add...).want(200, fmt.Sprintf("Rex was added as number %d.", id), `"undo":"`+undo+`"`, fmt.Sprintf(`"about":"pet-%d"`, id))
+		change(id)
+		b.withHTMX().post(undo).want(200, fmt.Sprintf("Someone has changed animal %d in the meantime, so nothing was undone.", id))
+	}
+	s.wantPetCount(3)
+	b.post("/staff/pets/1/undo").wantRedirect("/staff/pets")
 }
 
 // Undo changes nothing if someone has changed any field of the animal since.
