@@ -16,12 +16,13 @@ import (
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/staff"
 )
 
-// bootstrapKey creates an admin key and prints it if the store has no keys yet and the output is a terminal. If the
-// output is not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys in the
-// demo data do not count, because nobody can use them. demoAnimals is the number of demo animals that were added at
-// this start.
+// bootstrapKey creates an admin key and prints it, with a sign-in link, if the store has no keys yet and the output is a
+// terminal. If the output is not a terminal, the key would end up in a log, so bootstrapKey only logs how to get in. Keys
+// in the demo data do not count, because nobody can use them. demoAnimals is the number of demo animals that were added
+// at this start.
 func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
 	ctx = context.WithoutCancel(ctx) // a key that was created must be printed, even if the process is being stopped
 	has, err := service.HasKeys(ctx)
@@ -30,10 +31,15 @@ func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, 
 	}
 	if !isTerminal(t.out) {
 		database := shellQuote(absolutePath(s.Database))
-		log.Warn("no API key yet; create one with `" + program(os.Args[0]) + " keys create --name admin --database " + database + "`")
+		log.Warn("no API key yet; sign in to the staff pages with the link that `" + s.linkCommand(url) + "` prints, or create a key with `" +
+			program(os.Args[0]) + " keys create --name admin --database " + database + "`")
 		return nil
 	}
-	key, err := service.CreateKey(ctx, shop.Caller{}, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
+	key, err := service.CreateKey(ctx, shop.Caller{}, shop.NewKey{Name: ownerName, Scopes: shop.RoleAdmin.Scopes()})
+	if err != nil {
+		return err
+	}
+	link, err := service.CreateSignInLink(ctx, key.ID)
 	if err != nil {
 		return err
 	}
@@ -46,27 +52,44 @@ This is a demo: a shop with %d animals, orders in every state and five weeks of 
 		}
 	}
 	_, err = fmt.Fprintf(t.out, `
-Your admin key. Save it now; it won't be shown again.
+Open this link in a browser to sign in. It works once, for ten minutes.
+
+    %s
+
+Your admin key, for programs. Save it now; it won't be shown again.
 
     %s
 
 Try it:
 
     curl -H "Authorization: Bearer %s" %s/v1/pets
-
-Or open the staff pages in a browser and sign in with the key.
-`, key.Secret, key.Secret, url)
+`, staff.SignInLink(s.pagesURL(url), link.Token), key.Secret, key.Secret, url)
 	return err
 }
 
-// printAddress prints the URL of the staff pages and a command that creates a key for them.
+// printAddress prints the URL of the staff pages and the command that prints a sign-in link for them.
 func (s *serveCommand) printAddress(t terminal, url string) error {
 	_, err := fmt.Fprintf(t.out, `
 Staff pages:  %s/
-Create a key: %s keys create --name NAME --role staff --database %s
+Sign-in link: %s
 
-`, url, program(os.Args[0]), shellQuote(absolutePath(s.Database)))
+`, s.pagesURL(url), s.linkCommand(url))
 	return err
+}
+
+// pagesURL returns the URL of the staff pages without its final slash. The parameter url is that for clients on this
+// machine.
+func (s *serveCommand) pagesURL(url string) string {
+	if s.PublicURL != "" {
+		return strings.TrimSuffix(s.PublicURL, "/v1")
+	}
+	return url
+}
+
+// linkCommand returns the shell command that prints a sign-in link. The parameter url is that for clients on this
+// machine.
+func (s *serveCommand) linkCommand(url string) string {
+	return program(os.Args[0]) + " link --public-url " + shellQuote(s.pagesURL(url)+"/v1") + " --database " + shellQuote(absolutePath(s.Database))
 }
 
 // program returns the shell command that starts this program again. started is the name under which it was started.

@@ -13,6 +13,8 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+var shownLink = regexp.MustCompile(`\bhttp://\S+/staff/sign-in/link\?token=asl_\w+`)
+
 var shownKey = regexp.MustCompile(`\bask_(?:live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 
 // awaitKey waits for the key and the curl command that the first start prints. It runs the command and returns the
@@ -38,33 +40,45 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 			newFolder(t)
 			s, screen := serveOnTerminal(t, "--environment", environment)
 			key, output := s.awaitKey(screen)
+			s.expectSignInAs("Owner", shownLink.FindString(screen.String()))
 			if !strings.HasPrefix(key, prefix) || output != "[]\n" {
 				t.Errorf("got the key %s and the animals %s, want the prefix %s and none", key, output, prefix)
 			}
 			s.stop()
 			second, screen := serveOnTerminal(t, "--environment", environment)
 			second.expect(200, "GET", "/v1/pets", key, "")
+			expectAddress(t, second, screen)
 			second.stop()
 			if output := screen.String() + second.Output.String(); strings.Contains(output, "ask_") || strings.Contains(output, "curl") {
 				t.Errorf("second start: got %s, want neither a key nor a curl command", output)
 			}
-			expectAddress(t, second, screen)
 		})
 	}
 }
 
-// expectAddress checks that the terminal shows the address of the staff pages and a command that creates a key for them.
+// expectAddress checks that the terminal shows the address of the staff pages and a command that prints a sign-in link for
+// them.
 func expectAddress(t *testing.T, s *background, screen *programtest.Transcript) {
 	t.Helper()
 	awaitText(t, screen, "Staff pages:  "+s.URL+"/\r\n")
-	_, line, _ := strings.Cut(screen.String(), "Create a key: "+program(os.Args[0])+" ")
-	line, _, found := strings.Cut(line, "\r\n")
-	if key := createKey(t, strings.Fields(line)[2:]...); !found || !shownKey.MatchString(key) {
-		t.Errorf("%s: got %q, want a key", line, key)
+	_, line, _ := strings.Cut(screen.String(), "Sign-in link: "+program(os.Args[0])+" ")
+	line, _, _ = strings.Cut(line, "\r\n")
+	s.expectSignInAs("Owner", strings.TrimSpace(succeed(t, strings.Fields(line)...).Stdout))
+}
+
+// expectSignInAs checks that a link opens a page of this service that signs in as the person with the given name.
+func (b *background) expectSignInAs(name, link string) {
+	b.T.Helper()
+	path, found := strings.CutPrefix(link, b.URL)
+	if !found {
+		b.T.Fatalf("got the link %q, want one of %s", link, b.URL)
+	}
+	if page := b.expect(200, "GET", path, "", ""); !strings.Contains(page, "Sign in as "+name+"<") {
+		b.T.Errorf("the link %s: got %s, want a page that signs in as %s", link, page, name)
 	}
 }
 
-// The suggested command for creating a key starts the program in the same way as the user did.
+// The suggested command for a sign-in link starts the program in the same way as the user did.
 func TestStartShowsHowToRunTheProgram(t *testing.T) {
 	t.Parallel()
 	for started, want := range map[string]string{
@@ -88,7 +102,7 @@ func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 		s := serve(t)
 		s.stop()
 		log, list := s.Output.String(), succeed(t, "keys", "list").Stdout
-		n := strings.Count(log, program(os.Args[0])+" keys create --name admin --database ")
+		n := strings.Count(log, program(os.Args[0])+" link --public-url "+s.URL+"/v1 --database ")
 		if n != hints || strings.Contains(log, "ask_") || strings.Count(list, " admin ") != keys {
 			t.Errorf("got %d hints, want %d, %d keys in the list and none in the log:\n%s%s", n, hints, keys, list, log)
 		}
@@ -100,12 +114,12 @@ func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
 	s, screen := serveOnTerminal(t)
 	s.Get("/v1/pets")
-	s.stop()
 	output := screen.String() + s.Output.String() + succeed(t, "keys", "list").Stdout
 	if strings.Contains(output, "ask_") || strings.Contains(output, " admin ") {
 		t.Errorf("got %s, want no key", output)
 	}
 	expectAddress(t, s, screen)
+	s.stop()
 }
 
 // A process that is stopped while it is starting still prints the key that it has created and the note about the
@@ -135,7 +149,7 @@ func TestDemoShowsKeyUntilOneWasSeen(t *testing.T) {
 	}
 	s := serve(t, "--demo")
 	s.stop()
-	if log := s.Output.String(); strings.Contains(log, "ask_") || !strings.Contains(log, " keys create --name admin") {
+	if log := s.Output.String(); strings.Contains(log, "ask_") || !strings.Contains(log, " keys create --name admin --database ") {
 		t.Errorf("got %s, want no key in the log but how to create one", log)
 	}
 	s, screen := serveOnTerminal(t, "--demo")

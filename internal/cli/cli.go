@@ -30,6 +30,7 @@ type commandLine struct {
 	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Let an assistant use a running store, over standard input and output (Model Context Protocol)."`
 
+	Link       linkCommand       `cmd:"" help:"Print a link that signs in to the staff pages once, directly from the database."`
 	Keys       keysCommands      `cmd:"" help:"Manage API keys directly in the database."`
 	Import     importCommand     `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
 	Export     exportCommand     `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`

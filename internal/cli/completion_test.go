@@ -17,7 +17,7 @@ import (
 // Completion offers the commands, flags and values that can come next. The cursor is at the end of each line.
 func TestCompletionOffersCommandsFlagsAndFixedValues(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                   "serve pets photos categories orders events store inventory mcp keys import export copy backup restore check doctor health completion version help",
+		"":                                   "serve pets photos categories orders events store inventory mcp link keys import export copy backup restore check doctor health completion version help",
 		"--":                                 "--help --version",
 		"pets re":                            "remove restore",
 		"pets li":                            "list",

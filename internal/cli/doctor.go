@@ -92,7 +92,7 @@ func isLoopback(host string) bool {
 
 // checkService asks the service, if one is running, whether it is ready.
 func (d *doctorCommand) checkService(ctx context.Context, report func(doctor.Finding)) {
-	health := healthCommand{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert, ACMEDomain: d.Service.ACME.Domain}
+	health := healthCommand{addressFlags{Addr: d.Service.Addr, TLSCert: d.Service.TLSCert, ACMEDomain: d.Service.ACME.Domain}}
 	if _, port, err := net.SplitHostPort(health.Addr); err != nil || port == "0" {
 		return // the service's address is not known
 	}

@@ -136,6 +136,13 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"keys rotate", "overlap", "90m", "stays valid for 1h30m.", "721h", "--overlap: "},
 	{"keys revoke", "database", "staging.db", "Revoked key 2.", "mysql://h/db", "--database: "},
 	{"keys revoke", "environment", "production", "Revoked key 2.", "staging", "--environment: "},
+	{"link", "database", "staging.db", "sign in as chief", ":memory:", "--database: "},
+	{"link", "environment", "production", "sign in as boss", "staging", "--environment: "},
+	{"link", "key", "SECOND", "sign in as second", "", "--key must have 1 to 200 characters, not 0"},
+	{"link", "public-url", "https://pets.example/v1", "https://pets.example/staff/sign-in/link?token=asl_", "https://pets.example", "--public-url: "},
+	{"link", "addr", "0.0.0.0:8081", "http://127.0.0.1:8081/staff/", "127.0.0.1:0", "--addr: "},
+	{"link", "tls-cert", "cert.pem", "https://127.0.0.1:8080/staff/", "NONE", "--tls-cert"},
+	{"link", "acme-domain", "pets.example", "https://127.0.0.1:8080/staff/", "NONE", "--acme-domain"},
 	{"copy", "database", "staging.db", "Copied staging.db to copied.db and verified the copy.", "postgres://me:secret@h/db", "put a URL with a password into the environment variable ANIMALSTORE_DATABASE"},
 	{"copy", "to", "copied.db", "Copied animalstore.db to copied.db and verified the copy.", "postgres://me:secret@h/db", "put a URL with a password into the environment variable ANIMALSTORE_COPY_TO"},
 	{"backup", "database", "staging.db", "Backed up staging.db to file.db: ", "postgres://h/db", "use the tools of PostgreSQL"},
@@ -168,7 +175,7 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 // databaseCommands maps the commands that are not in clientCommands to valid arguments.
 var databaseCommands = map[string]string{
 	"keys create": "--name=n", "keys list": "", "keys rotate": "2", "keys revoke": "2",
-	"copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
+	"link": "", "copy": "--to=copied.db", "backup": "file.db", "restore": "backup.db", "check": "", "health": "",
 	"serve": "--addr=192.0.2.1:1", // serve exits because it cannot listen on this address
 }
 

@@ -13,7 +13,10 @@ import (
 
 // healthCommand checks whether the service on this machine is ready. Containers without a shell need it for their
 // health check. It reads the same environment variables as serve, so operators configure the address only once.
-type healthCommand struct {
+type healthCommand struct{ addressFlags }
+
+// addressFlags say where the service on this machine listens. They have the names and variables of the flags of serve.
+type addressFlags struct {
 	Addr       string   `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
 	TLSCert    string   `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
 	ACMEDomain []string `name:"acme-domain" env:"ANIMALSTORE_ACME_DOMAIN" placeholder:"DOMAIN" help:"Use HTTPS, because the service gets a certificate by ACME."`
@@ -67,8 +70,8 @@ func (h *healthCommand) check(ctx context.Context) error {
 }
 
 // url returns the service's URL for a client on the same machine.
-func (h *healthCommand) url() string {
-	host, port, _ := net.SplitHostPort(h.Addr)
+func (a addressFlags) url() string {
+	host, port, _ := net.SplitHostPort(a.Addr)
 	switch ip := net.ParseIP(host); { // localhost is not used, because a container may be unable to resolve it
 	case host == "", ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
@@ -76,7 +79,7 @@ func (h *healthCommand) url() string {
 		host = "::1"
 	}
 	scheme := "http"
-	if h.TLSCert != "" || len(h.ACMEDomain) > 0 {
+	if a.TLSCert != "" || len(a.ACMEDomain) > 0 {
 		scheme = "https"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

@@ -52,6 +52,7 @@ var examples = map[string][]string{
 	"store show": {"animalstore store show"},
 	"store set":  {`animalstore store set --name "Happy Paws" --time-zone Europe/Berlin`, "animalstore store set --remove phone"},
 
+	"link":        {"animalstore link", "animalstore link --key Anna --public-url https://animals.example/v1"},
 	"keys":        {"animalstore keys create --name desk-2 --role staff"},
 	"keys create": {"animalstore keys create --name desk-2 --role staff", "animalstore keys create --name website --scope pets:read,orders:write --expires 2027-01-31"},
 	"keys list":   {"animalstore keys list"},

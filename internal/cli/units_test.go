@@ -314,7 +314,7 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 	}
 	for name, pattern := range map[string]string{
 		"packaging/debian/animalstore.service": `^ExecStart=/usr/bin/animalstore (.*)$`,
-		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
+		"packaging/debian/postinst":            `animalstore-admin (link[^"]*)`,
 		"compose.yaml":                         `exec node1 animalstore (.*)`,
 	} {
 		if _, err := grammar().Parse(strings.Fields(find(t, name, pattern))); err != nil {

@@ -48,8 +48,8 @@ type Key struct {
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
-// isAdmin reports whether the key has the admin scope and has not expired.
-func (k Key) isAdmin(now time.Time) bool {
+// IsAdmin reports whether the key has the admin scope and has not expired.
+func (k Key) IsAdmin(now time.Time) bool {
 	return slices.Contains(k.Scopes, Admin) && !isPast(k.ExpiresAt, now)
 }
 
@@ -156,7 +156,7 @@ func (s *Service) RevokeKey(ctx context.Context, by Caller, id int64) error {
 		if err != nil {
 			return err
 		}
-		if now := s.now(); key.isAdmin(now) {
+		if now := s.now(); key.IsAdmin(now) {
 			admins, err := tx.CountAdmins(now)
 			if err != nil {
 				return err

@@ -42,13 +42,18 @@ func (p *Pages) createOwnLink(x *exchange) error {
 
 func (x *exchange) showNewLink(link shop.IssuedSignInLink, own bool) error {
 	base := strings.TrimSuffix(web.BaseURL(x.PublicURL, x.r), "/v1")
-	address := base + "/staff/sign-in/link?" + url.Values{"token": {link.Token}}.Encode()
+	address := SignInLink(base, link.Token)
 	qr, err := qrCode(address)
 	if err != nil {
 		return err
 	}
 	page := newLinkPage{KeyName: link.KeyName, URL: address, QR: qr, EndsAt: link.EndsAt, Own: own, LocalOnly: isLoopback(base)}
 	return x.show(http.StatusOK, "new-link", "Sign-in link", page)
+}
+
+// SignInLink returns the URL of a sign-in link. The parameter base is the URL of the page Today without its final slash.
+func SignInLink(base, token string) string {
+	return base + "/staff/sign-in/link?" + url.Values{"token": {token}}.Encode()
 }
 
 // isLoopback reports whether a URL can be opened only on the computer that serves it.
