@@ -174,10 +174,15 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 	if err != nil {
 		return Webhook{}, err
 	}
-	if before.Enabled && (!hook.Enabled || !slices.Equal(before.Types, hook.Types)) {
+	newTypes := !slices.Equal(before.Types, hook.Types)
+	if before.Enabled && (!hook.Enabled || newTypes) {
 		if hook.Position, err = s.firstWaiting(tx, before); err != nil {
 			return Webhook{}, err
 		}
+	}
+	if newTypes {
+		// A batch in flight has a position that follows from the old types. Without its lease, it cannot store it.
+		hook.LeasedUntil = time.Time{}
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:

@@ -66,6 +66,19 @@ func TestChangedTypesApplyToEventsThatWait(t *testing.T) {
 	})
 }
 
+// New types apply to every event that was not attempted yet, even if messages about later events are in flight meanwhile.
+func TestTypesChangedDuringAttempts(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addPets(1)
+		must(h.PutCategory(h.t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "dogs"}, shop.PutCondition{}))(h.t)
+		h.addPets(1)
+		batch := h.lease(2)
+		h.setTypes(shop.PetCreated, shop.CategoryUpdated)
+		equal(h.t, "outcomes", fmt.Sprint(h.finish(batch, 200)), fmt.Sprint([]shop.Outcome{shop.OutcomeLost, shop.OutcomeLost}))
+		h.sendAll(3)
+	})
+}
+
 // A webhook without types receives the events about animals, categories and orders. It receives events about keys and
 // webhooks only if it names their types. The same holds for events that it missed while it was disabled.
 func TestWebhookWithoutTypesReceivesPublicEvents(t *testing.T) {
