@@ -85,10 +85,11 @@ func (s *Service) openSession(tx BookkeepingTx, token string, secret SecretHash,
 		}
 	}
 	session := Session{ID: HashSecret(token), Secret: secret, Device: n.Device, CreatedAt: now, LastSeenAt: now, EndsAt: now.Add(lifetime)}
-	if err := tx.InsertSession(session); err != nil {
+	// The clock may have been set back, so the new session may seem to be the oldest one.
+	if err := tx.TrimSessions(secret, maxKeySessions-1); err != nil {
 		return err
 	}
-	return tx.TrimSessions(secret, maxKeySessions)
+	return tx.InsertSession(session)
 }
 
 // SessionPrincipal returns the principal that opened a session. It fails with invalid_api_key if the session

@@ -159,5 +159,8 @@ func TestKeyHasALimitedNumberOfSessions(t *testing.T) {
 			}
 			must(s.SessionPrincipal(t.Context(), tokens[2]))(t)
 		}
+		s.Clock.Forward(-time.Hour)
+		in := must(s.SignIn(t.Context(), shoptest.AdminKey, shop.NewSession{}))(t)
+		must(s.SessionPrincipal(t.Context(), in.Token))(t)
 	})
 }
