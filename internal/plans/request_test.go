@@ -137,6 +137,7 @@ func requests(n int) []request {
 		{"GET", "/staff/pets/%d", "", ""},
 		{"GET", "/staff/pets/%d/row", "", ""},
 		{"GET", "/staff/pets/%d/edit", "", ""},
+		{"GET", fmt.Sprintf("/staff/pets/%d/print", shown), "", ""},
 		{"GET", "/staff/pets?status=none", "", ""},
 		{"GET", "/staff/pets?sort=oldest&category=7", "", ""},
 		{"GET", "/staff/pets/counts", "", ""},

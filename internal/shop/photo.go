@@ -207,6 +207,9 @@ type PhotoReader interface {
 	PhotoFile(name string, size PhotoSize) ([]byte, bool, error)
 	// HasPhotoFile is like PhotoFile, but does not read the file.
 	HasPhotoFile(name string, size PhotoSize) (bool, error)
+	// PetsWithoutPhoto returns those of the newest available animals that have no photo, newest first. It examines and
+	// returns limited numbers of animals.
+	PetsWithoutPhoto(examined, returned int) ([]Pet, error)
 }
 
 // PhotoBookkeeping contains the methods of Bookkeeping that store the files of photos. Mutations.UpdateProfiles stores

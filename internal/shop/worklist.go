@@ -47,3 +47,15 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 		return work, nil
 	})
 }
+
+// maxPhotoLooks is how many of the newest available animals WithoutPhoto examines.
+const maxPhotoLooks = 500
+
+// WithoutPhoto returns at most limit available animals that have no photo, newest first. It does not find an animal if many
+// newer ones are available.
+func (s *Service) WithoutPhoto(ctx context.Context, limit int) (Page[Pet], error) {
+	return readCurrent(ctx, s, Reading{SingleQuery: true}, func(tx ReadTx) (Page[Pet], error) {
+		pets, err := tx.PetsWithoutPhoto(maxPhotoLooks, limit+1)
+		return pageOf(limit, pets, err)
+	})
+}

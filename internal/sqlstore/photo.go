@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,14 @@ func (t *tx) PhotoFile(name string, size shop.PhotoSize) ([]byte, bool, error) {
 func (t *tx) HasPhotoFile(name string, size shop.PhotoSize) (bool, error) {
 	_, found, err := one(t, scanValue[int64], "SELECT pet_id"+photoFile, name, string(size))
 	return found, err
+}
+
+func (t *tx) PetsWithoutPhoto(examined, returned int) ([]shop.Pet, error) {
+	newest, args := petsQuery(t.dialect, "id, name, category_id, status", shop.PetList{
+		PetFilter: shop.PetFilter{Status: shop.Available}, PageRequest: shop.PageRequest{Limit: examined},
+	})
+	return all(t, scanPet, fmt.Sprintf("SELECT pet.id, pet.name, pet.category_id, coalesce(pet.status, '') FROM (%s) AS pet LEFT JOIN profiles AS profile"+
+		" ON profile.id = pet.id WHERE coalesce(profile.photos, '') = '' ORDER BY pet.id DESC LIMIT %d", newest, returned), args...)
 }
 
 func (t *tx) RemovedPhotos(removedBy time.Time) (profile shop.Profile, restorable, found bool, err error) {

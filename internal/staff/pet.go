@@ -10,6 +10,9 @@ import (
 // petPath returns the path of an animal's page.
 func petPath(id int64) string { return "/staff/pets/" + strconv.FormatInt(id, 10) }
 
+// windowPath returns the path of an animal's page in the shop window.
+func windowPath(id int64) string { return "/window/pets/" + strconv.FormatInt(id, 10) }
+
 func (p *Pages) petRow(x *exchange, id int64) error { return x.showPetRow(id) }
 
 // showPetRow responds with the animal's current table row, or with a row that says that the animal was removed and

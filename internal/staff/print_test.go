@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
@@ -58,4 +59,31 @@ func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	b.get("/staff/orders/99/print").want(404)
 	b.post("/staff/pets/2/delete", "was-name", "Mia", "was-category", "1", "was-status", "sold")
 	b.mustGet("/staff/orders/2/print", "Animal no. 2 (removed)")
+}
+
+// The card for the cage has what customers ask for, and nothing internal. Its code leads to the page for everybody if there is
+// one, and otherwise to that for the staff.
+func TestCardForTheCageIsPrinted(t *testing.T) {
+	t.Parallel()
+	s, b := newShopWithPhotos(t)
+	s.Clock.Forward(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC).Sub(s.Clock.Now()))
+	b.post("/staff/sign-in", "key", configuredKey)
+	shoptest.Must(s.UpdateProfile(t.Context(), shop.Caller{}, 1, shop.ProfileChange{
+		Breeds: &[]string{"Beagle"}, Sex: new(shop.Male), BirthDate: new("2022-01-31"), Price: &shop.Price{Amount: "250", Currency: "EUR"},
+		Traits: map[shop.Trait]shop.Answer{shop.GoodWithCats: shop.No}, Microchip: new("276094100000123"), Notes: new("Bites"), Location: new("Kennel 4"),
+	}, nil))(t)
+	code := func(path, label string) string { return string(shoptest.Must(qrCode(b.url+path, label))(t)) }
+	b.mustGet("/staff/pets/1").contains(`href="/staff/pets/1/print#print"`)
+	card := b.mustGet("/staff/pets/1/print", "Rex Beagle", "EUR 250", "Age 4 years", "Sex Male", "Number 1", "Good with cats : no", "For the staff").
+		lacks("276094100000123", "Bites", "Kennel 4").contains(code("/staff/pets/1", "QR code with the page for the staff"), `-large.jpg"`)
+	if n := strings.Count(card.body, "<img"); n != 1 {
+		t.Errorf("the card has %d photos", n)
+	}
+	shoptest.Must(s.UpdateSettings(t.Context(), shop.Caller{}, shop.SettingsChange{Name: new("Paws"), Kind: new(shop.KindShelter), Window: shop.WindowChange{Enabled: new(true)}}, nil))(t)
+	b.mustGet("/staff/pets/1/print", "Paws", "Adoption fee EUR 250", "For the staff")
+	shoptest.Must(s.UpdateProfile(t.Context(), shop.Caller{}, 1, shop.ProfileChange{Published: new(true)}, nil))(t)
+	b.mustGet("/staff/pets/1/print", "More about Rex").contains(code("/window/pets/1", "QR code with the page for everybody"))
+	s.AddPet(t, "Mia", 1, shop.Available)
+	b.mustGet("/staff/pets/2/print", "Mia Category 1", "Number 2").lacks("<img", "Age")
+	b.get("/staff/pets/9/print").want(404)
 }

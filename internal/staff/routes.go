@@ -60,6 +60,7 @@ func routes() []route {
 		{"POST", "/staff/pets/{id}/photos/undo", "photo-undo", shop.PetsWrite, byID((*Pages).undoPhotos)},
 		{"POST", "/staff/pets/{id}/photos/{photo}", "photo-save", shop.PetsWrite, byID((*Pages).savePhoto)},
 		{"POST", "/staff/pets/{id}/photos/{photo}/delete", "photo-delete", shop.PetsWrite, byID((*Pages).deletePhoto)},
+		{"GET", "/staff/pets/{id}/print", "pet-print", shop.PetsRead, byID((*Pages).printCard)},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, byID((*Pages).petRow)},
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, byID((*Pages).editPet)},
 		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, byID((*Pages).setPetStatus)},

@@ -41,9 +41,9 @@ func (p *Pages) createOwnLink(x *exchange) error {
 }
 
 func (x *exchange) showNewLink(link shop.IssuedSignInLink, own bool) error {
-	base := strings.TrimSuffix(web.BaseURL(x.PublicURL, x.r), "/v1")
+	base := x.baseURL()
 	address := SignInLink(base, link.Token)
-	qr, err := qrCode(address)
+	qr, err := qrCode(address, "QR code with the sign-in link")
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,9 @@ func (x *exchange) showNewLink(link shop.IssuedSignInLink, own bool) error {
 func SignInLink(base, token string) string {
 	return base + "/staff/sign-in/link?" + url.Values{"token": {token}}.Encode()
 }
+
+// baseURL returns the address of the pages, without a slash at its end.
+func (x *exchange) baseURL() string { return strings.TrimSuffix(web.BaseURL(x.PublicURL, x.r), "/v1") }
 
 // isLoopback reports whether a URL can be opened only on the computer that serves it.
 func isLoopback(address string) bool {

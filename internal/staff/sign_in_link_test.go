@@ -151,7 +151,7 @@ func TestSignInLinkUsesTheAddressOfThePages(t *testing.T) {
 // The QR code has an empty border of four modules, and a finder pattern with its light margin in three corners.
 func TestQRCodeHasAQuietZoneAndFinderPatterns(t *testing.T) {
 	t.Parallel()
-	svg := string(shoptest.Must(qrCode("https://pets.example.com/staff/sign-in/link?token=asl_ABCDEFGHIJKLMNOPQRSTUVWXYZ"))(t))
+	svg := string(shoptest.Must(qrCode("https://pets.example.com/staff/sign-in/link?token=asl_ABCDEFGHIJKLMNOPQRSTUVWXYZ", "a <code>"))(t))
 	size := shoptest.Must(strconv.Atoi(regexp.MustCompile(`viewBox="0 0 (\d+) `).FindStringSubmatch(svg)[1]))(t)
 	dark := map[[2]int]bool{}
 	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(svg, -1) {

@@ -7,6 +7,8 @@ import (
 const (
 	// workListSize is the maximum number of orders in each list of the work list. A link leads to the other orders.
 	workListSize = 10
+	// withoutPhotoSize is the maximum number of animals without a photo that are shown with the work list.
+	withoutPhotoSize = 6
 	// recentChanges is the maximum number of changes that are shown with the work list.
 	recentChanges = 12
 )
@@ -17,6 +19,8 @@ type workList struct {
 	Orders  *shop.WorkList // nil if the user lacks the orders:read scope
 	Recent  []activityDay
 	MoreNew bool // whether there are more changes since yesterday than Recent holds
+	// WithoutPhoto are available animals without a photo. It is nil if the user may not add photos.
+	WithoutPhoto *shop.Page[shop.Pet]
 }
 
 func (x *exchange) loadWorkList() (work workList, err error) {
@@ -27,6 +31,13 @@ func (x *exchange) loadWorkList() (work workList, err error) {
 			return work, err
 		}
 		work.Orders = &orders
+	}
+	if x.May(shop.PetsRead) && x.May(shop.PetsWrite) {
+		pets, err := x.Service.WithoutPhoto(x.r.Context(), withoutPhotoSize)
+		if err != nil {
+			return work, err
+		}
+		work.WithoutPhoto = &pets
 	}
 	if !x.May(shop.EventsRead) {
 		return work, nil

@@ -35,6 +35,22 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	s.signedIn(s.Key(t, shop.EventsRead).Secret).mustGet("/", "Since yesterday").lacks("To approve")
 }
 
+// The Today page lists the newest available animals without a photo, for those who may add one.
+func TestAvailableAnimalsWithoutAPhotoAreListed(t *testing.T) {
+	t.Parallel()
+	s, b := newShopWithPhotos(t)
+	b.mustGet("/").lacks("without-photo")
+	for range withoutPhotoSize {
+		s.AddPet(t, "Mia", 1, shop.Available)
+	}
+	s.AddPet(t, "Sold", 1, shop.Sold)
+	b.mustGet("/", "Available without a photo 6 Mia Mia").contains(`href="/staff/pets/7#photo-files"`).lacks("pets/1#photo", "pets/8#photo")
+	s.AddPet(t, "Max", 1, shop.Available)
+	b.mustGet("/", "Available without a photo 6+ Max Mia").lacks("pets/2#photo")
+	s.signedIn(s.Key(t, shop.PetsRead).Secret).mustGet("/").lacks("without-photo")
+	s.signedIn(s.Key(t, shop.PetsRead, shop.PetsWrite).Secret).mustGet("/", "Available without a photo")
+}
+
 // A hold that ends today can be extended. It then ends at the same time of day in the shop's time zone, even if
 // daylight saving time begins in between.
 func TestHoldIsExtended(t *testing.T) {

@@ -134,6 +134,27 @@ var photoCases = []testCase{
 		}
 	}},
 
+	{name: "available animals without a photo are found among the newest", run: func(t *testing.T, store shop.Store) {
+		var pets []shop.Pet
+		for _, status := range []shop.Status{shop.Available, shop.Available, shop.Sold, shop.Available, shop.Available} {
+			pets = append(pets, addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1, Status: status}))
+		}
+		write(t, store, func(tx shop.WriteTx) error {
+			_, err := addPhoto(tx, pets[3].ID, "a", "")
+			return err
+		})
+		changeProfile(t, store, pets[1].ID, func(p *shop.Profile) { p.Sex, p.UpdatedAt = shop.Male, noonOf2026 })
+		for _, c := range []struct {
+			examined, returned int
+			want               []shop.Pet
+		}{{10, 10, []shop.Pet{pets[4], pets[1], pets[0]}}, {10, 2, []shop.Pet{pets[4], pets[1]}}, {3, 10, []shop.Pet{pets[4], pets[1]}}, {2, 10, pets[4:]}} {
+			got := get(t, store, func(tx shop.ReadTx) ([]shop.Pet, error) { return tx.PetsWithoutPhoto(c.examined, c.returned) })
+			if !slices.Equal(got, c.want) {
+				t.Errorf("of %d animals: got %v, want %v", c.examined, got, c.want)
+			}
+		}
+	}},
+
 	{name: "photos of a removed animal are hidden until it is restored", run: func(t *testing.T, store shop.Store) {
 		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		write(t, store, func(tx shop.WriteTx) error {
