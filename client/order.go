@@ -29,6 +29,8 @@ type Order struct {
 	PetID         int64       `json:"petId"`
 	Status        OrderStatus `json:"status"`
 	Reference     string      `json:"reference,omitempty"`
+	PickupDate    string      `json:"pickupDate,omitempty"` // YYYY-MM-DD
+	Price         *Price      `json:"price,omitempty"`
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // zero unless the status is placed
@@ -38,14 +40,29 @@ type Order struct {
 
 // NewOrder describes an order to place.
 type NewOrder struct {
-	PetID     int64  `json:"petId"`
-	Reference string `json:"reference,omitempty"` // free text of up to 200 characters
+	PetID      int64  `json:"petId"`
+	Reference  string `json:"reference,omitempty"`  // free text of up to 200 characters
+	PickupDate string `json:"pickupDate,omitempty"` // YYYY-MM-DD
+	Price      *Price `json:"price,omitempty"`      // nil means the price of the animal's profile, and a pointer to Price{} means none
+}
+
+// MarshalJSON encodes the order. No price becomes null.
+func (n NewOrder) MarshalJSON() ([]byte, error) {
+	type plain NewOrder
+	if n.Price == nil || *n.Price != (Price{}) {
+		return json.Marshal(plain(n))
+	}
+	n.Price = nil
+	text, err := json.Marshal(plain(n))
+	return removeMembers(text, err, []string{"price"})
 }
 
 // OrderUpdate describes a change to an order. Fields that are nil stay unchanged.
 type OrderUpdate struct {
 	Status        *OrderStatus
 	Reference     *string    // a pointer to "" removes the reference
+	PickupDate    *string    // YYYY-MM-DD; a pointer to "" removes the date
+	Price         *Price     // a pointer to Price{} removes the price
 	HoldExpiresAt *time.Time // must be in the future and at most a year ahead; cannot be combined with Status
 }
 
@@ -55,10 +72,17 @@ func (u OrderUpdate) MarshalJSON() ([]byte, error) {
 	if u.Status != nil {
 		members["status"] = *u.Status
 	}
-	if u.Reference != nil && *u.Reference == "" {
-		members["reference"] = nil
-	} else if u.Reference != nil {
-		members["reference"] = *u.Reference
+	for name, text := range map[string]*string{"reference": u.Reference, "pickupDate": u.PickupDate} {
+		if text != nil && *text == "" {
+			members[name] = nil
+		} else if text != nil {
+			members[name] = *text
+		}
+	}
+	if u.Price != nil && *u.Price == (Price{}) {
+		members["price"] = nil
+	} else if u.Price != nil {
+		members["price"] = *u.Price
 	}
 	if u.HoldExpiresAt != nil {
 		members["holdExpiresAt"] = *u.HoldExpiresAt
@@ -68,11 +92,12 @@ func (u OrderUpdate) MarshalJSON() ([]byte, error) {
 
 // OrderQuery selects the orders to list. Fields with their zero value are ignored.
 type OrderQuery struct {
-	Status OrderStatus
-	PetID  int64
-	Text   string // words that the reference must contain, in any order; case and diacritics are ignored
-	Limit  int    // the number of orders per page, 1 to 100
-	Cursor string // the value of next returned by ListOrders; empty for the first page
+	Status     OrderStatus
+	PetID      int64
+	PickupDate string // YYYY-MM-DD
+	Text       string // words that the reference must contain, in any order; case and diacritics are ignored
+	Limit      int    // the number of orders per page, 1 to 100
+	Cursor     string // the value of next returned by ListOrders; empty for the first page
 }
 
 func (q OrderQuery) values() url.Values {
@@ -82,6 +107,9 @@ func (q OrderQuery) values() url.Values {
 	}
 	if q.PetID != 0 {
 		query.Set("petId", strconv.FormatInt(q.PetID, 10))
+	}
+	if q.PickupDate != "" {
+		query.Set("pickupDate", q.PickupDate)
 	}
 	if q.Text != "" {
 		query.Set("q", q.Text)
@@ -117,8 +145,8 @@ func (c *Client) GetOrder(ctx context.Context, id int64) (order Order, err error
 }
 
 // UpdateOrder changes an order and returns its new state. It fails with [CodeNotFound] if the order does not
-// exist and with [CodeInvalidTransition] if its current status does not allow the change: the reference can be
-// changed while the order is placed or approved, and the end of the hold while it is placed. If a condition is
+// exist and with [CodeInvalidTransition] if its current status does not allow the change: the end of
+// the hold can be changed while the order is placed, and the rest while it is placed or approved. If a condition is
 // not met, UpdateOrder fails with [CodePreconditionFailed].
 func (c *Client) UpdateOrder(ctx context.Context, id int64, u OrderUpdate, conditions ...Condition) (order Order, err error) {
 	r := request{method: http.MethodPatch, path: pathOf("/store/orders", id), body: u}

@@ -134,10 +134,10 @@ func (y *story) write(result any) {
 	case string:
 		text = fmt.Sprintf("%#q", r)
 	case client.Order:
+		text = string(shoptest.Must(json.Marshal(r))(y.T))
 		if r.ETag != "" {
-			r.ETag = "{etag}" // the ETag depends on the times
+			text += " {etag}" // the ETag depends on the times
 		}
-		text = fmt.Sprintf("%+v", r)
 	case client.Profile:
 		text = string(shoptest.Must(json.Marshal(r))(y.T)) // the ETag depends on the times
 	case client.Photo:
@@ -145,6 +145,11 @@ func (y *story) write(result any) {
 	case []client.Photo:
 		for _, photo := range r {
 			y.write(photo)
+		}
+		return
+	case []client.Order:
+		for _, order := range r {
+			y.write(order)
 		}
 		return
 	case []client.Profile:

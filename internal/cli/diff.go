@@ -54,7 +54,7 @@ func formatValue(value json.RawMessage, times timeFlag) string {
 	texts = nil
 	var price client.Price
 	if json.Unmarshal(value, &price) == nil && price.Amount != "" {
-		return price.Amount + " " + price.Currency
+		return priceText(&price)
 	}
 	var photos []client.Photo
 	if json.Unmarshal(value, &photos) == nil {

@@ -89,15 +89,23 @@ var flagTests = []struct{ command, flag, good, effect, bad, problem string }{
 	{"store set", "remove", "phone,window.title", `"phone":null,"window":{"title":null}`, "kind", "--remove must be one of name, phone, "},
 	{"orders list", "status", "placed", "status=placed", "gone", "--status must be one of placed, approved, delivered, cancelled, expired"},
 	{"orders list", "pet", "2", "petId=2", "0", "--pet must be the id of an animal, 1 or more"},
+	{"orders list", "pickup", "2026-12-05", "pickupDate=2026-12-05", "Saturday", "--pickup must be a date such as 2026-05-31"},
 	{"orders list", "search", "desk", "q=desk", " ", "--search must have at least one character that is not a space"},
 	{"orders list", "limit", "7", "limit=7", "-1", "--limit: -1 is out of range"},
 	{"orders list", "all", "true", "limit=100", "maybe", "--all"},
 	{"photos add", "alt", "Rex", `"alt":"Rex"`, "", "--alt must have 1 to 200 characters, not 0"},
 	{"orders place", "pet", "3", `"petId":3`, "Rex", "--pet: "},
 	{"orders place", "reference", "Miller --pet=2", `"reference":"Miller"`, " ", "--reference must have at least one character that is not a space"},
+	{"orders place", "pickup", "2026-12-05 --pet=7", `"pickupDate":"2026-12-05"`, "Saturday", "--pickup must be a date such as 2026-05-31"},
+	{"orders place", "price", "250.00EUR --pet=8", `"price":{"amount":"250.00","currency":"EUR"}`, "250", "--price must be a currency code of ISO 4217"},
+	{"orders place", "no-price", "true --pet=9", `"price":null`, "maybe", "--no-price"},
 	{"orders place", "idempotency-key", "desk-2", `Idempotency-Key: "desk-2"`, "", "--idempotency-key must have 1 to 255"},
 	{"orders set", "reference", "Miller", `"reference":"Miller"`, "", "--reference must have 1 to 200 characters, not 0"},
 	{"orders set", "no-reference", "true", `"reference":null`, "maybe", "--no-reference"},
+	{"orders set", "pickup", "2026-12-05", `"pickupDate":"2026-12-05"`, "Saturday", "--pickup must be a date such as 2026-05-31"},
+	{"orders set", "no-pickup", "true", `"pickupDate":null`, "maybe", "--no-pickup"},
+	{"orders set", "price", "250.00EUR", `"price":{"amount":"250.00","currency":"EUR"}`, "250", "--price must be a currency code of ISO 4217"},
+	{"orders set", "no-price", "true", `"price":null`, "maybe", "--no-price"},
 	{"orders set", "hold-until", nextMonth, `"holdExpiresAt":"` + nextMonth + `T00:00:00Z"`, "", "--hold-until: the time is missing"},
 	{"orders set", "if-match", "*", "If-Match: *", "", "--if-match must be an ETag as printed by orders show, or *"},
 	{"events", "follow", "true --after=0 --limit=1", "Accept: text/event-stream", "maybe", "--follow"},
@@ -284,7 +292,7 @@ func newBusyShop(t *testing.T) (s *background, folder *programtest.Folder, reque
 	t.Helper()
 	folder, s = newShop(t)
 	folder.Write("pets.csv", "name,categoryId,status\nRex,1,available\n")
-	for range 6 {
+	for range 12 {
 		succeed(t, "import", "--again", "pets.csv")
 	}
 	folder.Write("rex.png", shoptest.Must(apitest.ExampleImages())(t)["rex.png"])

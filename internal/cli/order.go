@@ -13,7 +13,7 @@ type ordersCommands struct {
 	List    ordersList    `cmd:"" help:"List the orders, newest first."`
 	Show    ordersShow    `cmd:"" help:"Show one order."`
 	Place   ordersPlace   `cmd:"" help:"Order an available animal; the order then holds it."`
-	Set     ordersSet     `cmd:"" help:"Change the reference of an open order, or the end of its hold."`
+	Set     ordersSet     `cmd:"" help:"Change an open order: its reference, day of pick-up, price or the end of its hold."`
 	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
@@ -25,6 +25,7 @@ type ordersList struct {
 	timeFlag
 	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
 	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
+	Pickup string `placeholder:"DATE" help:"Only orders to be picked up on this day, such as 2026-12-05."`
 	Search string `placeholder:"TEXT" help:"Only orders whose reference contains every word of this text, ignoring case and diacritics."`
 	limitFlags
 }
@@ -33,10 +34,11 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem), optionalTextProblem("--search", o.Search)); err != nil {
+	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem), optionalTextProblem("--search", o.Search),
+		optionalDateProblem("--pickup", o.Pickup)); err != nil {
 		return err
 	}
-	query := client.OrderQuery{Status: client.OrderStatus(o.Status), Text: o.Search}
+	query := client.OrderQuery{Status: client.OrderStatus(o.Status), PickupDate: o.Pickup, Text: o.Search}
 	if o.Pet != nil {
 		if query.PetID = *o.Pet; query.PetID < 1 {
 			return usagef("--pet must be the id of an animal, 1 or more")
@@ -46,10 +48,10 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 		pets := nameTable{}
 		row := func(order client.Order) []string {
 			return []string{formatInt(order.ID), string(order.Status), pets.label(order.PetID), o.format(order.CreatedAt, ""),
-				o.format(order.HoldExpiresAt, "-"), orDash(order.Reference)}
+				o.format(order.HoldExpiresAt, "-"), orDash(order.PickupDate), orDash(order.Reference)}
 		}
-		p := newPrinter(t, o.outputFlag, row, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
-		filtered := o.Status != "" || o.Pet != nil || o.Search != ""
+		p := newPrinter(t, o.outputFlag, row, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "PICK-UP", "REFERENCE")
+		filtered := o.Status != "" || o.Pet != nil || o.Pickup != "" || o.Search != ""
 		return printList(t, o.limitFlags, p, "orders", filtered, func(limit int, cursor string) ([]client.Order, string, error) {
 			query.Limit, query.Cursor = limit, cursor
 			orders, next, err := c.ListOrders(ctx, query)
@@ -80,6 +82,7 @@ func (o *ordersShow) Run(ctx context.Context, t terminal) error {
 		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
 			[]string{"PET", pets.label(order.PetID)}, []string{"PLACED", o.format(order.CreatedAt, "")},
 			[]string{"CHANGED", o.format(order.UpdatedAt, "")}, []string{"HELD UNTIL", o.format(order.HoldExpiresAt, "-")},
+			[]string{"PICK-UP", orDash(order.PickupDate)}, []string{"PRICE", orDash(priceText(order.Price))},
 			[]string{"REFERENCE", orDash(order.Reference)}, []string{"ETAG", order.ETag})
 	})
 }
@@ -89,15 +92,23 @@ type ordersPlace struct {
 	timeFlag
 	idempotencyFlag
 	Pet       int64  `required:"" placeholder:"ID" help:"ID of the animal, as shown by pets list."`
-	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the name of the customer."`
+	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the number of a basket."`
+	Pickup    string `placeholder:"DATE" help:"Day of pick-up, such as 2026-12-05."`
+	Price     string `placeholder:"PRICE" xor:"price" help:"Amount and currency, such as \"250.00 EUR\" (default: that of the animal's profile)."`
+	NoPrice   bool   `name:"no-price" xor:"price" help:"Without a price, even if the animal's profile has one."`
 }
 
 func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
-	if err := checkFlags(optionalTextProblem("--reference", o.Reference), o.idempotencyFlag.problem()); err != nil {
+	if err := checkFlags(optionalTextProblem("--reference", o.Reference), optionalDateProblem("--pickup", o.Pickup),
+		optionalPriceProblem(o.Price), o.idempotencyFlag.problem()); err != nil {
 		return err
 	}
+	n := client.NewOrder{PetID: o.Pet, Reference: o.Reference, PickupDate: o.Pickup}
+	if o.Price != "" || o.NoPrice {
+		n.Price = new(client.Price(parsePrice(o.Price)))
+	}
 	return o.write(ctx, func(c *client.Client) error {
-		order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: o.Pet, Reference: o.Reference}, o.options()...)
+		order, err := c.PlaceOrder(ctx, n, o.options()...)
 		if err != nil {
 			return err
 		}
@@ -112,21 +123,34 @@ type ordersSet struct {
 	ID          int64   `arg:"" help:"ID of the order, as shown by orders list."`
 	Reference   *string `placeholder:"TEXT" xor:"reference" help:"New reference, up to 200 characters."`
 	NoReference bool    `name:"no-reference" xor:"reference" help:"Remove the reference."`
+	Pickup      *string `placeholder:"DATE" xor:"pickup" help:"New day of pick-up, such as 2026-12-05."`
+	NoPickup    bool    `name:"no-pickup" xor:"pickup" help:"Remove the day of pick-up."`
+	Price       *string `placeholder:"PRICE" xor:"price" help:"New price: amount and currency, such as \"250.00 EUR\"."`
+	NoPrice     bool    `name:"no-price" xor:"price" help:"Remove the price."`
 	HoldUntil   *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 3d, 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
 	IfMatch     *string `name:"if-match" placeholder:"ETAG" help:"Only if the order still has this ETag, as printed by orders show; * matches any (default: its ETag when the command starts)."`
 }
 
 func (o *ordersSet) Run(ctx context.Context, t terminal) error {
-	update := client.OrderUpdate{Reference: o.Reference}
-	switch {
-	case o.Reference != nil:
-		if err := checkFlags(textProblem("--reference", *o.Reference)); err != nil {
-			return err
-		}
-	case o.NoReference:
+	err := checkFlags(valueProblem("--reference", o.Reference, shop.TextProblem), valueProblem("--pickup", o.Pickup, shop.DateProblem),
+		valueProblem("--price", o.Price, priceProblem))
+	if err != nil {
+		return err
+	}
+	update := client.OrderUpdate{Reference: o.Reference, PickupDate: o.Pickup}
+	if o.NoReference {
 		update.Reference = new("")
-	case o.HoldUntil == nil:
-		return usagef("nothing to change; set --reference, --no-reference or --hold-until")
+	}
+	if o.NoPickup {
+		update.PickupDate = new("")
+	}
+	if o.Price != nil {
+		update.Price = new(client.Price(parsePrice(*o.Price)))
+	} else if o.NoPrice {
+		update.Price = &client.Price{}
+	}
+	if update == (client.OrderUpdate{}) && o.HoldUntil == nil {
+		return usagef("nothing to change; set --reference, --pickup, --price or --hold-until, or remove one with --no-reference, --no-pickup or --no-price")
 	}
 	if o.HoldUntil != nil {
 		until, err := o.parseFuture(*o.HoldUntil)

@@ -52,7 +52,7 @@ func (f profileFlags) update() (u client.ProfileUpdate, given bool, err error) {
 		valuesProblem("--tag", f.Tag, shop.TagProblem), valueProblem("--contact-url", f.ContactURL, shop.ContactURLProblem),
 		valueProblem("--microchip", f.Microchip, shop.MicrochipProblem), valueProblem("--location", f.Location, shop.ShortTextProblem),
 		valueProblem("--notes", f.Notes, shop.DescriptionProblem), valuesProblem("--remove", f.Remove, removeProblem),
-		valueProblem("--price", f.Price, func(text string) string { return firstReason(parsePrice(text).Problems()) }),
+		valueProblem("--price", f.Price, priceProblem),
 		valueProblem("--mixed", f.Mixed, yesProblem), valueProblem("--birth-date-estimated", f.BirthDateEstimated, yesProblem),
 	}
 	if f.Price != nil {
@@ -139,6 +139,32 @@ func parsePrice(text string) shop.Price {
 	return shop.Price{Amount: amount, Currency: strings.ToUpper(strings.TrimSpace(text[len(amount):]))}
 }
 
+func priceProblem(text string) string { return firstReason(parsePrice(text).Problems()) }
+
+// optionalPriceProblem checks the value of a flag --price. An empty value is the default.
+func optionalPriceProblem(price string) string {
+	if price == "" {
+		return ""
+	}
+	return valueProblem("--price", &price, priceProblem)
+}
+
+// optionalDateProblem checks a date that is the value of a flag. An empty value is the default.
+func optionalDateProblem(flag, date string) string {
+	if date == "" {
+		return ""
+	}
+	return valueProblem(flag, &date, shop.DateProblem)
+}
+
+// priceText formats a price for people. It returns "" if there is none.
+func priceText(price *client.Price) string {
+	if price == nil {
+		return ""
+	}
+	return price.Amount + " " + price.Currency
+}
+
 func firstReason(problems shop.Problems) string {
 	for _, reason := range problems.All() {
 		return reason
@@ -193,9 +219,7 @@ func profileLines(p client.Profile) (lines [][]string) {
 	add("BORN", strings.TrimSpace(p.BirthDate+answer(p.BirthDateEstimated, " (estimated)", "")))
 	add("SIZE", string(p.Size))
 	add("COLOR", p.Color)
-	if p.Price != nil {
-		add("PRICE", p.Price.Amount+" "+p.Price.Currency)
-	}
+	add("PRICE", priceText(p.Price))
 	add("ARRIVED", p.ArrivalDate)
 	if p.Traits != nil {
 		var traits []string

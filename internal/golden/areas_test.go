@@ -177,10 +177,14 @@ func orders(s *session) {
 		`PATCH store/orders/3 {"holdExpiresAt":"2020-01-01T00:00:00Z"}`, `PATCH store/orders/3 {"holdExpiresAt":null}`,
 		`PATCH store/orders/3 {"holdExpiresAt":"2099-01-01T00:00:00Z","status":"approved"}`,
 		`PATCH store/orders/3 {"status":"approved","reference":"desk 3"}`, `PATCH store/orders/1 {"reference":"desk 4"}`)
+	s.play("Change their days of pick-up and prices", `PATCH store/orders/3 {"pickupDate":"2026-12-05","price":{"amount":"250.00","currency":"EUR"}}`,
+		`PATCH store/orders/3 {"pickupDate":null}`, `PATCH store/orders/3 {"price":null}`, `PATCH store/orders/3 {"pickupDate":"2026-02-30","price":{"amount":1}}`,
+		`PATCH store/orders/1 {"pickupDate":"2026-12-05"}`)
 	s.play("Undo a step", "POST store/orders/3/undo -H Idempotency-Key: undo", "POST store/orders/3/undo -H Idempotency-Key: undo",
 		"POST store/orders/3/undo", "POST store/orders/77/undo")
 	s.play("Show them", "PAGES store/orders?limit=2", "REVALIDATE store/orders", "GET store/orders?status=placed",
-		"GET store/orders?petId=1", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
+		"GET store/orders?petId=1", "GET store/orders?pickupDate=2026-12-05",
+		"GET store/orders?pickupDate=tomorrow", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
 	s.play("Methods", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")
 	s.play("Count the animals", "REVALIDATE store/inventory")
 }

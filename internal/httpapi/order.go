@@ -24,6 +24,9 @@ func (a *API) listOrders(x *exchange) error {
 	if list.PetID != nil {
 		query.Set("petId", strconv.FormatInt(*list.PetID, 10))
 	}
+	if list.PickupDate != "" {
+		query.Set("pickupDate", list.PickupDate)
+	}
 	if list.Query != "" {
 		query.Set("q", list.Query)
 	}
@@ -37,6 +40,7 @@ func parseOrderList(rawQuery string) (shop.OrderList, error) {
 	list := shop.OrderList{
 		Status:      shop.OrderStatus(q.checkedText("status", shop.OrderStatusProblem)),
 		PetID:       q.id("petId"),
+		PickupDate:  q.checkedText("pickupDate", shop.DateProblem),
 		Query:       q.checkedText("q", shop.TextProblem),
 		PageRequest: q.pageRequest(),
 	}
@@ -70,6 +74,10 @@ func decodeNewOrder(body []byte) (n shop.NewOrder, err error) {
 	if o.has("reference") {
 		n.Reference = o.text("reference")
 	}
+	if o.has("pickupDate") {
+		n.PickupDate = o.checkedText("pickupDate", shop.DateProblem)
+	}
+	n.Price = o.price("price")
 	return n, o.problems.Err()
 }
 
@@ -123,8 +131,8 @@ func (a *API) undoOrder(x *exchange) error {
 	return nil
 }
 
-// decodeOrderChange decodes a merge patch. Only the reference can be removed, so null is invalid for all other
-// members.
+// decodeOrderChange decodes a merge patch. The status and the end of the hold cannot be removed, so null is invalid for
+// them.
 func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -138,6 +146,8 @@ func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {
 	} else if o.has("reference") {
 		change.Reference = new(o.text("reference"))
 	}
+	change.PickupDate = removableText[string](o, "pickupDate", shop.DateProblem)
+	change.Price = o.price("price")
 	if o.has("holdExpiresAt") {
 		change.HoldExpiresAt = new(o.time("holdExpiresAt"))
 	}

@@ -59,6 +59,38 @@ func TestOrderLifecycle(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`)
 }
 
+// The day of pick-up and the price are optional, can be removed with null, and survive the steps of an order.
+func TestOrderHasADayOfPickupAndAPrice(t *testing.T) {
+	s := parallelShop(t)
+	const orderPath = "/v1/store/orders/1"
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("PATCH", "/v1/pets/1/profile", `{"price":{"amount":"250.00","currency":"EUR"}}`).want(t, 200, "")
+	want := func(r testResponse, pickup, amount string) {
+		t.Helper()
+		if o := r.order(t); o.PickupDate != pickup || o.Price.Amount != amount {
+			t.Errorf("got %d %s, want the day %q and the amount %q", r.StatusCode, r.body, pickup, amount)
+		}
+	}
+	s.do("POST", "/v1/store/orders", `{"petId":1,"pickupDate":"tomorrow","price":{"amount":"1.234","currency":"EUR"}}`).want(t, 400,
+		`{"code":"validation_failed","message":"The body is not valid: pickupDate must be a date such as 2026-05-31; price.amount must have at most 2 digits after the point in EUR.","status":400}`)
+	want(s.do("POST", "/v1/store/orders", `{"petId":1,"pickupDate":"2026-12-05"}`), "2026-12-05", "250.00")
+	want(s.do("PATCH", orderPath, `{"price":{"amount":"9","currency":"JPY"}}`), "2026-12-05", "9")
+	want(s.do("PATCH", orderPath, `{"status":"approved"}`), "2026-12-05", "9")
+	for path, found := range map[string]int{"": 1, "&status=approved": 1, "&petId=1": 1, "&status=placed": 0, "&petId=2": 0} {
+		if got := parsed[[]shop.Order](t, s.do("GET", "/v1/store/orders?pickupDate=2026-12-05"+path, "")); len(got) != found {
+			t.Errorf("found %v with %s", got, path)
+		}
+	}
+	s.do("GET", "/v1/store/orders?pickupDate=2026-12-06", "").want(t, 200, "[]")
+	s.do("GET", "/v1/store/orders?pickupDate=x", "").wantError(t, 400, shop.InvalidParameter)
+	want(s.do("PATCH", orderPath, `{"status":"delivered"}`), "2026-12-05", "9")
+	s.do("PATCH", orderPath, `{"pickupDate":null}`).wantError(t, 409, shop.InvalidTransition)
+	want(s.do("POST", orderPath+"/undo", ""), "2026-12-05", "9")
+	want(s.do("PATCH", orderPath, `{"pickupDate":null,"price":null}`), "", "")
+	s.do("PATCH", orderPath, `{"status":"cancelled"}`).want(t, 200, "")
+	want(s.do("POST", "/v1/store/orders", `{"petId":1,"price":null}`), "", "")
+}
+
 func TestUndoOrder(t *testing.T) {
 	s := parallelShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)

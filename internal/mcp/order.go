@@ -22,7 +22,7 @@ func (set *toolSet) addOrderTools() {
 			"approved, until it is delivered or cancelled. With pet_not_available, somebody else was faster or the animal is not for sale.",
 		placeOrder)
 	add(set, "change_order", "Change an order", client.ScopeOrdersWrite, changes,
-		"Approves, hands over or cancels an order, or changes its reference or the end of its hold; what is not given stays. "+
+		"Approves, hands over or cancels an order, or changes its reference, day of pick-up, price or the end of its hold; what is not given stays. "+
 			"approved: the hold no longer ends by itself. delivered: the customer has the animal, which is sold; the order must be approved first. "+
 			"cancelled: the animal is available again. Delivered and cancelled orders cannot be changed any more; undo_order takes a mistake back. Needs the version that get_order showed: "+
 			"the change is made only if nobody has changed the order since, and a repeated call changes nothing. After precondition_failed, call "+
@@ -38,7 +38,8 @@ func (set *toolSet) addOrderTools() {
 type findOrdersInput struct {
 	Status   client.OrderStatus `json:"status,omitempty" jsonschema:"only orders with this status; placed and approved orders hold their animal"`
 	AnimalID petFilter          `json:"animalId,omitempty" jsonschema:"only orders for this animal"`
-	Text     string             `json:"text,omitempty" jsonschema:"words that the reference must contain, such as the name of the customer"`
+	Pickup   string             `json:"pickupDate,omitempty" jsonschema:"only orders to be picked up on this day, such as 2026-12-05"`
+	Text     string             `json:"text,omitempty" jsonschema:"words that the reference must contain"`
 	Limit    limit              `json:"limit,omitempty" jsonschema:"how many orders at most; 20 unless given"`
 	Cursor   string             `json:"cursor,omitempty" jsonschema:"the nextCursor of the previous page"`
 }
@@ -50,7 +51,7 @@ type orderList struct {
 
 func findOrders(ctx context.Context, s session, in findOrdersInput) (orderList, error) {
 	orders, next, err := s.ListOrders(ctx, client.OrderQuery{
-		Status: in.Status, PetID: int64(in.AnimalID), Text: in.Text, Limit: in.Limit.orDefault(), Cursor: in.Cursor,
+		Status: in.Status, PetID: int64(in.AnimalID), PickupDate: in.Pickup, Text: in.Text, Limit: in.Limit.orDefault(), Cursor: in.Cursor,
 	})
 	return orderList{nonNil(orders), next}, err
 }
@@ -63,6 +64,12 @@ func orderText(o client.Order) string {
 	text := fmt.Sprintf("order %d for animal %d: %s since %s", o.ID, o.PetID, o.Status, timeText(o.UpdatedAt))
 	if !o.HoldExpiresAt.IsZero() {
 		text += ", held until " + timeText(o.HoldExpiresAt)
+	}
+	if o.PickupDate != "" {
+		text += ", to be picked up on " + o.PickupDate
+	}
+	if o.Price != nil {
+		text += ", " + o.Price.Amount + " " + o.Price.Currency
 	}
 	if o.Reference != "" {
 		text += fmt.Sprintf(", reference %q", o.Reference)
@@ -98,6 +105,8 @@ func (d orderDetails) text() string {
 type placeOrderInput struct {
 	AnimalID       int64          `json:"animalId" jsonschema:"the id of the animal; its status must be available"`
 	Reference      string         `json:"reference,omitempty" jsonschema:"for whom the order is, in the words of the store, up to 200 characters"`
+	PickupDate     string         `json:"pickupDate,omitempty" jsonschema:"the day of pick-up, such as 2026-12-05"`
+	Price          *client.Price  `json:"price,omitempty" jsonschema:"an amount such as 250.00 and the code of its currency such as EUR; the price of the animal's profile unless given"`
 	IdempotencyKey idempotencyKey `json:"idempotencyKey" jsonschema:"a new random text, such as a UUID, for each order; the same text again only to repeat a call whose result you did not get"`
 }
 
@@ -108,22 +117,24 @@ type changedOrder struct {
 }
 
 func placeOrder(ctx context.Context, s session, in placeOrderInput) (changedOrder, error) {
-	order, err := s.PlaceOrder(ctx, client.NewOrder{PetID: in.AnimalID, Reference: in.Reference}, client.IdempotencyKey(string(in.IdempotencyKey)))
+	order, err := s.PlaceOrder(ctx, client.NewOrder{PetID: in.AnimalID, Reference: in.Reference, PickupDate: in.PickupDate, Price: in.Price}, client.IdempotencyKey(string(in.IdempotencyKey)))
 	return changedOrder{order, versionOf(order.ETag)}, err
 }
 
 func (c changedOrder) text() string { return orderText(c.Order) + c.Version.text() }
 
 type changeOrderInput struct {
-	ID            int64      `json:"id" jsonschema:"the id of the order"`
-	Version       version    `json:"version" jsonschema:"the version that get_order, place_order or change_order returned for this order"`
-	Status        orderStep  `json:"status,omitempty" jsonschema:"the next status of the order"`
-	Reference     *string    `json:"reference,omitempty" jsonschema:"the new reference of an order that is placed or approved; empty removes it"`
-	HoldExpiresAt *time.Time `json:"holdExpiresAt,omitempty" jsonschema:"the new end of the hold of a placed order, such as 2027-01-31T18:00:00Z, at most a year ahead; not together with status"`
+	ID            int64         `json:"id" jsonschema:"the id of the order"`
+	Version       version       `json:"version" jsonschema:"the version that get_order, place_order or change_order returned for this order"`
+	Status        orderStep     `json:"status,omitempty" jsonschema:"the next status of the order"`
+	Reference     *string       `json:"reference,omitempty" jsonschema:"the new reference of an order that is placed or approved; empty removes it"`
+	PickupDate    *string       `json:"pickupDate,omitempty" jsonschema:"the new day of pick-up of an order that is placed or approved, such as 2026-12-05; empty removes it"`
+	Price         *client.Price `json:"price,omitempty" jsonschema:"the new price of an order that is placed or approved: an amount such as 250.00 and the code of its currency such as EUR"`
+	HoldExpiresAt *time.Time    `json:"holdExpiresAt,omitempty" jsonschema:"the new end of the hold of a placed order, such as 2027-01-31T18:00:00Z, at most a year ahead; not together with status"`
 }
 
 func changeOrder(ctx context.Context, s session, in changeOrderInput) (changedOrder, error) {
-	update := client.OrderUpdate{Reference: in.Reference, HoldExpiresAt: in.HoldExpiresAt}
+	update := client.OrderUpdate{Reference: in.Reference, PickupDate: in.PickupDate, Price: in.Price, HoldExpiresAt: in.HoldExpiresAt}
 	if in.Status != "" {
 		update.Status = new(client.OrderStatus(in.Status))
 	}

@@ -38,9 +38,9 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 			SELECT md5(id::text), file, id, 'x' FROM profiles, unnest(ARRAY['small', 'medium', 'large']) AS file WHERE photos IS NOT NULL`,
 		"INSERT INTO settings (name, value) SELECT 'photo_bytes', count(*)::text FROM photo_files",
 		"INSERT INTO settings (name, value) SELECT 'last_photo_id', max(id)::text FROM profiles",
-		`INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
+		`INSERT INTO orders (pet_id, status, reference, pickup_date, created_at, updated_at, hold_expires_at)
 			SELECT id, CASE WHEN status = 'pending' THEN 'placed' WHEN id % 7 = 0 THEN 'cancelled' WHEN id % 5 = 0 THEN 'expired' ELSE 'delivered' END,
-				'customer ' || id, 0, 0, CASE WHEN status = 'pending' THEN 4000000000000000 END
+				'customer ' || id, to_char(DATE '2026-11-17' - CAST(id % 400 AS INTEGER), 'YYYY-MM-DD'), 0, 0, CASE WHEN status = 'pending' THEN 4000000000000000 END
 			FROM pets WHERE status IN ('pending', 'sold') AND id % 2 = 0`,
 		`INSERT INTO events (at, type, subject, actor, data)
 			SELECT CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) - (SELECT max(id) FROM pets) + id, 'pet.created', 'pets/' || id, 'keys/' || 1 + id % 3,

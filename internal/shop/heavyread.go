@@ -25,8 +25,11 @@ const maxQuickRows = 100
 // that it does not return. All other filters are answered by an index, but a long list needs time, too.
 func (l PetList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRows }
 
-// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search or is long.
-func (l OrderList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRows }
+// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search or is long, or because
+// it combines the date of pick-up with other conditions, for which there is no index.
+func (l OrderList) isHeavy() bool {
+	return l.Query != "" || l.Limit > maxQuickRows || l.PickupDate != "" && (l.Status != "" || l.PetID != nil)
+}
 
 // isHeavy reports whether a page must be read in the lane for heavy reads, which is the case if no index finds its
 // events.

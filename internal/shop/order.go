@@ -57,17 +57,26 @@ func (o Order) IsOpen() bool { return len(orderTransitions[o.Status]) > 0 }
 
 // NewOrder describes an order to be placed.
 type NewOrder struct {
-	PetID     int64
-	Reference string // free text from the client; may be empty
+	PetID      int64
+	Reference  string // free text from the client; may be empty
+	PickupDate string // YYYY-MM-DD; may be empty
+	Price      *Price // nil means the price of the animal's profile, and a pointer to the zero value means none
 }
 
 // Problems validates the fields of a new order.
-func (n NewOrder) Problems() Problems {
-	var p Problems
+func (n NewOrder) Problems() (p Problems) {
 	if n.Reference != "" {
 		if reason := TextProblem(n.Reference); reason != "" {
 			p.Add("reference", reason)
 		}
+	}
+	if n.PickupDate != "" {
+		if reason := DateProblem(n.PickupDate); reason != "" {
+			p.Add("pickupDate", reason)
+		}
+	}
+	if n.Price != nil && *n.Price != (Price{}) {
+		p.Merge(n.Price.Problems())
 	}
 	return p
 }
@@ -79,6 +88,8 @@ type Order struct {
 	PetID         int64       `json:"petId"`
 	Status        OrderStatus `json:"status"`
 	Reference     string      `json:"reference,omitempty"`
+	PickupDate    string      `json:"pickupDate,omitempty"` // YYYY-MM-DD
+	Price         Price       `json:"price,omitzero"`
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
@@ -90,10 +101,11 @@ type Order struct {
 // match every order. If OldestFirst is set, the oldest orders come first, except in a search, which always returns
 // the newest first.
 type OrderList struct {
-	Status   OrderStatus
-	PetID    *int64
-	Query    string    // selects orders whose reference contains every word of this text; see ContainsWords
-	HoldFrom time.Time // selects orders whose hold ends at this time or later; ignored in a search
+	Status     OrderStatus
+	PetID      *int64
+	PickupDate string    // YYYY-MM-DD
+	Query      string    // selects orders whose reference contains every word of this text; see ContainsWords
+	HoldFrom   time.Time // selects orders whose hold ends at this time or later; ignored in a search
 	PageRequest
 	OldestFirst bool
 }
@@ -157,8 +169,14 @@ func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
+	var price Price
+	if n.Price != nil {
+		price = *n.Price
+	} else if price, err = tx.Price(pet.ID); err != nil {
+		return Order{}, err
+	}
 	order, err := tx.InsertOrder(Order{
-		PetID: pet.ID, Status: Placed, Reference: n.Reference,
+		PetID: pet.ID, Status: Placed, Reference: n.Reference, PickupDate: n.PickupDate, Price: price,
 		CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(s.orderHold),
 	})
 	if err != nil {
@@ -188,6 +206,9 @@ type OrderReader interface {
 	// Holds returns at most limit placed orders whose hold expires not earlier than from, but earlier than to. The
 	// order whose hold expires first comes first.
 	Holds(from, to time.Time, limit int) ([]Order, error)
+	// Pickups returns at most limit placed and approved orders whose pick-up date is not earlier than from, but earlier
+	// than to. The earliest date comes first. If both dates are "", it returns the orders without a date, oldest first.
+	Pickups(from, to string, limit int) ([]Order, error)
 }
 
 // OrderMutations contains the methods of Mutations that change orders.
@@ -195,6 +216,6 @@ type OrderMutations interface {
 	// InsertOrder stores an order under a new id and returns the stored order. It ignores the ID field of
 	// its argument. The new id is larger than every id assigned before.
 	InsertOrder(Order) (Order, error)
-	// UpdateOrder stores the new status, reference, times and last change of an order.
+	// UpdateOrder stores everything that can change of an order, which is all but its id, its animal and its CreatedAt.
 	UpdateOrder(before, after Order) error
 }

@@ -11,6 +11,8 @@ import (
 type OrderChange struct {
 	Status        *OrderStatus
 	Reference     *string    // "" removes the reference
+	PickupDate    *string    // "" removes the date
+	Price         *Price     // the zero value removes the price
 	HoldExpiresAt *time.Time // cannot be combined with Status
 }
 
@@ -22,9 +24,10 @@ func (c OrderChange) Problems() Problems {
 			p.Add("status", reason)
 		}
 	}
-	if c.Reference != nil {
-		p.Merge(NewOrder{Reference: *c.Reference}.Problems())
-	}
+	n := NewOrder{Price: c.Price}
+	replace(&n.Reference, c.Reference)
+	replace(&n.PickupDate, c.PickupDate)
+	p.Merge(n.Problems())
 	if c.HoldExpiresAt != nil && c.Status != nil {
 		p.Add("holdExpiresAt", "cannot be changed together with the status")
 	}
@@ -53,13 +56,27 @@ func (c OrderChange) apply(before Order, now time.Time) (Order, error) {
 		}
 		order.Status, order.HoldExpiresAt = *c.Status, time.Time{}
 	}
-	if c.Reference != nil && *c.Reference != before.Reference {
-		if !before.IsOpen() {
-			return Order{}, Errorf(InvalidTransition, "The reference of an order that is %s cannot be changed; only that of a placed or approved order can.", before.Status)
-		}
-		order.Reference = *c.Reference
+	replace(&order.Reference, c.Reference)
+	replace(&order.PickupDate, c.PickupDate)
+	replace(&order.Price, c.Price)
+	if member := order.differsIn(before); member != "" && !before.IsOpen() {
+		return Order{}, Errorf(InvalidTransition, "The %s of an order that is %s cannot be changed; only that of a placed or approved order can.", member, before.Status)
 	}
 	return order, nil
+}
+
+// differsIn returns the name of a member that can be changed while an order is open and differs between two orders. It
+// returns "" if there is none.
+func (o Order) differsIn(other Order) string {
+	switch {
+	case o.Reference != other.Reference:
+		return "reference"
+	case o.PickupDate != other.PickupDate:
+		return "pick-up date"
+	case o.Price != other.Price:
+		return "price"
+	}
+	return ""
 }
 
 // UpdateOrder changes an order and updates the status of its animal accordingly. It fails with

@@ -14,7 +14,7 @@ import (
 func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
-	order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "desk 2"}))(t)
+	order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "desk 2", Price: &shop.Price{Amount: "5", Currency: "EUR"}}))(t)
 	steps := map[shop.OrderStatus][]shop.OrderStatus{
 		shop.Approved: {shop.Approved}, shop.Delivered: {shop.Approved, shop.Delivered}, shop.Cancelled: {shop.Cancelled},
 	}
@@ -31,7 +31,7 @@ func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order
 
 // The reference of an open order and the end of a hold can be changed. The event is order.updated, unless the status
 // changes as well. An update that changes nothing is always accepted and records no event.
-func TestReferenceAndHoldCanBeChanged(t *testing.T) {
+func TestOpenOrderCanBeChanged(t *testing.T) {
 	t.Parallel()
 	s := shoptest.Open(t, shoptest.Options{})
 	in := func(d time.Duration) *time.Time { return new(s.Clock.Now().Add(d)) }
@@ -53,6 +53,16 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 		"no reference": {change: func() shop.OrderChange { return shop.OrderChange{Reference: new("")} },
 			otherwise: closed, placed: updated, approved: updated},
 		"an invalid reference": {change: func() shop.OrderChange { return shop.OrderChange{Reference: new(" ")} }, otherwise: invalid,
+			placed: invalid, approved: invalid},
+		"another day of pick-up": {change: func() shop.OrderChange { return shop.OrderChange{PickupDate: new("2020-02-29")} },
+			otherwise: closed, placed: updated, approved: updated},
+		"a day that does not exist": {change: func() shop.OrderChange { return shop.OrderChange{PickupDate: new("2026-02-29")} }, otherwise: invalid,
+			placed: invalid, approved: invalid},
+		"another price": {change: func() shop.OrderChange { return shop.OrderChange{Price: &shop.Price{Amount: "9", Currency: "EUR"}} },
+			otherwise: closed, placed: updated, approved: updated},
+		"no price": {change: func() shop.OrderChange { return shop.OrderChange{Price: &shop.Price{}} },
+			otherwise: closed, placed: updated, approved: updated},
+		"an invalid price": {change: func() shop.OrderChange { return shop.OrderChange{Price: &shop.Price{Amount: "9"}} }, otherwise: invalid,
 			placed: invalid, approved: invalid},
 		"another reference and status": {change: func() shop.OrderChange {
 			return shop.OrderChange{Status: new(shop.Cancelled), Reference: new("desk 3")}
@@ -92,6 +102,12 @@ func TestReferenceAndHoldCanBeChanged(t *testing.T) {
 				}
 				if change.Reference != nil {
 					wantOrder.Reference = *change.Reference
+				}
+				if change.PickupDate != nil {
+					wantOrder.PickupDate = *change.PickupDate
+				}
+				if change.Price != nil {
+					wantOrder.Price = *change.Price
 				}
 				if change.HoldExpiresAt != nil {
 					wantOrder.HoldExpiresAt = change.HoldExpiresAt.UTC().Truncate(time.Microsecond)

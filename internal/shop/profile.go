@@ -366,6 +366,8 @@ type ProfileUpdate struct{ Before, After Profile }
 type ProfileReader interface {
 	// Profile returns the profile of the animal with the given id and whether this animal exists.
 	Profile(id int64) (Profile, bool, error)
+	// Price returns the price in the profile of an animal, or the zero value if there is none.
+	Price(petID int64) (Price, error)
 	// ProfilesByID returns the profiles of the animals with the given ids in no particular order. It skips unknown ids.
 	ProfilesByID(ids []int64) ([]Profile, error)
 	// Profiles returns one page of profiles, sorted by descending id of the animal. If the list has several conditions,

@@ -46,6 +46,9 @@ type dialect struct {
 	// byHold follows the name of the orders table in queries for holds. Without it, SQLite reads all placed orders and
 	// sorts them.
 	byHold string
+	// byPickup follows the name of the orders table in queries for the dates of pick-up. Without it, SQLite might read
+	// all open orders.
+	byPickup string
 	// byUnkeyed follows the name of the categories table in queries for unkeyed names. It makes SQLite use the index of
 	// these names. Without it, SQLite might read all names.
 	byUnkeyed string
@@ -115,6 +118,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		byProfile:         func(column string) string { return " INDEXED BY profiles_" + column },
 		whetherPublished:  publishedByIndex,
 		byHold:            " INDEXED BY orders_hold",
+		byPickup:          " INDEXED BY orders_pickup_open",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",
 	}
 }

@@ -45,6 +45,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"506045eb9325b4742da51fea1c1dd4f186aee24accdddc00dacebc367362858a",
 			"31139a7549f72e267df2d9a0ba407ec6cf580e1539e6a7ee59081dce48de7014",
 			"9d9320a7ddbc007cf4b4abbfaf73fee8ee982d12f59e315dd593d3eaea6f0445",
+			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -69,6 +70,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"47050b558eeab2df27783efeec0b979cc5efa724f79bb45a5f16af491e53356b",
 			"69a8af0efbefeadf79b2fa9dfe15e94e1b6e96b563aa05f7cd58550eac72774f",
 			"92fa1c2c9e7d73383379cc7f79d127091497ccf3033b71e89be44f3921c2a9aa",
+			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 		},
 	}
 	for engine, want := range known {

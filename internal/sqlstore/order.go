@@ -10,16 +10,18 @@ import (
 // orderColumns are all columns of an order. orderFields are those that can change.
 const (
 	orderColumns = "id, pet_id, created_at, " + orderFields
-	orderFields  = "status, reference, updated_at, hold_expires_at, changed_at, status_before, hold_before, pet_status_changes, is_undo"
+	orderFields  = "status, reference, updated_at, hold_expires_at, changed_at, status_before, hold_before, pet_status_changes, is_undo, " +
+		"pickup_date, price, currency"
 )
 
 func scanOrder(scan Scanner) (shop.Order, error) {
 	var order shop.Order
-	var reference, statusBefore sql.Null[string]
+	var reference, statusBefore, pickup, amount, currency sql.Null[string]
 	var created, updated, undo int64
 	var hold, changed, holdBefore, changes sql.Null[int64]
-	err := scan(&order.ID, &order.PetID, &created, &order.Status, &reference, &updated, &hold, &changed, &statusBefore, &holdBefore, &changes, &undo)
-	order.Reference = reference.V
+	err := scan(&order.ID, &order.PetID, &created, &order.Status, &reference, &updated, &hold, &changed, &statusBefore, &holdBefore, &changes, &undo,
+		&pickup, &amount, &currency)
+	order.Reference, order.PickupDate, order.Price = reference.V, pickup.V, shop.Price{Amount: amount.V, Currency: currency.V}
 	order.CreatedAt, order.UpdatedAt, order.HoldExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(hold.V)
 	order.LastChange = shop.StatusChange{At: fromMicros(changed.V), Before: shop.OrderStatus(statusBefore.V), HoldExpiresAt: fromMicros(holdBefore.V),
 		PetStatusChanges: changes.V, IsUndo: undo == 1}
@@ -31,17 +33,18 @@ var (
 		Types: append([]string{"BIGINT", "BIGINT", "BIGINT"}, orderFieldTypes...)}
 	orderUpdate = newRowUpdate("orders", orderFields, append([]string{"BIGINT"}, orderFieldTypes...))
 	// orderFieldTypes are the SQL types of the values that appendOrderFields appends.
-	orderFieldTypes = []string{"TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT", "BIGINT"}
+	orderFieldTypes = []string{"TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT", "TEXT"}
 )
 
 // appendOrderFields appends one value for each of orderFields to args.
 func appendOrderFields(args []any, o shop.Order) []any {
 	args = append(args, string(o.Status), nullable(o.Reference), micros(o.UpdatedAt), nullable(micros(o.HoldExpiresAt)))
-	last := o.LastChange
-	if last.At.IsZero() {
-		return append(args, nil, nil, nil, nil, int64(0))
+	if last := o.LastChange; last.At.IsZero() {
+		args = append(args, nil, nil, nil, nil, int64(0))
+	} else {
+		args = append(args, micros(last.At), string(last.Before), nullable(micros(last.HoldExpiresAt)), last.PetStatusChanges, number(last.IsUndo))
 	}
-	return append(args, micros(last.At), string(last.Before), nullable(micros(last.HoldExpiresAt)), last.PetStatusChanges, number(last.IsUndo))
+	return append(args, nullable(o.PickupDate), nullable(o.Price.Amount), nullable(o.Price.Currency))
 }
 
 func (t *tx) Order(id int64) (shop.Order, bool, error) {
@@ -62,7 +65,19 @@ func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 	default:
 		c.equalFirst("pet_id", *list.PetID)
 	}
-	if list.Status != "" {
+	switch {
+	case list.PickupDate == "":
+	case list.PetID == nil:
+		c.texts = append(c.texts, "pickup_date IS NOT NULL") // as in the condition of the index
+		c.equal("pickup_date", list.PickupDate)
+	default:
+		c.add("pickup_date || '' = %s", list.PickupDate)
+	}
+	switch {
+	case list.Status == "":
+	case list.PetID == nil && list.PickupDate != "":
+		c.add("status || '' = %s", list.Status) // an expression, so that the index on the date is used
+	default:
 		c.equal("status", list.Status)
 	}
 	if !list.HoldFrom.IsZero() {
@@ -73,6 +88,24 @@ func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 		return c.page("SELECT "+orderColumns+" FROM orders", list.PageRequest, "id > %s", "id")
 	}
 	return c.page("SELECT "+orderColumns+" FROM orders", list.PageRequest, "id < %s", "id DESC")
+}
+
+func (t *tx) Pickups(from, to string, limit int) ([]shop.Order, error) {
+	query, args := pickupsQuery(t.dialect, from, to, limit)
+	return all(t, scanOrder, query, args...)
+}
+
+func pickupsQuery(d *dialect, from, to string, limit int) (query string, args []any) {
+	var c conditions
+	c.texts = []string{"status IN ('placed', 'approved')"}
+	selection, page := "SELECT "+orderColumns+" FROM orders"+d.byPickup, shop.PageRequest{Limit: limit}
+	if from == "" && to == "" {
+		c.texts = append(c.texts, "pickup_date IS NULL")
+	} else {
+		c.add("pickup_date >= %s", from)
+		c.add("pickup_date < %s", to)
+	}
+	return c.page(selection, page, "", "pickup_date, id") // also if there is no date, because the index has this order
 }
 
 func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
@@ -98,7 +131,7 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 	}
 	inserted, _, err := one(t, scanOrder, `
 		INSERT INTO orders (pet_id, created_at, `+orderFields+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING `+orderColumns,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+orderColumns,
 		appendOrderFields([]any{order.PetID, micros(order.CreatedAt)}, order)...)
 	t.textChanged(orderReferences, inserted.ID)
 	return inserted, err

@@ -144,6 +144,25 @@ func (t *tx) Profile(id int64) (shop.Profile, bool, error) {
 	return one(t, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id = $1", ""), id)
 }
 
+// petPrice is the price in the profile of a pet.
+type petPrice struct {
+	petID int64
+	shop.Price
+}
+
+// selectPrices is the beginning of a query for the prices of pets. Only profiles with a price are found.
+const selectPrices = "SELECT id, price, currency FROM profiles WHERE price IS NOT NULL AND "
+
+func scanPetPrice(scan Scanner) (p petPrice, err error) {
+	err = scan(&p.petID, &p.Amount, &p.Currency)
+	return p, err
+}
+
+func (t *tx) Price(petID int64) (shop.Price, error) {
+	found, _, err := one(t, scanPetPrice, selectPrices+"id = $1", petID)
+	return found.Price, err
+}
+
 func (t *tx) ProfilesByID(ids []int64) ([]shop.Profile, error) {
 	return allIn(t, ids, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id IN (%s)", ""))
 }

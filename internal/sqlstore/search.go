@@ -38,17 +38,17 @@ func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 
 // SearchOrders searches the references of orders.
 func (t *tx) SearchOrders(list shop.OrderList) (shop.Page[shop.Order], error) {
-	status, pet := list.Status, list.PetID
+	status, pet, pickup := list.Status, list.PetID, list.PickupDate
 	return search(wordindex.Search[shop.Order]{
 		Index: t.dialect.words, Tx: t.Tx, Lists: []*wordindex.List{orderReferences}, From: "orders", Columns: orderColumns, Scan: scanOrder,
 		ID:   func(o shop.Order) int64 { return o.ID },
 		Text: func(o shop.Order) string { return o.Reference },
 		Page: func(limit int, after *int64) ([]shop.Order, error) {
-			return t.Orders(shop.OrderList{Status: status, PetID: pet, PageRequest: shop.PageRequest{Limit: limit, After: after}})
+			return t.Orders(shop.OrderList{Status: status, PetID: pet, PickupDate: pickup, PageRequest: shop.PageRequest{Limit: limit, After: after}})
 		},
-		Filtered: status != "" || pet != nil,
+		Filtered: status != "" || pet != nil || pickup != "",
 		Matches: func(o shop.Order) bool {
-			return (status == "" || o.Status == status) && (pet == nil || o.PetID == *pet)
+			return (status == "" || o.Status == status) && (pet == nil || o.PetID == *pet) && (pickup == "" || o.PickupDate == pickup)
 		},
 	}, list.Query, list.PageRequest)
 }

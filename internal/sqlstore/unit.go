@@ -20,8 +20,10 @@ type unit struct {
 	open    map[int64]int64       // the open order of each loaded pet that has one
 	// statusChanges contains the number of status changes of each pet. It is 0 for pets that were added.
 	statusChanges map[int64]int64
-	categories    map[int64]*shop.Category
-	records       map[recordKey]*shop.IdempotencyRecord // nil means that there is no such record
+	// prices contains the prices in the profiles of the pets for which orders are placed.
+	prices     map[int64]shop.Price
+	categories map[int64]*shop.Category
+	records    map[recordKey]*shop.IdempotencyRecord // nil means that there is no such record
 	// petIDs and orderIDs assign ids to new rows.
 	petIDs, orderIDs newIDs
 	unsaved          changes
@@ -130,7 +132,7 @@ func (u *unit) setOrder(order shop.Order) {
 // Forget drops all rows.
 func (u *unit) Forget() {
 	u.pets, u.statusChanges = map[int64]*shop.Pet{}, map[int64]int64{}
-	u.orders, u.open = map[int64]*shop.Order{}, map[int64]int64{}
+	u.orders, u.open, u.prices = map[int64]*shop.Order{}, map[int64]int64{}, map[int64]shop.Price{}
 	u.categories, u.records = map[int64]*shop.Category{}, map[recordKey]*shop.IdempotencyRecord{}
 	u.petIDs, u.orderIDs = newIDs{}, newIDs{}
 }

@@ -28,6 +28,10 @@ func loadEach(u *unit, b *engine.Batch, writes []*declaredWrite) {
 				u.pets[id] = nil
 				u.loadPet(b, "$1", id)
 			}
+			if _, known := u.prices[id]; !known {
+				u.prices[id] = shop.Price{}
+				engine.Query(b, scanPetPrice, u.setPrice, selectPrices+"id = $1", id)
+			}
 			u.orderIDs.count(b, "orders")
 		}
 		for _, id := range w.Rows.Orders {
@@ -56,6 +60,8 @@ func (u *unit) loadPet(b *engine.Batch, which string, arg int64) {
 	}, "SELECT "+countedPetColumns+" FROM pets WHERE id = "+which, arg)
 	engine.Query(b, scanOrder, u.addOrder, selectOpenOrder+which, arg)
 }
+
+func (u *unit) setPrice(p petPrice) { u.prices[p.petID] = p.Price }
 
 func (u *unit) addPet(pet countedPet) {
 	u.pets[pet.ID] = &pet.Pet
@@ -180,6 +186,10 @@ func (u *unit) lockPets(b *engine.Batch, rows declaredRows) {
 	}
 	engine.Query(b, scanOrder, add, "SELECT "+orderColumns+" FROM orders WHERE id = ANY ($1)", rows.Orders)
 	engine.Query(b, scanOrder, add, selectOpenOrder+declaredPets, rows.Pets, rows.Orders)
+	for _, id := range rows.Pets {
+		u.prices[id] = shop.Price{}
+	}
+	engine.Query(b, scanPetPrice, u.setPrice, selectPrices+"id = ANY ($1)", rows.Pets)
 	engine.Query(b, engine.ScanValue[int64], u.orderIDs.reserve,
 		"SELECT nextval('orders_id_seq') FROM pets WHERE id = ANY (ARRAY"+withoutRecord+") AND status = 'available'",
 		rows.Pets, rows.petKeys.principals, rows.petKeys.keys)

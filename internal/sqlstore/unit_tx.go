@@ -71,6 +71,14 @@ func (t *unitTx) OpenOrder(petID int64) (shop.Order, bool, error) {
 	return t.Order(id)
 }
 
+func (t *unitTx) Price(petID int64) (shop.Price, error) {
+	price, declared := t.unit.prices[petID]
+	if !declared {
+		return price, t.alone()
+	}
+	return price, t.Failed()
+}
+
 func (t *unitTx) Category(id int64) (shop.Category, bool, error) {
 	category, found := t.unit.categories[id]
 	// Another node may have created the category since the unit was loaded.

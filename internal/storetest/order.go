@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,14 +28,18 @@ var orderCases = []testCase{
 	{name: "an order is stored and updated", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, order := range []shop.Order{
-			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
+			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", PickupDate: "2026-12-05", Price: shop.Price{Amount: "9.50", Currency: "EUR"}, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
 			{PetID: math.MinInt64, Status: shop.Approved, CreatedAt: now, UpdatedAt: now.Add(time.Second)},
 		} {
 			added := addOrder(t, store, order)
 			order.ID = added.ID
 			wantOrder(t, store, order)
 			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
-			order.Reference = map[bool]string{true: "", false: "desk 2"}[order.Reference != ""]
+			if order.Reference != "" {
+				order.Reference, order.PickupDate, order.Price = "", "", shop.Price{}
+			} else {
+				order.Reference, order.PickupDate, order.Price = "desk 2", "2026-12-06", shop.Price{Amount: "5", Currency: "JPY"}
+			}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(added, order) })
 			wantOrder(t, store, order)
 		}
@@ -67,16 +73,19 @@ var orderCases = []testCase{
 		var all []shop.Order
 		for i := range 12 {
 			status := shop.OrderStatuses()[2+i%3] // one of the statuses that are not open
-			all = append(all, addOrder(t, store, shop.Order{PetID: int64(i % 2), Status: status, CreatedAt: now, UpdatedAt: now}))
+			day := []string{"2026-12-05", "", "2026-12-06"}[i/2%3]
+			all = append(all, addOrder(t, store, shop.Order{PetID: int64(i % 2), Status: status, PickupDate: day, CreatedAt: now, UpdatedAt: now}))
 		}
 		slices.Reverse(all)
 		for _, status := range append(shop.OrderStatuses(), "") {
 			for _, pet := range []*int64{nil, new(int64(0)), new(int64(1)), new(int64(2))} {
 				for _, list := range []shop.OrderList{{}, {PageRequest: shop.PageRequest{After: &all[5].ID}},
-					{OldestFirst: true}, {OldestFirst: true, PageRequest: shop.PageRequest{After: &all[5].ID}}} {
+					{OldestFirst: true}, {OldestFirst: true, PageRequest: shop.PageRequest{After: &all[5].ID}},
+					{PickupDate: "2026-12-06"}, {PickupDate: "2026-12-06", PageRequest: shop.PageRequest{After: &all[5].ID}}} {
 					want := slices.DeleteFunc(slices.Clone(all), func(o shop.Order) bool {
 						passed := list.After != nil && (list.OldestFirst && o.ID <= *list.After || !list.OldestFirst && o.ID >= *list.After)
-						return passed || status != "" && o.Status != status || pet != nil && o.PetID != *pet
+						return passed || status != "" && o.Status != status || pet != nil && o.PetID != *pet ||
+							list.PickupDate != "" && o.PickupDate != list.PickupDate
 					})
 					if list.OldestFirst {
 						slices.Reverse(want)
@@ -91,6 +100,67 @@ var orderCases = []testCase{
 					})
 				}
 			}
+		}
+	}},
+
+	{name: "open orders are found by their day of pick-up", run: func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		ids := map[int64]string{}
+		for pet, day := range []string{"2026-12-06", "2026-12-05", "", "2026-12-06", "2027-01-01", "", "2026-12-05"} {
+			order := shop.Order{PetID: int64(pet), Status: shop.Approved, PickupDate: day, CreatedAt: now, UpdatedAt: now}
+			switch pet {
+			case 0:
+				order.Status, order.HoldExpiresAt = shop.Placed, now
+			case 5, 6:
+				order.Status = shop.Delivered
+			}
+			ids[addOrder(t, store, order).ID] = fmt.Sprint(pet)
+		}
+		for _, c := range []struct {
+			from, to string
+			limit    int
+			want     string
+		}{
+			{"", "2026-12-06", 9, "1"}, {"2026-12-06", "2026-12-07", 9, "0 3"}, {"2026-12-06", "2026-12-07", 1, "0"},
+			{"2026-12-05", "2028-01-01", 9, "1 0 3 4"}, {"2026-12-07", "2026-12-31", 9, ""}, {"", "", 9, "2"},
+		} {
+			orders := get(t, store, func(tx shop.ReadTx) ([]shop.Order, error) { return tx.Pickups(c.from, c.to, c.limit) })
+			var pets []string
+			for _, order := range orders {
+				pets = append(pets, ids[order.ID])
+			}
+			if got := strings.Join(pets, " "); got != c.want {
+				t.Errorf("from %q to %q, at most %d: got the orders of %q, want %q", c.from, c.to, c.limit, got, c.want)
+			}
+		}
+	}},
+
+	{name: "a new order takes the price of the profile unless another or none is given", run: func(t *testing.T, store shop.Store) {
+		service, ctx, by := openService(t, store), t.Context(), shop.Caller{}
+		profile, own := shop.Price{Amount: "250.00", Currency: "EUR"}, shop.Price{Amount: "9", Currency: "JPY"}
+		for _, c := range []struct{ profile, given, want shop.Price }{
+			{}, {profile: profile, want: profile}, {profile, own, own}, {given: own, want: own}, {profile: profile, given: shop.Price{Amount: "none"}},
+		} {
+			pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
+			change := shop.ProfileChange{Price: &c.profile, Color: new("red")}
+			if _, err := service.UpdateProfile(ctx, by, pet.ID, change, nil); err != nil {
+				t.Fatal(err)
+			}
+			n := shop.NewOrder{PetID: pet.ID}
+			if c.given != (shop.Price{}) {
+				if n.Price = &c.given; c.given.Amount == "none" {
+					n.Price = &shop.Price{}
+				}
+			}
+			order, err := service.PlaceOrder(ctx, by, n)
+			if err != nil || order.Price != c.want {
+				t.Errorf("%+v: the order has the price %+v (%v)", c, order.Price, err)
+			}
+			change.Price = &shop.Price{Amount: "1", Currency: "EUR"}
+			if _, err := service.UpdateProfile(ctx, by, pet.ID, change, nil); err != nil {
+				t.Fatal(err)
+			}
+			wantOrder(t, store, order)
 		}
 	}},
 

@@ -22,7 +22,7 @@ CREATE TABLE orders (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     hold_expires_at INTEGER CHECK ((hold_expires_at IS NOT NULL) = (status = 'placed'))
-, changed_at INTEGER, status_before TEXT, hold_before INTEGER, pet_status_changes INTEGER, is_undo INTEGER NOT NULL DEFAULT 0) STRICT;
+, changed_at INTEGER, status_before TEXT, hold_before INTEGER, pet_status_changes INTEGER, is_undo INTEGER NOT NULL DEFAULT 0, pickup_date TEXT, price TEXT, currency TEXT) STRICT;
 CREATE TABLE keys (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     name         TEXT    NOT NULL,
@@ -290,6 +290,8 @@ CREATE TRIGGER internal_search_delete AFTER DELETE ON profiles WHEN old.internal
     VALUES (old.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM internal_search_changes WHERE id = old.id), old.internal_words);
 END;
 CREATE INDEX profiles_photos_removed ON profiles (photos_removed_at) WHERE photos_removed_at IS NOT NULL;
+CREATE INDEX orders_pickup      ON orders (pickup_date, id) WHERE pickup_date IS NOT NULL;
+CREATE INDEX orders_pickup_open ON orders (pickup_date, id) WHERE status IN ('placed', 'approved');
 INSERT INTO search_progress VALUES ('orders', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('pets', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('profiles', 9223372036854775806, 9223372036854775807);
