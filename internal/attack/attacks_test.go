@@ -101,7 +101,7 @@ func attacks() []attack {
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 		{name: "A16 12 uploads at the limits", store: growing, bothEngines: true, send: uploads, photos: true, exceeds: exceedsPhotoLimits},
 		// This is the last attack on the small store, because its names stay there.
-		{name: "A14 names of rare letters", store: small, send: rareNames, probe: searchPet},
+		{name: "A14 names of rare letters", store: small, send: rareNames, probe: searchPet, imports: true},
 	}
 }
 
