@@ -21,47 +21,45 @@ type ReadLimits struct {
 // maxQuickRows is the number of rows up to which a list is not heavy. Only printed lists have more.
 const maxQuickRows = 100
 
-// isHeavy reports whether a list must be read in the lane for heavy reads. A search may examine many animals
+// isHeavy reports whether a list counts as a heavy read. A search may examine many animals
 // that it does not return. All other filters are answered by an index, but a long list needs time, too.
 func (l PetList) isHeavy() bool { return l.Query != "" || l.Limit > maxQuickRows }
 
-// isHeavy reports whether a list must be read in the lane for heavy reads, because it is a search or is long, or because
-// it combines the date of pick-up with other conditions, for which there is no index.
+// isHeavy reports whether a list counts as a heavy read, because it is a search or is long, or because it combines the date
+// of pick-up with other conditions, for which there is no index.
 func (l OrderList) isHeavy() bool {
 	return l.Query != "" || l.Limit > maxQuickRows || l.PickupDate != "" && (l.Status != "" || l.PetID != nil)
 }
 
-// isHeavy reports whether a page must be read in the lane for heavy reads, which is the case if no index finds its
-// events.
+// isHeavy reports whether a page counts as a heavy read, which is the case if no index finds its events.
 func (f EventFilter) isHeavy() bool { return f.UsesSummaries() }
 
-// enterLane waits for a place in the lane if the read is heavy. The caller must release the slot after the read, which
-// does nothing if the read is not heavy. enterLane fails with unavailable or rate_limited if the read gets no place in
-// time.
-func (s *Service) enterLane(ctx context.Context, r Reading) (slot admission.Slot, err error) {
+// acquireHeavy waits for a slot if the read is heavy. The caller must release the slot after the read, which does nothing
+// if the read is not heavy. acquireHeavy fails with unavailable or rate_limited if the read gets no slot in time.
+func (s *Service) acquireHeavy(ctx context.Context, r Reading) (slot admission.Slot, err error) {
 	if !r.Heavy {
 		return slot, nil
 	}
-	return s.heavy.acquire(ctx, r.By.Actor(), r.Budget)
+	return s.heavyReads.acquire(ctx, r.By.Actor(), r.Budget)
 }
 
-// lane limits how many heavy reads run at the same time. One API key gets at most half of the places.
-type lane struct {
+// heavyReads limits how many heavy reads run at the same time. One API key gets at most half of the slots.
+type heavyReads struct {
 	*admission.Semaphore
 	patience time.Duration
 	refused  atomic.Int64
 }
 
-// newLane returns a lane. A read may wait for a place for as long as it may run.
-func newLane(limits ReadLimits) *lane {
+// newHeavyReads returns the limit for heavy reads. A read may wait for a slot for as long as it may run.
+func newHeavyReads(limits ReadLimits) *heavyReads {
 	semaphore := admission.NewSemaphore(admission.HeavyReads.Limit().Sized(limits.Heavy))
-	return &lane{Semaphore: semaphore, patience: limits.Timeout}
+	return &heavyReads{Semaphore: semaphore, patience: limits.Timeout}
 }
 
-// acquire waits for a place, for as long as a read may take or for the budget, whichever is longer. If it returns nil,
-// the caller must release the slot. It fails with unavailable if the context ends, if no place becomes free in time, or
+// acquire waits for a slot, for as long as a read may take or for the budget, whichever is longer. If it returns nil,
+// the caller must release the slot. It fails with unavailable if the context ends, if no slot becomes free in time, or
 // if too many reads are waiting. It fails with rate_limited if too many reads of this key are waiting.
-func (l *lane) acquire(ctx context.Context, key string, budget time.Duration) (admission.Slot, error) {
+func (l *heavyReads) acquire(ctx context.Context, key string, budget time.Duration) (admission.Slot, error) {
 	limited, cancel := context.WithTimeout(ctx, max(l.patience, budget))
 	defer cancel()
 	slot, err := l.Acquire(limited, key)
@@ -79,9 +77,9 @@ func (l *lane) acquire(ctx context.Context, key string, budget time.Duration) (a
 	return slot, Errorf(Unavailable, "Too many searches, exports and counts are running; try again shortly.")
 }
 
-// HeavyReads returns how many heavy reads are running, how many are waiting for a place, and how many have been
-// refused because they got no place.
+// HeavyReads returns how many heavy reads are running, how many are waiting for a slot, and how many have been
+// refused because they got no slot.
 func (s *Service) HeavyReads() (running, waiting int, refused int64) {
-	running, waiting = s.heavy.Counts()
-	return running, waiting, s.heavy.refused.Load()
+	running, waiting = s.heavyReads.Counts()
+	return running, waiting, s.heavyReads.refused.Load()
 }

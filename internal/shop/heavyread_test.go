@@ -12,19 +12,19 @@ import (
 	"animalstore/internal/admission"
 )
 
-// laneHarness runs reads in a lane. Each read keeps its place until the test ends the read.
-type laneHarness struct {
+// heavyHarness runs heavy reads. Each read keeps its slot until the test ends the read.
+type heavyHarness struct {
 	*testing.T
-	lane  *lane
+	reads *heavyReads
 	mu    sync.Mutex
 	slots map[string][]admission.Slot // the slots of the running reads, by key
-	log   []string                    // the key of each read that got a place, and the error code of each read that got none
+	log   []string                    // the key of each read that got a slot, and the error code of each read that got none
 }
 
-// start starts a read and waits until the read has a place, is in the queue or was refused.
-func (h *laneHarness) start(ctx context.Context, key string, budget time.Duration) {
+// start starts a read and waits until the read has a slot, is in the queue or was refused.
+func (h *heavyHarness) start(ctx context.Context, key string, budget time.Duration) {
 	go func() {
-		slot, err := h.lane.acquire(ctx, key, budget)
+		slot, err := h.reads.acquire(ctx, key, budget)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if err != nil {
@@ -37,8 +37,8 @@ func (h *laneHarness) start(ctx context.Context, key string, budget time.Duratio
 	synctest.Wait()
 }
 
-// end ends a read that has a place and waits until the next read has taken the place.
-func (h *laneHarness) end(key string) {
+// end ends a read that has a slot and waits until the next read has taken the slot.
+func (h *heavyHarness) end(key string) {
 	h.mu.Lock()
 	slot := h.slots[key][0]
 	h.slots[key] = h.slots[key][1:]
@@ -48,7 +48,7 @@ func (h *laneHarness) end(key string) {
 }
 
 // takeLog returns the log since the last call.
-func (h *laneHarness) takeLog() []string {
+func (h *heavyHarness) takeLog() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	log := h.log
@@ -56,26 +56,26 @@ func (h *laneHarness) takeLog() []string {
 	return log
 }
 
-// wantLog checks which reads got a place or an error since the last call.
-func (h *laneHarness) wantLog(want string) {
+// wantLog checks which reads got a slot or an error since the last call.
+func (h *heavyHarness) wantLog(want string) {
 	h.Helper()
 	if got := strings.Join(h.takeLog(), " "); got != want {
 		h.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func onLane(t *testing.T, test func(*laneHarness)) {
+func withHeavyReads(t *testing.T, test func(*heavyHarness)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &laneHarness{T: t, lane: newLane(ReadLimits{Heavy: 4, Timeout: 5 * time.Second}), slots: map[string][]admission.Slot{}}
+		h := &heavyHarness{T: t, reads: newHeavyReads(ReadLimits{Heavy: 4, Timeout: 5 * time.Second}), slots: map[string][]admission.Slot{}}
 		test(h)
-		if running, waiting := h.lane.Counts(); running+waiting != 0 {
-			t.Errorf("the lane still has %d running and %d waiting reads", running, waiting)
+		if running, waiting := h.reads.Counts(); running+waiting != 0 {
+			t.Errorf("%d reads are still running and %d waiting", running, waiting)
 		}
 	})
 }
 
-// Searches and printed lists are read in the lane for heavy reads. All other lists are not.
+// Searches and printed lists count as heavy reads. All other lists do not.
 func TestSearchesAndLongListsAreHeavy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -91,10 +91,10 @@ func TestSearchesAndLongListsAreHeavy(t *testing.T) {
 	}
 }
 
-// One key gets at most half of the places. Keys with waiting reads take turns, so a key that sends many reads delays
+// One key gets at most half of the slots. Keys with waiting reads take turns, so a key that sends many reads delays
 // only its own reads.
 func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
-	onLane(t, func(h *laneHarness) {
+	withHeavyReads(t, func(h *heavyHarness) {
 		for range 5 {
 			h.start(h.Context(), "greedy", 0)
 		}
@@ -116,10 +116,10 @@ func TestHeavyReadsTakeTurnsByKey(t *testing.T) {
 	})
 }
 
-// A heavy read that gets no place in time is refused, and so is one that finds the queue full. A read whose
+// A heavy read that gets no slot in time is refused, and so is one that finds the queue full. A read whose
 // client has gone leaves the queue.
 func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
-	onLane(t, func(h *laneHarness) {
+	withHeavyReads(t, func(h *heavyHarness) {
 		for _, key := range []string{"a", "a", "b", "b"} {
 			h.start(h.Context(), key, 0)
 		}
@@ -143,7 +143,7 @@ func TestHeavyReadWithoutAPlaceIsRefused(t *testing.T) {
 			h.start(h.Context(), strings.Repeat("x", 1+i/queue.KeyQueue), time.Hour)
 		}
 		h.wantLog("unavailable")
-		if n := h.lane.refused.Load(); n != 3 {
+		if n := h.reads.refused.Load(); n != 3 {
 			h.Errorf("%d reads were refused, want 3, without the one whose client has gone", n)
 		}
 		for running := []string{"a", "a", "b", "b"}; len(running) > 0; {

@@ -118,7 +118,7 @@ func (s *Service) expireHolds(ctx context.Context, p Priority) error {
 // over. If the store is not writable, it returns the result despite the overdue hold, because an overdue hold
 // must not make a read fail.
 func readCurrent[T any](ctx context.Context, s *Service, r Reading, fn func(ReadTx) (T, error)) (value T, err error) {
-	slot, err := s.enterLane(ctx, r)
+	slot, err := s.acquireHeavy(ctx, r)
 	if err != nil {
 		return value, err
 	}

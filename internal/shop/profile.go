@@ -291,7 +291,7 @@ type ProfileList struct {
 	PageRequest
 }
 
-// isHeavy reports whether a list must be read in the lane for heavy reads. A list with several conditions may examine many
+// isHeavy reports whether a list counts as a heavy read. A list with several conditions may examine many
 // profiles that it does not return.
 func (l ProfileList) isHeavy() bool { return l.Query != "" || l.Conditions() > 1 && len(l.IDs) == 0 }
 

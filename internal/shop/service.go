@@ -60,7 +60,7 @@ type Service struct {
 	keyUses         *lastUses[int64]
 	sessionUses     *lastUses[SecretHash]
 	inFlight        *inFlight
-	heavy           *lane // limits the heavy reads
+	heavyReads      *heavyReads
 	indexing        indexing
 	onIndexing      func(IndexProgress)
 	traceparent     func(context.Context) string // nil if tracing is off
@@ -76,7 +76,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, current: newCurrentSettings(o.Location), onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent, photoQuota: cmp.Or(o.PhotoQuota, DefaultPhotoQuota),
 		keyCache: newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
-		indexing: indexing{again: make(chan struct{}, 1)}, heavy: newLane(store.ReadLimits()),
+		indexing: indexing{again: make(chan struct{}, 1)}, heavyReads: newHeavyReads(store.ReadLimits()),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err

@@ -3,9 +3,9 @@ package shop
 import "context"
 
 // read runs a closure in a read transaction and returns the closure's result. It returns the zero value if the
-// transaction fails, or if a heavy read gets no place in time.
+// transaction fails, or if a heavy read gets no slot in time.
 func read[T any](ctx context.Context, s *Service, r Reading, fn func(ReadTx) (T, error)) (value T, err error) {
-	slot, err := s.enterLane(ctx, r)
+	slot, err := s.acquireHeavy(ctx, r)
 	if err != nil {
 		return value, err
 	}

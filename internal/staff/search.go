@@ -107,8 +107,8 @@ func (p *Pages) search(x *exchange) error {
 // numberText matches a number as the pages show it, such as "7", "#7", "No. 7" or "Order 7".
 var numberText = regexp.MustCompile(`(?i)^(?:#|no\.?|order|category)?\s*(-?\d+)$`)
 
-// find adds the results of every kind that the user's key may read. The searches for words run in the lane for heavy
-// reads, and each of them does a limited amount of work.
+// find adds the results of every kind that the user's key may read. The searches for words count as heavy reads,
+// and each of them does a limited amount of work.
 func (x *exchange) find(page *searchPage) error {
 	if match := numberText.FindStringSubmatch(page.Query); match != nil {
 		if number, err := strconv.ParseInt(match[1], 10, 64); err == nil {
