@@ -164,7 +164,7 @@ func (t *tx) LastEvent() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	undone, err := t.rewinds()
+	undone, err := t.undoneRanges()
 	if n := len(undone); n > 0 {
 		horizon = max(horizon, undone[n-1].Resume)
 	}

@@ -181,11 +181,11 @@ func (c *checker) checkAnswers(ctx context.Context) error {
 
 // checkEvents checks the data, type, subject and position of each event.
 func (c *checker) checkEvents(ctx context.Context) error {
-	var rewinds sqlstore.Rewinds
-	err := c.Each(ctx, "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", func(scan sqlstore.Scanner) error {
+	var undone sqlstore.UndoneRanges
+	err := c.Each(ctx, "SELECT value FROM settings WHERE name = '"+sqlstore.UndoneRangesSetting+"'", func(scan sqlstore.Scanner) error {
 		var text string
 		err := scan(&text)
-		rewinds, _ = sqlstore.ParseRewinds(text)
+		undone, _ = sqlstore.ParseUndoneRanges(text)
 		return err
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *checker) checkEvents(ctx context.Context) error {
 			few.finding("events %d: its type %q does not fit its subject %q", event.ID, event.Type, event.Subject)
 		case event.ID <= c.horizon:
 			few.finding("events %d: it exists, but events up to %d were removed by age", event.ID, c.horizon)
-		case rewinds.ResumeAfter(event.ID) > 0:
+		case undone.ResumeAfter(event.ID) > 0:
 			few.finding("events %d: it exists, but a restore has undone it", event.ID)
 		}
 		return nil

@@ -146,8 +146,8 @@ func (c *checker) checkSettings(ctx context.Context) error {
 				c.finding("settings %s: its %s", name, problems)
 			}
 			c.shop = settings
-		case sqlstore.RewindSetting:
-			if _, err := sqlstore.ParseRewinds(value); err != nil {
+		case sqlstore.UndoneRangesSetting:
+			if _, err := sqlstore.ParseUndoneRanges(value); err != nil {
 				c.finding("settings %s: %v", name, err)
 			}
 		}

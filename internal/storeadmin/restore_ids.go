@@ -23,7 +23,7 @@ func unusedID() int64 { return time.Now().UnixMicro() }
 type highWater struct {
 	last     map[string]int64 // the last id that each table has assigned
 	category int64
-	rewinds  sqlstore.Rewinds
+	undone   sqlstore.UndoneRanges
 	event    *shop.StoredEvent // the newest event, or nil; see readHighWater
 	keys     map[int64]string  // the name of each key
 	secrets  map[int64]string  // the hashes of each key's secrets, joined into one string
@@ -67,8 +67,8 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool, lastID *i
 		last := max(backup.last[table.name], old.last[table.name], goOn)
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // skip one position, so that no event ever gets it
-			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
-			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
+			undone := backup.undone.Add(sqlstore.UndoneRange{Last: backup.last[table.name], Resume: last})
+			if err := writeSetting(ctx, c, sqlstore.UndoneRangesSetting, undone.String()); err != nil {
 				return done, err
 			}
 		}
@@ -144,8 +144,8 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 		case err != nil:
 		case name == "last_category_id":
 			m.category, err = strconv.ParseInt(value, 10, 64)
-		case name == sqlstore.RewindSetting:
-			m.rewinds, err = sqlstore.ParseRewinds(value)
+		case name == sqlstore.UndoneRangesSetting:
+			m.undone, err = sqlstore.ParseUndoneRanges(value)
 		}
 		return err
 	}); err != nil {

@@ -51,7 +51,7 @@ func (p *place) expectUndone(want string) {
 	c := must(openSnapshot(p.t.Context(), p.path))(p.t)
 	defer c.Close()
 	got := ""
-	must(c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", &got))(p.t)
+	must(c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.UndoneRangesSetting+"'", &got))(p.t)
 	if got != want {
 		p.t.Errorf("undone %q, want %q", got, want)
 	}
