@@ -48,7 +48,7 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 		`INSERT INTO events (at, type, subject, actor, data)
 			SELECT CAST(extract(epoch FROM now()) * 1000000 AS BIGINT), 'order.placed', 'store/orders/' || id, 'system', '{"current":null,"previous":null}'
 			FROM orders ORDER BY id`,
-		`INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at)
+		`INSERT INTO idempotency_records (principal, key, fingerprint, status, header, body, kept_at)
 			SELECT 1, 'key ' || id, '', 201, '{}', '{}', CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) FROM pets WHERE id % 5 = 0`,
 		"DELETE FROM inventory",
 	)

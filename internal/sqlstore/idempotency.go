@@ -31,18 +31,18 @@ func scanRecord(scan Scanner) (shop.IdempotencyRecord, error) {
 	return record, err
 }
 
-const selectRecord = "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2"
+const selectRecord = "SELECT fingerprint, status, header, body, kept_at FROM idempotency_records WHERE principal = $1 AND key = $2"
 
 func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
 	return one(t, scanRecord, selectRecord, principal, key)
 }
 
-// recordColumns are the columns of kept_answers. appendRecord appends the values for all of them except the last, which
+// recordColumns are the columns of idempotency_records. appendRecord appends the values for all of them except the last, which
 // is the time.
 const recordColumns = "principal, key, fingerprint, status, header, body, kept_at"
 
 // recordInsertion adds records.
-var recordInsertion = &engine.Insertion{Table: "kept_answers", Columns: recordColumns,
+var recordInsertion = &engine.Insertion{Table: "idempotency_records", Columns: recordColumns,
 	Types: []string{"BIGINT", "TEXT", "BYTEA", "BIGINT", "TEXT", "BYTEA", "BIGINT"}}
 
 // appendRecord appends the values of a record to args, one for each of recordColumns except the last, which is the
@@ -64,7 +64,7 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 	if !kept.At.IsZero() {
 		at, args = "$7", append(args, micros(kept.At))
 	}
-	return t.Exec("INSERT INTO kept_answers ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
+	return t.Exec("INSERT INTO idempotency_records ("+recordColumns+") VALUES ($1, $2, $3, $4, $5, $6, "+at+`)
 		ON CONFLICT (principal, key) DO UPDATE SET
 			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
 			kept_at = excluded.kept_at`, args...)
@@ -75,5 +75,5 @@ const forgetAtOnce = 250
 
 // DeleteIdempotencyRecords removes responses that were stored at or before the given time, oldest first.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
-	return t.sweep("responses", "kept_answers", "kept_at", "", before, forgetAtOnce)
+	return t.sweep("responses", "idempotency_records", "kept_at", "", before, forgetAtOnce)
 }

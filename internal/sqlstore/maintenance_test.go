@@ -63,11 +63,11 @@ func TestMaintainUsesIndexes(t *testing.T) {
 	const times = "(CASE WHEN n < 100 THEN 0 ELSE CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) END) + n"
 	const rows = " FROM generate_series(1, 50000) AS n"
 	direct.Do("INSERT INTO write_outcomes (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), "+times+", TRUE"+rows,
-		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) "+
+		"INSERT INTO idempotency_records (principal, key, fingerprint, status, header, body, kept_at) "+
 			"SELECT 1, n, '', 201, '{}', '', "+times+rows,
 		"ANALYZE")
 	must(t, errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()))
-	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('write_outcomes', 'kept_answers')"
+	const statistics = " FROM pg_stat_user_tables WHERE relname IN ('write_outcomes', 'idempotency_records')"
 	direct.Await("the statistics of the removed rows", "SELECT sum(n_tup_del) = 198"+statistics)
 	if n := pgtest.Value[int](direct, "SELECT sum(seq_tup_read)"+statistics); n != 0 {
 		t.Errorf("%d rows were read by sequential scans", n)

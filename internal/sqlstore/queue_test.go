@@ -55,7 +55,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 			addChanges+"generate_series(1, 1000)",
 			"INSERT INTO pets (name, category_id) SELECT 'Rex ' || n, 1"+rows,
 			"INSERT INTO write_outcomes (id, at, done) SELECT CAST('"+string(rune('a'+n))+"' || n AS BYTEA), "+postgres.NowMicros+", TRUE"+rows,
-			"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
+			"INSERT INTO idempotency_records (principal, key, fingerprint, status, header, body, kept_at) SELECT "+
 				"0, '"+string(rune('a'+n))+"' || n, '', 201, '{}', '', "+postgres.NowMicros+rows)
 		// The jobs count the rows of a transaction as done only when no earlier transaction of the server runs any more,
 		// and other tests use the same server.
@@ -76,7 +76,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 			})
 		}
 	}
-	tables := []string{"event_inbox", "pet_count_changes", "pet_search_changes", "events", "write_outcomes", "kept_answers"}
+	tables := []string{"event_inbox", "pet_count_changes", "pet_search_changes", "events", "write_outcomes", "idempotency_records"}
 	// Like autovacuum, VACUUM removes nothing while the backup holds its snapshot.
 	direct.Do("VACUUM ANALYZE " + strings.Join(tables, ", "))
 	for _, table := range tables {
@@ -97,7 +97,7 @@ func TestLongSnapshotDoesNotSlowDownQueues(t *testing.T) {
 		"changes to index":        {changesQuery(t, store), []any{10}},
 		"changes during a search": {"SELECT DISTINCT id FROM " + postgres.WaitingRows(petNames.Changes) + " WHERE id >= 1 ORDER BY id DESC LIMIT 200", nil},
 		"old commits":             {"SELECT at FROM write_outcomes WHERE at >= $1 AND at <= $2 AND done ORDER BY at LIMIT 10", []any{sweeps["done commits"].begin(), now}},
-		"old responses":           {"SELECT kept_at FROM kept_answers WHERE kept_at >= $1 AND kept_at <= $2 ORDER BY kept_at LIMIT 10", []any{sweeps["responses"].begin(), now}},
+		"old responses":           {"SELECT kept_at FROM idempotency_records WHERE kept_at >= $1 AND kept_at <= $2 ORDER BY kept_at LIMIT 10", []any{sweeps["responses"].begin(), now}},
 		"old events":              {"SELECT id, at FROM events WHERE id > $1 AND at <= $2 ORDER BY id LIMIT 10", []any{30_000, now}},
 	} {
 		if pages, plan := buffers(t, direct, query.text, query.args...); pages > 60 {

@@ -153,7 +153,7 @@ func loadTogether(u *unit, b *engine.Batch, writes []*declaredWrite) {
 // to a repeated write, which adds no rows and so needs no new ids. No ids are reserved for writes that cannot succeed,
 // so that there are no gaps.
 const withoutRecord = `(SELECT id FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[]), CAST($3 AS TEXT[])) AS declared (id, principal, key)
-	WHERE NOT EXISTS (SELECT FROM kept_answers WHERE kept_answers.principal = declared.principal AND kept_answers.key = declared.key))`
+	WHERE NOT EXISTS (SELECT FROM idempotency_records WHERE idempotency_records.principal = declared.principal AND idempotency_records.key = declared.key))`
 
 // declaredPets is an SQL expression for the ids of the declared pets and of the pets of the declared orders. It is an
 // array, so that PostgreSQL computes it once and then finds the rows through an index.
@@ -206,6 +206,6 @@ func (u *unit) loadRecords(b *engine.Batch, wanted recordKeys) {
 		})
 		return found, err
 	}, func(found record) { u.records[found.recordKey] = &found.IdempotencyRecord },
-		"SELECT fingerprint, status, header, body, kept_at, principal, key FROM kept_answers"+
+		"SELECT fingerprint, status, header, body, kept_at, principal, key FROM idempotency_records"+
 			" WHERE (principal, key) IN (SELECT * FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS TEXT[])))", wanted.principals, wanted.keys)
 }

@@ -237,7 +237,7 @@ func TestUnitNoticesConcurrentChanges(t *testing.T) {
 				})
 				w.By.Request = &shop.IdempotentRequest{Key: "k"}
 				return w
-			}, "INSERT INTO kept_answers VALUES (0, 'k', '', 201, '{}', '', 0)"},
+			}, "INSERT INTO idempotency_records VALUES (0, 'k', '', 201, '{}', '', 0)"},
 		"an order is placed": {
 			func(h *unitHarness, during func()) *unitWrite { return h.ordering(h.pets[0], during) },
 			"INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'approved', 1, 1)"},

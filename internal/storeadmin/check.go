@@ -87,7 +87,7 @@ func (c *checker) rules(ctx context.Context) error {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}
 	checks = append(checks, c.checkPets, c.checkProfiles, c.checkEmptyProfiles, c.checkPhotos, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
-		c.checkDeliveries, c.checkAnswers, c.checkEvents, c.checkStore, c.checkSearch)
+		c.checkDeliveries, c.checkIdempotencyRecords, c.checkEvents, c.checkStore, c.checkSearch)
 	for _, check := range checks {
 		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err

@@ -76,9 +76,9 @@ var damages = map[string]damage{
 	"a delivery's attempts":             {"UPDATE webhook_deliveries SET attempts = '{}' WHERE id = 1", "deliveries 1: its attempts cannot be read"},
 	"a delivery without its message":    {"UPDATE webhook_deliveries SET body = '' WHERE body <> ''", "deliveries 2: its message is missing"},
 	"a test's message":                  {"UPDATE webhook_deliveries SET body = '{' WHERE body <> ''", "its message is not JSON"},
-	"an answer that was none":           {"UPDATE kept_answers SET status = 500", `kept_answers of key 0, "once": the response cannot be repeated`},
-	"an answer without a header":        {"UPDATE kept_answers SET header = '['", `kept_answers of key 0, "once": the response cannot be repeated`},
-	"an answer to nobody":               {"UPDATE kept_answers SET fingerprint = '\\x0102'", `kept_answers of key 0, "once": the response cannot be repeated`},
+	"an answer that was none":           {"UPDATE idempotency_records SET status = 500", `idempotency_records of key 0, "once": the response cannot be repeated`},
+	"an answer without a header":        {"UPDATE idempotency_records SET header = '['", `idempotency_records of key 0, "once": the response cannot be repeated`},
+	"an answer to nobody":               {"UPDATE idempotency_records SET fingerprint = '\\x0102'", `idempotency_records of key 0, "once": the response cannot be repeated`},
 	"an event that says nothing":        {"UPDATE events SET data = '{}' WHERE id = 1", "events 1: its data has no current and previous state"},
 	"an event of no type":               {"UPDATE events SET type = 'pet.flown' WHERE id = 2", `events 2: its type "pet.flown" does not fit its subject "pets/1"`},
 	"an event of another thing":         {"UPDATE events SET type = 'key.created' WHERE id = 2", `events 2: its type "key.created" does not fit its subject "pets/1"`},
@@ -91,7 +91,7 @@ var damages = map[string]damage{
 	"a summary without an actor":        {"INSERT INTO event_blocks VALUES (3, 0, 0, 9000000000000000000, ' keys/99 ')", "event_blocks 3: it would hide an event that it does not describe"},
 	"a gap before a summary":            {"INSERT INTO event_blocks VALUES (3, 2, 0, 9000000000000000000, '')", "event_blocks 3: there are events before it that no block describes"},
 	"a missing index":                   {"DROP INDEX pets_category_status", "schema: the index pets_category_status is missing"},
-	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
+	"a missing table":                   {"DROP TABLE idempotency_records", "schema: the table idempotency_records is missing"},
 }
 
 // onFile is like damages, but for damage that is possible only in a SQLite file. A server rejects these statements.

@@ -12,7 +12,7 @@ var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|IND
 
 var droppedByMigrations = regexp.MustCompile(`(?m)^DROP (TABLE|INDEX|TRIGGER|VIEW) (\w+)`)
 
-var renamedByMigrations = regexp.MustCompile(`(?m)^ALTER TABLE (\w+) RENAME TO (\w+)`)
+var renamedByMigrations = regexp.MustCompile(`(?m)^ALTER (TABLE|INDEX) (\w+) RENAME TO (\w+)`)
 
 // checkServerSchema compares the tables, columns, views, indexes and triggers on the server with those that the
 // migrations create. It also reports constraints that were never validated and indexes that could not be built, because
@@ -25,8 +25,9 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	want := map[string]string{}
 	for _, step := range steps[:c.Version] {
 		for _, renamed := range renamedByMigrations.FindAllStringSubmatch(step, -1) {
-			delete(want, "table "+renamed[1])
-			want["table "+renamed[2]] = ""
+			kind := strings.ToLower(renamed[1])
+			delete(want, kind+" "+renamed[2])
+			want[kind+" "+renamed[3]] = ""
 		}
 		for _, dropped := range droppedByMigrations.FindAllStringSubmatch(step, -1) {
 			delete(want, strings.ToLower(dropped[1])+" "+dropped[2])

@@ -163,9 +163,9 @@ func (c *checker) checkDeliveries(ctx context.Context) error {
 	})
 }
 
-func (c *checker) checkAnswers(ctx context.Context) error {
+func (c *checker) checkIdempotencyRecords(ctx context.Context) error {
 	few := limitedFindings{checker: c}
-	return c.Each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM kept_answers ORDER BY principal, key", func(scan sqlstore.Scanner) error {
+	return c.Each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM idempotency_records ORDER BY principal, key", func(scan sqlstore.Scanner) error {
 		var principal, status, length int64
 		var key, header string
 		if err := scan(&principal, &key, &status, &header, &length); err != nil {
@@ -173,7 +173,7 @@ func (c *checker) checkAnswers(ctx context.Context) error {
 		}
 		var fields map[string]string
 		if err := json.Unmarshal([]byte(header), &fields); err != nil || status < 200 || status > 299 || length != 32 {
-			few.finding("kept_answers of key %d, %q: the response cannot be repeated", principal, key)
+			few.finding("idempotency_records of key %d, %q: the response cannot be repeated", principal, key)
 		}
 		return nil
 	})

@@ -53,7 +53,7 @@ var copiedTables = []copiedTable{
 	{name: "sessions", key: 1, columns: []copiedColumn{
 		{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}, {"created_at", integer}, {"last_seen_at", integer}, {"device", text}}},
 	{name: "sign_in_links", key: 1, columns: []copiedColumn{{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}}},
-	{name: "kept_answers", key: 2, columns: []copiedColumn{
+	{name: "idempotency_records", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},
 	{name: "events", key: 1, hasSequence: true, columns: []copiedColumn{

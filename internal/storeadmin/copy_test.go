@@ -49,7 +49,7 @@ func TestCopyRoundTrip(t *testing.T) {
 	betweenEngines(t, func(t *testing.T, from, to string) {
 		want := storeContents(t, from)
 		if sqlstore.IsURL(to) {
-			execOn(t, to, `ALTER TABLE kept_answers ALTER COLUMN key TYPE TEXT COLLATE "en-x-icu"`)
+			execOn(t, to, `ALTER TABLE idempotency_records ALTER COLUMN key TYPE TEXT COLLATE "en-x-icu"`)
 		}
 		copied := mustCopy(t, from, to)
 		back := engines[map[bool]string{true: "server", false: "file"}[sqlstore.IsURL(from)]](t)

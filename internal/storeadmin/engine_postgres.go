@@ -50,7 +50,7 @@ var serverEngine = engine{
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM profiles) WHERE list IN ('profiles', 'profiles, internal')",
-		"ANALYZE categories, pets, profiles, profile_tags, orders, kept_answers, events, webhook_deliveries",
+		"ANALYZE categories, pets, profiles, profile_tags, orders, idempotency_records, events, webhook_deliveries",
 	}, sqlstore.CountPets...),
 
 	// The inbox has no index on the subject and may have many dead rows after an import, so it is read only once.

@@ -128,7 +128,7 @@ CREATE TABLE sign_in_links (
     secret_hash BLOB    NOT NULL UNIQUE,
     ends_at     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE "kept_answers" (
+CREATE TABLE "idempotency_records" (
     principal   INTEGER NOT NULL,
     key         TEXT    NOT NULL,
     fingerprint BLOB    NOT NULL,
@@ -230,7 +230,6 @@ CREATE INDEX pets_sold      ON pets (id, name, category_id) WHERE status = 'sold
 CREATE INDEX pet_counts_total ON pet_counts (total DESC, category_id);
 CREATE INDEX sessions_secret ON sessions (secret_hash, created_at);
 CREATE INDEX pets_unspecified ON pets (id) WHERE status IS NULL;
-CREATE INDEX kept_answers_time ON kept_answers (kept_at);
 CREATE INDEX categories_name     ON categories (name, id) WHERE name IS NOT NULL;
 CREATE INDEX categories_name_key ON categories (name_key, id) WHERE name_key IS NOT NULL;
 CREATE INDEX categories_unkeyed  ON categories (id) WHERE name_key IS NULL AND name IS NOT NULL;
@@ -292,6 +291,7 @@ END;
 CREATE INDEX profiles_photos_removed ON profiles (photos_removed_at) WHERE photos_removed_at IS NOT NULL;
 CREATE INDEX orders_pickup      ON orders (pickup_date, id) WHERE pickup_date IS NOT NULL;
 CREATE INDEX orders_pickup_open ON orders (pickup_date, id) WHERE status IN ('placed', 'approved');
+CREATE INDEX idempotency_records_time ON idempotency_records (kept_at);
 INSERT INTO search_progress VALUES ('orders', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('pets', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('profiles', 9223372036854775806, 9223372036854775807);
