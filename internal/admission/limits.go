@@ -164,7 +164,8 @@ var (
 )
 
 // MaxWaitingTexts is the number of texts that may wait for the search index. While this many wait, imports are refused, and
-// other writes index their own texts. The last import before that may add 10,000 more.
+// other writes index their own texts. The last import before that may add three more for each of its 10,000 rows: a name and two
+// texts of a profile.
 const MaxWaitingTexts = 20_000
 
 // The limits of an image that is sent as a photo.

@@ -123,8 +123,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 	}
 }
 
-// postgresDialect uses the server's
-// clock, which all nodes share, unless clock is set.
+// postgresDialect uses the clock of the server, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		words: wordindex.OnPostgres(searchables, shop.FoldSearch, wordindex.Watermarks{
