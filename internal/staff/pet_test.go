@@ -61,7 +61,7 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 	}
 	b.mustGet("/staff/pets?status=gone", "The status must be")
 	b.mustGet("/staff/pets?category=x", "There is no category called “x”")
-	b.mustGet("/staff/pets?name=%00", "The name must")
+	b.mustGet("/staff/pets?name=%00", "The text must")
 }
 
 func TestNewPetsMatchTheFilters(t *testing.T) {
@@ -93,7 +93,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 		b.withHTMX().post("/staff/pets", form...).want(200, c.want).contains(`<form id="add"`).lacks("<html")
 	}
 	b.withHTMX().post("/staff/pets", "name", "Žofka 🐈", "category", "7").
-		want(200, `"flash":"\u017dofka \ud83d\udc08 was added as number 2."`)
+		want(200, `"flash":{"text":"\u017dofka \ud83d\udc08 was added as number 2.","undo":"/staff/pets/2/undo"`)
 	b.mustGet("/staff/pets/1/edit", "Edit Rex")
 	b.withHTMX().mustGet("/staff/pets/1/edit").contains(`<tr id="pet-1" class="editing">`).lacks("<html")
 	was := []string{"was-name", "Rex", "was-category", "7", "was-status", "available"}
