@@ -26,10 +26,11 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 			FROM (SELECT n, (ARRAY['Rex', 'Bella', 'Zoë', 'Hazel', 'Mia', 'Bo', 'Luna', 'Max', 'Kitty', 'Odin', 'Nala'])[1 + n %% 11] || ' ' ||
 				(ARRAY['Bengal', 'Siamese', 'Poodle', 'Collie', 'Parrot', 'Gecko', 'Tortoise'])[1 + n / 11 %% 7] || ' ' || n AS name
 				FROM generate_series(1, %[1]d) AS n) AS named`, n, categories(n)),
-		`INSERT INTO profiles (id, published, breed, sex, size, color, tags, location, updated_at, description, photos)
+		`INSERT INTO profiles (id, published, breed, sex, size, color, tags, location, updated_at, description, birth_date, price, currency, photos)
 			SELECT id, CASE WHEN status = 'available' THEN 1 ELSE 0 END, (ARRAY['Beagle', 'Siamese', 'Poodle', 'Collie', 'Gecko'])[1 + id % 5],
 				(ARRAY['female', 'male', NULL])[1 + id % 3], (ARRAY['small', 'medium', 'large', 'extra-large', NULL])[1 + id / 3 % 5], 'brown', 'calm,Tag ' || id % 1000,
-				'Room ' || id % 100, 1700000000000000, repeat('x', 300),
+				'Room ' || id % 100, 1700000000000000, repeat('x', 300), '20' || 10 + id % 16 || '-0' || 1 + id % 9 || '-11', CASE WHEN id % 6 > 0 THEN id % 500 || '.00' END,
+				CASE WHEN id % 6 > 0 THEN (ARRAY['EUR', 'USD'])[1 + id / 6 % 2] END,
 				CASE WHEN id % 10 = 0 THEN id || ' ' || md5(id::text) || ' 1600 1200 3 1700000000000000 ' END
 			FROM pets WHERE id % 2 = 0`,
 		"INSERT INTO profile_tags (tag, id) SELECT 'CALM', id FROM profiles UNION ALL SELECT 'TAG ' || id % 1000, id FROM profiles",
@@ -50,6 +51,7 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 			FROM orders ORDER BY id`,
 		`INSERT INTO idempotency_records (principal, key, fingerprint, status, header, body, kept_at)
 			SELECT 1, 'key ' || id, '', 201, '{}', '{}', CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) FROM pets WHERE id % 5 = 0`,
+		"UPDATE pets SET name_key = upper(name)",
 		"DELETE FROM inventory",
 	)
 	db.Do(sqlstore.CountPets...)

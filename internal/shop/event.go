@@ -141,7 +141,7 @@ func (s *Service) events(tx ReadTx, filter EventFilter, page PageRequest) (Page[
 	for i, e := range stored.Items {
 		events[i] = s.event(e)
 	}
-	return Page[Event]{events, stored.More, stored.Stopped}, err
+	return Page[Event]{Items: events, More: stored.More, Stopped: stored.Stopped}, err
 }
 
 // resumePosition returns the position from which a reader at the given position can continue. This is

@@ -5,6 +5,8 @@ package shop
 type PageRequest struct {
 	Limit int
 	After *int64 // the id of the last item on the previous page; nil selects the first page
+	// AfterKey is the key of that item if the list is sorted by a key.
+	AfterKey string
 }
 
 // Page is one page of a list. More is true if another page follows.
@@ -14,6 +16,8 @@ type Page[T any] struct {
 	// Stopped is the position at which a search stopped before it had filled the page. If it is nil, the next
 	// page starts after the last item.
 	Stopped *int64
+	// StoppedKey is the key at that position if the list is sorted by a key.
+	StoppedKey string
 }
 
 // Next returns the position after which the next page starts. The page must have More set. id returns an
@@ -26,7 +30,10 @@ func (p Page[T]) Next(id func(T) int64) int64 {
 }
 
 // oneMore requests one more item than the page has. The additional item shows that another page follows.
-func (p PageRequest) oneMore() PageRequest { return PageRequest{p.Limit + 1, p.After} }
+func (p PageRequest) oneMore() PageRequest {
+	p.Limit++
+	return p
+}
 
 // pageOf returns a page of at most limit items. items and err are the result of a list with one item more than that.
 func pageOf[T any](limit int, items []T, err error) (Page[T], error) {

@@ -258,6 +258,7 @@ type ProfileFilter struct {
 	Sex       Sex
 	Size      Size
 	Tags      []string // selects profiles that have all of these tags
+	NoPhotos  bool     // selects profiles without photos
 	Internal  bool     // whether Query also looks into internal members
 }
 
@@ -266,6 +267,7 @@ func (f ProfileFilter) Matches(p Profile) bool {
 	return (f.Status == "" || p.Pet.Status == f.Status) && (!f.NoStatus || p.Pet.Status == "") &&
 		(f.CategoryID == nil || p.Pet.CategoryID == *f.CategoryID) &&
 		(f.Published == nil || p.Published == *f.Published) && (f.Sex == "" || p.Sex == f.Sex) && (f.Size == "" || p.Size == f.Size) &&
+		(!f.NoPhotos || len(p.Photos) == 0) &&
 		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !p.hasTag(CategoryKey(tag)) })
 }
 
@@ -277,7 +279,7 @@ func (p Profile) hasTag(key string) bool {
 // profiles that one index finds.
 func (f ProfileFilter) Conditions() int {
 	n := len(f.Tags)
-	for _, given := range []bool{f.Status != "" || f.NoStatus || f.CategoryID != nil, f.Published != nil, f.Sex != "", f.Size != "", len(f.IDs) > 0} {
+	for _, given := range []bool{f.Status != "" || f.NoStatus || f.CategoryID != nil, f.Published != nil, f.Sex != "", f.Size != "", f.NoPhotos, len(f.IDs) > 0} {
 		if given {
 			n++
 		}
@@ -285,15 +287,27 @@ func (f ProfileFilter) Conditions() int {
 	return n
 }
 
-// ProfileList selects one page of the profiles that match a filter, newest animal first.
+// NeedsComparing reports whether no index finds exactly the profiles that the filter selects, so that profiles have to be
+// compared with it.
+func (f ProfileFilter) NeedsComparing() bool {
+	return f.Query != "" || f.Conditions() > 1 || f.NoPhotos
+}
+
+// ProfileList selects one page of the profiles that match a filter.
 type ProfileList struct {
 	ProfileFilter
 	PageRequest
+	Order    ProfileOrder
+	Currency string // that of the prices that come first if the list is sorted by price
+	NoTexts  bool   // leaves out the descriptions and the notes, which may be long
 }
 
-// isHeavy reports whether a list counts as a heavy read. A list with several conditions may examine many
-// profiles that it does not return.
-func (l ProfileList) isHeavy() bool { return l.Query != "" || l.Conditions() > 1 && len(l.IDs) == 0 }
+// isHeavy reports whether a list counts as a heavy read. A list with several conditions, or with a
+// condition and a key, may examine many profiles that it does not return.
+func (l ProfileList) isHeavy() bool {
+	compares := l.NeedsComparing() || l.Order.HasKey() && l.Conditions() > 0
+	return l.Query != "" || compares && len(l.IDs) == 0 || l.Limit > maxQuickRows
+}
 
 // ListProfiles returns one page of profiles, newest animal first. With a search text or several conditions, the work for
 // one page is bounded, so the page may have fewer items than the limit, or none, even if more pages follow.
@@ -370,9 +384,9 @@ type ProfileReader interface {
 	Price(petID int64) (Price, error)
 	// ProfilesByID returns the profiles of the animals with the given ids in no particular order. It skips unknown ids.
 	ProfilesByID(ids []int64) ([]Profile, error)
-	// Profiles returns one page of profiles, sorted by descending id of the animal. If the list has several conditions,
-	// it does a bounded amount of work. If it stops before it has found list.Limit items or reached the end,
-	// Page.Stopped says where.
+	// Profiles returns one page of profiles. If the list has several conditions, or is sorted by a key, it does a bounded
+	// amount of work. If it stops before it has found list.Limit items or reached the end, Page.Stopped says where. In a list
+	// by name, animals that were added or renamed a moment ago may come last.
 	Profiles(list ProfileList) (Page[Profile], error)
 }
 

@@ -12,6 +12,7 @@ type PetView struct {
 	Category Category
 	Order    *Order // nil if no order holds the animal
 	Profile  Profile
+	Key      string // that by which a list is sorted, or "" if it is not sorted by a key
 }
 
 // Transitions returns the statuses that the animal can be given now. There are none while an order holds it.
@@ -22,17 +23,39 @@ func (v PetView) Transitions() []Status {
 	return v.Status.Transitions()
 }
 
-// ListPetViews returns one page of the catalogue for the staff pages, newest animals first.
-func (s *Service) ListPetViews(ctx context.Context, by Caller, list PetList) (Page[PetView], error) {
+// ListPetViews returns one page of the catalogue for the staff pages, without descriptions and notes. In a list by price, the
+// prices in the shop's currency come first.
+func (s *Service) ListPetViews(ctx context.Context, by Caller, list ProfileList) (Page[PetView], error) {
+	list.Currency, list.NoTexts = s.CurrentSettings().Currency, true
 	return readCurrent(ctx, s, Reading{By: by, Heavy: list.isHeavy()}, func(tx ReadTx) (Page[PetView], error) {
-		page, err := list.read(tx)
+		page, err := tx.Profiles(list)
 		if err != nil {
 			return Page[PetView]{}, err
 		}
-		views, err := petViews(tx, page.Items)
-		return Page[PetView]{views, page.More, page.Stopped}, err
+		views, err := petViews(tx, page.Items...)
+		for i := range views {
+			views[i].Key = list.Key(views[i].Profile)
+		}
+		return Page[PetView]{views, page.More, page.Stopped, page.StoppedKey}, err
 	})
 }
+
+// CountPetViews counts the animals that match a filter, by status. It ignores the status in the filter. If complete is false,
+// there are more, because it counts a limited number of animals.
+func (s *Service) CountPetViews(ctx context.Context, by Caller, filter ProfileFilter) (n Inventory, complete bool, err error) {
+	filter.Status, filter.NoStatus = "", false
+	profiles, err := readCurrent(ctx, s, Reading{By: by, Heavy: true}, func(tx ReadTx) (found []Profile, err error) {
+		found, complete, err = FewProfiles(tx, filter, true, maxCounted)
+		return found, err
+	})
+	for _, profile := range profiles {
+		n.Add(profile.Pet.Status, 1)
+	}
+	return n, complete, err
+}
+
+// maxCounted is the maximum number of animals that CountPetViews counts.
+const maxCounted = 1000
 
 // PetView returns the animal with the given id for the staff pages. It fails with not_found if there is none.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
@@ -41,20 +64,20 @@ func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 		if err != nil {
 			return PetView{}, err
 		}
-		views, err := petViews(tx, []Pet{profile.Pet})
+		views, err := petViews(tx, profile)
 		if err != nil {
 			return PetView{}, err
 		}
-		views[0].Profile = profile
 		return views[0], nil
 	})
 }
 
 // petViews adds categories and open orders to several animals. It reads the categories with one query and the
 // orders with another.
-func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
+func petViews(tx ReadTx, profiles ...Profile) ([]PetView, error) {
 	var pendingIDs, categoryIDs []int64
-	for _, pet := range pets {
+	for _, profile := range profiles {
+		pet := profile.Pet
 		if pet.Status == Pending { // only pending animals can have an open order
 			pendingIDs = append(pendingIDs, pet.ID)
 		}
@@ -74,9 +97,9 @@ func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
 	if err != nil {
 		return nil, err
 	}
-	views := make([]PetView, len(pets))
-	for i, pet := range pets {
-		views[i] = PetView{Pet: pet, Category: categories[pet.CategoryID], Order: openOrders[pet.ID]}
+	views := make([]PetView, len(profiles))
+	for i, p := range profiles {
+		views[i] = PetView{Pet: p.Pet, Category: categories[p.Pet.CategoryID], Order: openOrders[p.Pet.ID], Profile: p}
 	}
 	return views, nil
 }
@@ -136,7 +159,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	for i, order := range page.Items {
 		views[i] = OrderView{order, petsByID[order.PetID]}
 	}
-	return OrderPage{Page[OrderView]{views, page.More, page.Stopped}, now}, err
+	return OrderPage{Page[OrderView]{Items: views, More: page.More, Stopped: page.Stopped}, now}, err
 }
 
 // KeyNames returns a map from event actors to the names of the keys that the actors refer to. It leaves out

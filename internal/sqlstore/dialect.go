@@ -40,6 +40,11 @@ type dialect struct {
 	// byProfile follows the name of the profiles table in queries for the profiles with a value in a column, such as a
 	// sex. Without it, SQLite may read all profiles.
 	byProfile func(column string) string
+	// byIndex follows the name of the pets table in queries that SQLite must not answer with another index.
+	byIndex func(index string) string
+	// keysNewNames is true if the key of a new pet's name is written with the pet. On SQLite, this would slow down new
+	// pets, because the key is at another place of its index for each of them.
+	keysNewNames bool
 	// whetherPublished adds the condition that pets are published, or are not. It returns what follows the name of the
 	// pets table.
 	whetherPublished func(c *conditions, published bool) string
@@ -116,6 +121,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		removeEvents:      250,
 		byCategory:        " INDEXED BY pets_category_status",
 		byProfile:         func(column string) string { return " INDEXED BY profiles_" + column },
+		byIndex:           func(index string) string { return " INDEXED BY " + index },
 		whetherPublished:  publishedByIndex,
 		byHold:            " INDEXED BY orders_hold",
 		byPickup:          " INDEXED BY orders_pickup_open",
@@ -136,6 +142,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 		lockCategoryID:    "SELECT name FROM settings WHERE name = 'last_category_id' FOR UPDATE",
 		byRow:             true,
 		byProfile:         func(string) string { return "" },
+		byIndex:           func(string) string { return "" },
+		keysNewNames:      true,
 		whetherPublished:  publishedByValue,
 		load:              loadTogether,
 		update:            updateTogether,

@@ -29,6 +29,7 @@ func pageQueries(d *dialect, page shop.PageRequest) map[string]pageQuery {
 		queries["pets by "+name] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
 		queries["pets by "+name+", oldest first"] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page, OldestFirst: true}))
 	}
+	queries["pets sorted by name"] = newPageQuery(keyedProfilesQuery(d, shop.ProfileList{Order: shop.ByName, PageRequest: page}, shop.KeyRange{}))
 	for name, list := range map[string]shop.OrderList{
 		"all": {}, "status": {Status: shop.Cancelled}, "pet": {PetID: one}, "status and pet": {Status: shop.Cancelled, PetID: one},
 		"day of pick-up": {PickupDate: "2026-11-17"}, "status and day of pick-up": {PickupDate: "2026-11-17", Status: shop.Cancelled},
@@ -81,6 +82,14 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 		for _, status := range []shop.Status{"", shop.Sold} {
 			filter := shop.PetFilter{Status: status, IDs: []int64{3, 1, 2}}
 			queries["pets by ids "+string(status)] = newPageQuery(petsQuery(d, petColumns, shop.PetList{PetFilter: filter, PageRequest: page}))
+		}
+		queries["pets by all without keys"] = newPageQuery(unkeyedPetsQuery(d, shop.ProfileList{PageRequest: page}))
+		for _, order := range shop.ProfileOrders()[3:] {
+			for i, part := range []shop.KeyRange{{}, {Low: "EUR", High: "EUR~"}} {
+				list := shop.ProfileList{Order: order, PageRequest: page}
+				list.AfterKey = "EUR000000009.0000"
+				queries[fmt.Sprintf("profiles sorted by %s, part %d", order, i)] = newPageQuery(keyedProfilesQuery(d, list, part))
+			}
 		}
 		filter := shop.EventFilter{Subjects: []string{"pets/1"}, Types: shop.EventTypes()}
 		queries["events by subject and types"] = newPageQuery(eventsQuery(d, filter, page))

@@ -47,6 +47,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"9d9320a7ddbc007cf4b4abbfaf73fee8ee982d12f59e315dd593d3eaea6f0445",
 			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 			"dc80d0d211ee7daa98200fceb9f8f20927faeb29e69f9932e8fa9085c0111695",
+			"ed18d4fcfd691731cfa84ab81d33210876d6eb5df8f1084ee3022a586c9e6802",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -73,6 +74,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"92fa1c2c9e7d73383379cc7f79d127091497ccf3033b71e89be44f3921c2a9aa",
 			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 			"12412d36708adad41ae2bd75069763edbf9e39e65d74adc1cb0852d73ad1a60e",
+			"c871fd79545a0e7f02291179cb64a3f0851de1d7699840c5db17405bc26db2b3",
 		},
 	}
 	for engine, want := range known {

@@ -29,7 +29,7 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 
 // Statements that write the columns in petFields.
 var (
-	petInsertion = &engine.Insertion{Table: "pets", Columns: "id, " + petFields, Types: petTypes}
+	petInsertion = &engine.Insertion{Table: "pets", Columns: "id, " + petFields + ", name_key", Types: append(slices.Clone(petTypes), "TEXT")}
 	petUpdate    = rowUpdate{
 		one: "UPDATE pets SET name = $2, category_id = $3, status = $4, status_changes = status_changes + $5 WHERE id = $1",
 		many: "UPDATE pets SET name = new.name, category_id = new.category_id, status = new.status, status_changes = pets.status_changes + new.changes" +
@@ -201,11 +201,17 @@ func (t *tx) addPets(pets []shop.Pet) error {
 	for _, pet := range pets {
 		t.textChanged(petNames, pet.ID)
 	}
-	return insertPets(t, pets)
+	return t.dialect.insertPets(t, pets)
 }
 
-func insertPets(w engine.Writer, pets []shop.Pet) error {
-	return w.Insert(petInsertion, len(pets), func(args []any, row int) []any { return appendPet(args, pets[row]) })
+func (d *dialect) insertPets(w engine.Writer, pets []shop.Pet) error {
+	return w.Insert(petInsertion, len(pets), func(args []any, row int) []any {
+		key := ""
+		if d.keysNewNames {
+			key = shop.NameKey(pets[row].Name)
+		}
+		return append(appendPet(args, pets[row]), nullable(key))
+	})
 }
 
 func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {

@@ -39,10 +39,12 @@ var (
 	profileColumns = profileColumnList(func(name, _, none string) string { return "coalesce(profile." + name + ", " + none + ")" })
 	// petProfileColumns are the columns of a pet, followed by profileColumns.
 	petProfileColumns = "pet.id, pet.name, pet.category_id, coalesce(pet.status, ''), " + profileColumns
-	profileInsertion  = &engine.Insertion{Table: "profiles", Columns: "id, " + profileNames, Types: profileTypes}
-	profileUpdate     = newRowUpdate("profiles", profileNames, profileTypes)
-	profileNames      = profileColumnList(func(name, _, _ string) string { return name })
-	profileTypes      = append([]string{"BIGINT"}, strings.Split(profileColumnList(func(_, kind, _ string) string { return kind }), ", ")...)
+	// petProfileColumnsWithoutTexts has empty texts in place of the last two columns, which are long texts.
+	petProfileColumnsWithoutTexts = petProfileColumns[:strings.Index(petProfileColumns, ", coalesce(profile.description")] + ", '', ''"
+	profileInsertion              = &engine.Insertion{Table: "profiles", Columns: "id, " + profileNames, Types: profileTypes}
+	profileUpdate                 = newRowUpdate("profiles", profileNames, profileTypes)
+	profileNames                  = profileColumnList(func(name, _, _ string) string { return name })
+	profileTypes                  = append([]string{"BIGINT"}, strings.Split(profileColumnList(func(_, kind, _ string) string { return kind }), ", ")...)
 )
 
 func profileColumnList(column func(name, kind, none string) string) string {
@@ -140,8 +142,16 @@ func traitsIn(text string) (traits shop.Traits) {
 	return traits
 }
 
+// listedColumns returns the columns that a list reads.
+func listedColumns(list shop.ProfileList) string {
+	if list.NoTexts {
+		return petProfileColumnsWithoutTexts
+	}
+	return petProfileColumns
+}
+
 func (t *tx) Profile(id int64) (shop.Profile, bool, error) {
-	return one(t, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id = $1", ""), id)
+	return one(t, scanProfiles(), profilesOf(petProfileColumns, "SELECT id, name, category_id, status FROM pets WHERE id = $1", ""), id)
 }
 
 // petPrice is the price in the profile of a pet.
@@ -164,16 +174,19 @@ func (t *tx) Price(petID int64) (shop.Price, error) {
 }
 
 func (t *tx) ProfilesByID(ids []int64) ([]shop.Profile, error) {
-	return allIn(t, ids, scanProfiles(), profilesOf("SELECT id, name, category_id, status FROM pets WHERE id IN (%s)", ""))
+	return allIn(t, ids, scanProfiles(), profilesOf(petProfileColumns, "SELECT id, name, category_id, status FROM pets WHERE id IN (%s)", ""))
 }
 
-// profilesOf returns a query for the profiles of the pets that another query selects.
-func profilesOf(pets, order string) string {
-	return "SELECT " + petProfileColumns + " FROM (" + pets + ") AS pet LEFT JOIN profiles AS profile ON profile.id = pet.id" + order
+// profilesOf returns a query for the given columns of the profiles of the pets that another query selects.
+func profilesOf(columns, pets, order string) string {
+	return "SELECT " + columns + " FROM (" + pets + ") AS pet LEFT JOIN profiles AS profile ON profile.id = pet.id" + order
 }
 
 func (t *tx) Profiles(list shop.ProfileList) (shop.Page[shop.Profile], error) {
-	if list.Query != "" || list.Conditions() > 1 {
+	if list.Order.HasKey() || list.Order == shop.OldestFirst && list.NeedsComparing() {
+		return t.orderedProfiles(list)
+	}
+	if list.NeedsComparing() {
 		return t.searchProfiles(list)
 	}
 	limit := list.Limit
@@ -191,10 +204,14 @@ func (t *tx) profilePage(list shop.ProfileList) ([]shop.Profile, error) {
 	return engine.AllUpTo(t.Tx, list.Limit, scanProfiles(), query, args...)
 }
 
-// profilesQuery returns the query for one page of the profiles that match one condition of the list. Of several
-// conditions, it uses the one that probably selects the fewest profiles.
+// profilesQuery returns the query for one page of the profiles that match one condition of the list, newest or oldest first.
+// Of several conditions, it uses the one that probably selects the fewest profiles.
 func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any) {
-	const columns, after, order = "id, name, category_id, status", "id < %s", "id DESC"
+	const columns = "id, name, category_id, status"
+	oldestFirst, after, order := list.Order == shop.OldestFirst, "id < %s", "id DESC"
+	if oldestFirst {
+		after, order = "id > %s", "id"
+	}
 	c := &conditions{byRow: d.byRow}
 	page := func(selection string) {
 		query, args = c.page(selection, list.PageRequest, after, order)
@@ -202,8 +219,7 @@ func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any)
 	found := func(table, column, value string) {
 		c.equal(column, value)
 		page("SELECT id FROM " + table)
-		// CROSS JOIN makes SQLite look up the pets that were found. It might read all pets otherwise.
-		query = "SELECT pets.id, name, category_id, status FROM (" + query + ") AS found CROSS JOIN pets WHERE pets.id = found.id"
+		query = petsFound(query)
 	}
 	inProfiles := func(column, value string) {
 		c.texts = append(c.texts, "removed = 0", column+" IS NOT NULL") // as in the condition of the index
@@ -213,7 +229,7 @@ func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any)
 	case len(list.IDs) == 0 && len(list.Tags) > 0:
 		found("profile_tags", "tag", shop.CategoryKey(list.Tags[0]))
 	case len(list.IDs) > 0 || list.CategoryID != nil || list.Status != "" || list.NoStatus:
-		query, args = petsQuery(d, columns, shop.PetList{PetFilter: list.PetFilter, PageRequest: list.PageRequest})
+		query, args = petsQuery(d, columns, shop.PetList{PetFilter: list.PetFilter, PageRequest: list.PageRequest, OldestFirst: oldestFirst})
 	case list.Size != "":
 		inProfiles("size", string(list.Size))
 	case list.Sex != "":
@@ -223,7 +239,13 @@ func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any)
 	default:
 		page("SELECT " + columns + " FROM pets")
 	}
-	return profilesOf(query, " ORDER BY pet.id DESC"), args
+	return profilesOf(listedColumns(list), query, " ORDER BY pet."+order), args
+}
+
+// petsFound returns a query for the pets whose ids another query finds. CROSS JOIN makes SQLite look them up. It might read
+// all pets otherwise.
+func petsFound(query string) string {
+	return "SELECT pets.id, name, category_id, status FROM (" + query + ") AS found CROSS JOIN pets WHERE pets.id = found.id"
 }
 
 // publishedByIndex selects the pets with one of the two partial indexes that SQLite has.
@@ -250,12 +272,12 @@ func (t *tx) searchProfiles(list shop.ProfileList) (shop.Page[shop.Profile], err
 		lists = append(lists, internalWords)
 	}
 	return search(wordindex.Search[shop.Profile]{
-		Index: t.dialect.words, Tx: t.Tx, Lists: lists, Columns: petProfileColumns, Scan: scanProfiles(),
+		Index: t.dialect.words, Tx: t.Tx, Lists: lists, Columns: listedColumns(list), Scan: scanProfiles(),
 		From: "pets AS pet LEFT JOIN profiles AS profile USING (id)",
 		ID:   func(p shop.Profile) int64 { return p.Pet.ID },
 		Text: func(p shop.Profile) string { return p.Words(list.Internal) },
 		Page: func(limit int, after *int64) ([]shop.Profile, error) {
-			return t.profilePage(shop.ProfileList{ProfileFilter: list.ProfileFilter, PageRequest: shop.PageRequest{Limit: limit, After: after}})
+			return t.profilePage(shop.ProfileList{ProfileFilter: list.ProfileFilter, PageRequest: shop.PageRequest{Limit: limit, After: after}, NoTexts: list.NoTexts})
 		},
 		Filtered: list.Conditions() > 0,
 		ListOnly: len(list.IDs) > 0,

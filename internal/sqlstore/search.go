@@ -65,7 +65,7 @@ func search[T any](s wordindex.Search[T], text string, page shop.PageRequest) (s
 
 // indexRound is the batch that NextIndexBatch returns.
 type indexRound struct {
-	unkeyed bool // whether there are category names without keys
+	unkeyed bool // whether there are names of categories or pets without keys
 	words   *wordindex.Round
 	more    bool // whether there was more to do than this round contains
 }
@@ -74,6 +74,9 @@ type indexRound struct {
 func (t *tx) NextIndexBatch() (shop.IndexBatch, bool, error) {
 	// Without ORDER BY, PostgreSQL may read all categories.
 	_, unkeyed, err := one(t, scanValue[int64], t.dialect.selectUnkeyed("id")+" ORDER BY id LIMIT 1")
+	if err == nil && !unkeyed {
+		_, unkeyed, err = one(t, scanValue[int64], t.dialect.selectUnkeyedPets("id")+" ORDER BY id LIMIT 1")
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -88,7 +91,7 @@ func (t *tx) NextIndexBatch() (shop.IndexBatch, bool, error) {
 }
 
 // IndexSearch indexes a part of a batch from NextIndexBatch, or of the rest of one. Without a batch, it collects and
-// indexes one itself. It also adds keys to category names that have none.
+// indexes one itself. It also adds keys to the names of categories and pets that have none.
 func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err error) {
 	round, _ := batch.(*indexRound)
 	if round == nil {
@@ -100,6 +103,11 @@ func (t *tx) IndexSearch(batch shop.IndexBatch) (result shop.IndexResult, err er
 		if result.Indexed, result.More, err = t.addCategoryKeys(); err != nil {
 			return result, err
 		}
+		more, err := t.addPetKeys()
+		if err != nil {
+			return result, err
+		}
+		result.More = result.More || more
 	}
 	var words wordindex.Result
 	if round == nil {

@@ -19,7 +19,7 @@ func (u *unit) Save(b *engine.Batch) engine.Touched {
 		added[i] = c.orders[id]
 		delete(c.orders, id)
 	}
-	insertPets(b, c.addedPets)
+	u.dialect.insertPets(b, c.addedPets)
 	u.dialect.updatePets(b, sortedRows(c.pets))
 	u.dialect.updateOrders(b, sortedRows(c.orders))
 	b.Insert(orderInsertion, len(added), func(args []any, row int) []any {

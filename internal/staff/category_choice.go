@@ -54,6 +54,16 @@ func (c categoryOptions) Text(id string) string {
 	return id
 }
 
+// Name returns the name of the category with this id.
+func (c categoryOptions) Name(id string) string {
+	for _, category := range c.Options {
+		if strconv.FormatInt(category.ID, 10) == id {
+			return categoryName(category, category.ID)
+		}
+	}
+	return "Category " + id
+}
+
 // categoryText returns the name of a category with its id, which tells categories of the same name apart, or
 // the id alone if it has no name.
 func categoryText(c shop.Category) string {

@@ -33,6 +33,9 @@ func orderStatusNames() string {
 	return strings.Join(names, ", ")
 }
 
+// oldestFirst is the value of the sort parameter that shows the oldest orders first.
+const oldestFirst = "oldest"
+
 // orderQuery holds the filters of the list of orders as they appear in the URL of the page.
 type orderQuery struct {
 	Status  string

@@ -30,7 +30,7 @@ func (x *exchange) showPetRow(id int64) error {
 		removed.ID = id // the row shows the id even if the user may not see the removed animal
 		return x.showFragment("pet-removed", removed)
 	}
-	return x.showFragment("pet-row", pet)
+	return x.showFragment("pet-row", x.petRows([]shop.PetView{pet})[0])
 }
 
 // showChangedPet responds after a change, or after an attempt that failed with err, with the animal's table row or its

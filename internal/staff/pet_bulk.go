@@ -27,10 +27,10 @@ type bulkResult struct {
 	Unchanged int // the number of animals that already had the wanted value
 	Conflicts []bulkProblem
 	Refused   []bulkProblem
-	Rows      []shop.PetView // the animals after the action
-	Removed   []shop.Pet     // the removed animals; only the id is known if someone else removed the animal
-	Undo      *undo          // nil if there is nothing to undo, or no way back
-	removes   bool           // whether the action removes animals
+	Rows      []petRow   // the animals after the action
+	Removed   []shop.Pet // the removed animals; only the id is known if someone else removed the animal
+	Undo      *undo      // nil if there is nothing to undo, or no way back
+	removes   bool       // whether the action removes animals
 	changes   []petChange
 	undone    undoOutcome // zero if this is not the result of Undo
 }
@@ -184,7 +184,9 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 	if x.confirmed() {
 		return false, nil
 	}
-	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)}})
+	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.ProfileList{
+		ProfileFilter: shop.ProfileFilter{PetFilter: shop.PetFilter{IDs: ids}}, PageRequest: shop.PageRequest{Limit: len(ids)},
+	})
 	if err != nil {
 		return false, err
 	}
@@ -215,13 +217,13 @@ func (x *exchange) askAboutPets(ids []int64, tokens map[int64]string, to shop.St
 // describePets reads the animals after the action and adds them to the result. It sorts the failures into conflicts
 // and changes that are not possible.
 func (x *exchange) describePets(result *bulkResult, ids []int64, failed map[int64]error) error {
-	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{
-		PetFilter: shop.PetFilter{IDs: ids}, PageRequest: shop.PageRequest{Limit: len(ids)},
+	pets, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.ProfileList{
+		ProfileFilter: shop.ProfileFilter{PetFilter: shop.PetFilter{IDs: ids}}, PageRequest: shop.PageRequest{Limit: len(ids)},
 	})
 	if err != nil {
 		return err
 	}
-	result.Rows = pets.Items
+	result.Rows = x.petRows(pets.Items)
 	names := map[int64]string{}
 	for _, pet := range pets.Items {
 		names[pet.ID] = pet.Name

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
 
-// Each tab shows how many animals have its status, either in the whole shop or in the selected category. While the list
-// is searched by name, the tabs show no numbers.
+// Each tab shows how many animals have its status and match the other filters.
 func TestTabsCountAnimals(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
@@ -20,7 +20,9 @@ func TestTabsCountAnimals(t *testing.T) {
 	}
 	b.mustGet("/staff/pets", "All 7 Available 3 Pending 1 Sold 1 No status 2")
 	b.mustGet("/staff/pets?category=1&status=sold", "All 4 Available 2 Pending 0 Sold 1 No status 1")
-	b.mustGet("/staff/pets?name=rex", "All Available Pending Sold No status")
+	b.mustGet("/staff/pets?name=rex&status=sold", "All 7 Available 3 Pending 1 Sold 1 No status 2")
+	b.mustGet("/staff/pets?published=yes", "All 0 Available 0 Pending 0 Sold 0 No status 0")
+	b.mustGet("/staff/pets?id=1", "All Available Pending Sold No status")
 	b.withHTMX().mustGet("/staff/pets/counts?category=2", "3 1 1 0 1").contains(`id="count-none" class="count" hx-swap-oob="true"`).lacks("<html")
 }
 
@@ -38,8 +40,8 @@ func TestListOrdersAndAnimalsWithoutAStatus(t *testing.T) {
 	first := b.mustGet("/staff/pets?status=none&sort=oldest").wantPets(names[:pageSize]...).
 		contains(`value="none" checked`, `<option value="oldest" selected>`).lacks(`id="new-pets"`)
 	b.withHTMX().mustGet(first.nextPage()).wantPets(names[pageSize:]...)
-	b.mustGet(first.nextPage(), "Back to oldest").contains(`href="/staff/pets?sort=oldest&amp;status=none"`)
-	b.mustGet("/staff/pets?sort=oldest&name=max", "Search results are always newest first").wantPets("Max")
+	b.mustGet(first.nextPage(), "Back to the first page").contains(`href="/staff/pets?sort=oldest&amp;status=none"`)
+	b.mustGet("/staff/pets?sort=oldest&name=rex+0").wantPets("Rex 0", "Rex 10", "Rex 20", "Rex 30", "Rex 40", "Rex 50")
 	b.mustGet("/staff/pets?id=2&id=5&id=x", "2 selected animals").wantPets("Rex 4", "Rex 1")
 }
 
@@ -184,4 +186,112 @@ func TestRowsLeadBackToTheFilteredList(t *testing.T) {
 	}
 	status := []string{"was", "placed", "to", "approved", "back", "https://evil.example/staff/orders"}
 	b.post("/staff/orders/1/status", status...).wantRedirect("/staff/pets/1")
+}
+
+// setProfile changes the profile of an animal.
+func (s *testShop) setProfile(id int64, change shop.ProfileChange) {
+	s.t.Helper()
+	shoptest.Must(s.UpdateProfile(s.t.Context(), shop.Caller{}, id, change, nil))(s.t)
+}
+
+// addPhoto adds a photo to an animal. Its files are no images, because the pages do not read them.
+func (s *testShop) addPhoto(petID int64) shop.Photo {
+	s.t.Helper()
+	files := shop.PhotoFiles{shop.SmallPhoto: {1}, shop.MediumPhoto: {1}, shop.LargePhoto: {1}}
+	return shoptest.Must(s.AddPhoto(s.t.Context(), shop.Caller{}, petID, shop.NewPhoto{Files: files, Width: 1600, Height: 1200}))(s.t)
+}
+
+// A row shows the cover, the breed, the age and the price of an animal, where there are any, also when it is refreshed alone and
+// on paper.
+func TestListShowsProfiles(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	rex, mia := s.AddPet(t, "Rex", 1, shop.Available), s.AddPet(t, "Mia", 1, shop.Sold)
+	b.mustGet("/staff/pets").lacks("<img", "<small>", "<data class")
+	s.setProfile(rex.ID, shop.ProfileChange{
+		Breeds: &[]string{"Beagle", `<b>"`}, BirthDate: new(s.Today().UTC().AddDate(-3, 0, -1).Format(time.DateOnly)), Price: &shop.Price{Amount: "250.00", Currency: "EUR"},
+	})
+	s.setProfile(mia.ID, shop.ProfileChange{BirthDate: new(s.Today().UTC().AddDate(0, 0, -5).Format(time.DateOnly)), Location: new("Kennel 4")})
+	photo := s.addPhoto(rex.ID)
+	image := `<img src="` + photo.URL(shop.SmallPhoto) + `" width="`
+	for _, page := range []response{b.mustGet("/staff/pets"), b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", rex.ID)), b.withHTMX().mustGet("/staff/pets/fresh")} {
+		page.contains(image, `loading="lazy" alt="">`, `<small>Beagle × &lt;b&gt;&#34; · 3 years</small>`, `data-currency="EUR">EUR 250.00</data>`).lacks("Kennel")
+	}
+	b.mustGet("/staff/pets").contains(`<small>5 days</small>`)
+	b.mustGet("/staff/pets/print", "Rex Beagle", "3 years", "EUR 250.00", "Mia 5 days").lacks("<img src=\"/photos")
+	form := []string{"pet", petToken(rex), "do", "pending"}
+	b.withHTMX().post("/staff/pets/bulk", form...).want(200, "1 animal changed").contains(image)
+}
+
+// The list has filters for profiles, which combine with the others. Each active filter is shown with a link that clears it.
+func TestListFiltersProfiles(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	for i, name := range []string{"Rex", "Mia", "Bo", "Kim"} {
+		pet := s.AddPet(t, name, 1, shop.Available)
+		s.setProfile(pet.ID, shop.ProfileChange{
+			Sex: new(shop.Sexes()[i%2]), Size: new(shop.Sizes()[i/2]), Published: new(i > 0), Tags: &[]string{"Calm", fmt.Sprint("tag ", i)}, Color: new("brown"),
+			Breeds: &[]string{[]string{"Beagle", "Boxer"}[i%2]}, Microchip: new(fmt.Sprint("27609810612345", i)), Location: new(fmt.Sprint("Room ", i)),
+		})
+	}
+	s.addPhoto(1)
+	s.AddPet(t, "Zoe", 2, shop.Sold)
+	shoptest.OK(t, s.IndexSearch(t.Context()))
+	for query, want := range map[string]string{
+		"sex=male": "Kim Mia", "size=small": "Mia Rex", "sex=male&size=small": "Mia", "published=yes": "Kim Bo Mia", "published=no": "Zoe Rex",
+		"tag=CALM": "Kim Bo Mia Rex", "tag=calm,+Tag+2": "Bo", "tag=none": "", "photo=none": "Zoe Kim Bo Mia", "photo=none&category=2": "Zoe",
+		"name=276098106123451": "Mia", "name=room": "Kim Bo Mia Rex", "name=room+boxer": "Kim Mia", "name=brown&sex=female": "Bo Rex", "name=kim+calm": "Kim",
+		"sort=name": "Bo Kim Mia Rex Zoe", "sort=oldest&sex=male": "Mia Kim", "sort=name&sex=male&status=available": "Kim Mia",
+	} {
+		b.mustGet("/staff/pets?" + query).wantPets(strings.Fields(want)...)
+		b.mustGet("/staff/pets/print?"+query, strings.Fields(want)...)
+	}
+	b.mustGet("/staff/pets?sex=male&tag=calm,Tag+1&name=mi&status=available&sort=name&category=1", "All 1 Available 1 Pending 0").contains(
+		`href="/staff/pets?category=1&amp;name=mi&amp;sort=name&amp;status=available&amp;tag=calm%2C&#43;Tag&#43;1" aria-label="Remove the filter Male"`,
+		`href="/staff/pets?category=1&amp;name=mi&amp;sex=male&amp;sort=name&amp;status=available&amp;tag=Tag&#43;1" aria-label="Remove the filter Tag: calm"`,
+		`href="/staff/pets?name=mi&amp;sex=male&amp;sort=name&amp;status=available&amp;tag=calm%2C&#43;Tag&#43;1" aria-label="Remove the filter Category 1"`,
+		`href="/staff/pets?sort=name&amp;status=available">Clear all`, `<details class="filter-more" open>`)
+	b.mustGet("/staff/pets").lacks("Clear all", `<details class="filter-more" open>`)
+	for query, problem := range map[string]string{
+		"sex=x": "The sex must be one of", "size=x": "The size must be one of", "published=x": "Published must be yes or no", "photo=x": "without a photo",
+		"tag=" + strings.Repeat("x", 51): "The tag must have 1 to 50 characters", "name=%00": "The text must not contain control", "sort=x": "Newest first",
+	} {
+		b.mustGet("/staff/pets?"+query, problem)
+	}
+	b.mustGet("/staff/pets?sort=oldest&photo=none&from=1&at=x").wantPets("Mia", "Bo", "Kim", "Zoe")
+	b.mustGet("/staff/pets?sort=name&from=1&at=%ff").wantPets("Bo", "Kim", "Mia", "Rex", "Zoe")
+	reader := s.signedIn(s.Key(t, shop.PetsRead).Secret)
+	reader.mustGet("/staff/pets?name=room").wantPets()
+	reader.mustGet("/staff/pets?name=276098106123451").wantPets()
+	reader.mustGet("/staff/pets?name=boxer").wantPets("Kim", "Mia")
+	reader.mustGet("/staff/search?q=276098106123451", "No results")
+	b.mustGet("/staff/search?q=276098106123451", "Mia", "Chip 276098106123451")
+	b.mustGet("/staff/search?q=boxer+calm", "Kim", "Mia", "Boxer").lacks("Chip")
+}
+
+// The pages of a sorted list continue where the one before has ended.
+func TestSortedListHasPages(t *testing.T) {
+	t.Parallel()
+	s, b := signIn(t)
+	var names []string
+	for i := range pageSize + 2 {
+		names = append(names, fmt.Sprintf("Rex %02d", i))
+		pet := s.AddPet(t, names[i], 1, "")
+		if i < pageSize {
+			s.setProfile(pet.ID, shop.ProfileChange{Price: &shop.Price{Amount: fmt.Sprint(100 - i/2), Currency: "EUR"}})
+		}
+	}
+	shoptest.OK(t, s.IndexSearch(t.Context()))
+	first := b.mustGet("/staff/pets?sort=name").wantPets(names[:pageSize]...)
+	b.withHTMX().mustGet(first.nextPage()).wantPets(names[pageSize:]...)
+	first = b.mustGet("/staff/pets?sort=price-high").wantPets(byPrice(names)[:pageSize]...)
+	b.withHTMX().mustGet(first.nextPage()).wantPets(byPrice(names)[pageSize:]...)
+}
+
+// byPrice returns the names in the order of their prices, highest first. Each two have the same price, and the last two have none.
+func byPrice(names []string) (sorted []string) {
+	for i := 0; i < len(names); i += 2 {
+		sorted = append(sorted, names[i+1], names[i])
+	}
+	return sorted
 }

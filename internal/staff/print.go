@@ -13,6 +13,8 @@ const (
 	maxPrintedRows = 1000
 	// maxPrintedReads is the maximum number of reads for one printed list. A search may need several reads.
 	maxPrintedReads = 10
+	// printedAtOnce is the number of animals that one of these reads returns, if there are as many.
+	printedAtOnce = maxPrintedRows / 5
 )
 
 // acquirePrint waits until it is the key's turn to render a list for printing, which lasts until the list is sent. It
@@ -33,7 +35,8 @@ func (x *exchange) acquirePrint() error {
 type printedPets struct {
 	Query    petQuery
 	Category string // the name of the category that the list is limited to
-	Rows     []shop.PetView
+	Filters  []petChip
+	Rows     []petRow
 	More     bool // whether more animals match than the list shows
 }
 
@@ -47,18 +50,19 @@ func (p *Pages) printPets(x *exchange) error {
 		return err
 	}
 	page := printedPets{Query: query}
-	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: maxPrintedRows}, OldestFirst: query.Sort == oldestFirst}
+	list := shop.ProfileList{ProfileFilter: filter, PageRequest: shop.PageRequest{Limit: printedAtOnce}, Order: query.Order}
 	for reads := 1; ; reads++ {
 		pets, err := p.Service.ListPetViews(x.r.Context(), x.caller(), list)
 		if err != nil {
 			return err
 		}
-		page.Rows, page.More = append(page.Rows, pets.Items...), pets.More
+		page.Rows, page.More = append(page.Rows, x.petRows(pets.Items)...), pets.More
 		if !pets.More || len(page.Rows) == maxPrintedRows || reads == maxPrintedReads {
 			break
 		}
-		list.After = new(pets.Next(func(v shop.PetView) int64 { return v.ID }))
-		list.Limit = maxPrintedRows - len(page.Rows)
+		next := nextPosition(pets)
+		list.After, list.AfterKey = &next.ID, next.Key
+		list.Limit = min(printedAtOnce, maxPrintedRows-len(page.Rows))
 	}
 	if filter.CategoryID != nil {
 		names, err := p.Service.CategoriesByID(x.r.Context(), []int64{*filter.CategoryID})
@@ -67,6 +71,7 @@ func (p *Pages) printPets(x *exchange) error {
 		}
 		page.Category = categoryName(names[*filter.CategoryID], *filter.CategoryID)
 	}
+	page.Filters = query.chips(page.Category)
 	return x.show(http.StatusOK, "print-pets", "Animals", page)
 }
 

@@ -20,7 +20,7 @@ func TestPrintedListsFollowTheFilters(t *testing.T) {
 	s.AddPet(t, "Mia", 2, shop.Available)
 	s.addOrderedPet("Max")
 	b.mustGet("/staff/pets?status=pending&name=max").contains(`href="/staff/pets/print?name=max&amp;status=pending#print"`)
-	b.mustGet("/staff/pets/print?status=available&category=1&name=rex", "Available Dogs “rex”", "1 Rex Dogs Available 1 animal.").lacks("Mia", "Max")
+	b.mustGet("/staff/pets/print?status=available&category=1&name=rex", "Available “rex” Dogs", "1 Rex Dogs Available 1 animal.").lacks("Mia", "Max")
 	b.mustGet("/staff/pets/print", "3 Max Dogs Pending · order 1 2 Mia Category 2 Available 1 Rex Dogs Available 3 animals.")
 	b.mustGet("/staff/pets/print?status=x", "The status must be one of")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Kim", CategoryID: 2, Status: shop.Sold}}}, maxPrintedRows+1)

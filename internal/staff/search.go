@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,6 +141,21 @@ func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 	group := hitGroup{Label: "Animals"}
 	add := func(pet shop.PetView, exists bool) {
 		detail := "No. " + strconv.FormatInt(pet.ID, 10) + " · " + categoryName(pet.Category, pet.CategoryID)
+		if breed := breeds(pet.Profile); breed != "" {
+			detail += " · " + breed
+		}
+		// A word that is not in the text that everybody may search is in the microchip or the location.
+		if words := shop.SearchWords(page.Query); exists && x.May(shop.PetsWrite) && !shop.ContainsWords(pet.Profile.Words(false), words) {
+			contains := func(text string) bool {
+				return slices.ContainsFunc(words, func(word string) bool { return shop.ContainsWords(text, []string{word}) })
+			}
+			if contains(pet.Profile.Microchip) {
+				detail += " · Chip " + pet.Profile.Microchip
+			}
+			if contains(pet.Profile.Location) {
+				detail += " · " + pet.Profile.Location
+			}
+		}
 		if !exists {
 			detail += " · removed"
 		}
@@ -157,8 +173,9 @@ func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 			return group, err
 		}
 	}
-	found, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.PetList{
-		PetFilter: shop.PetFilter{Query: page.Query}, PageRequest: shop.PageRequest{Limit: page.limit},
+	found, err := x.Service.ListPetViews(x.r.Context(), x.caller(), shop.ProfileList{
+		ProfileFilter: shop.ProfileFilter{PetFilter: shop.PetFilter{Query: page.Query}, Internal: x.May(shop.PetsWrite)},
+		PageRequest:   shop.PageRequest{Limit: page.limit},
 	})
 	for _, pet := range found.Items {
 		if !page.isNumber(pet.ID) {
@@ -166,7 +183,7 @@ func (x *exchange) findPets(page *searchPage) (hitGroup, error) {
 		}
 	}
 	if found.More {
-		group.All = petQuery{Name: page.Query}.Path()
+		group.All = petQuery{Text: page.Query}.Path()
 	}
 	return group, err
 }

@@ -17,7 +17,7 @@ func TestSearchFindsEverything(t *testing.T) {
 	shoptest.Must(s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: "Bengal cats"}, shop.PutCondition{}))(t)
 	zoe := s.AddPet(t, "Zoë of Brno", 1, shop.Available)
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: zoe.ID, Reference: "Mrs Novák"}))(t)
-	b.mustGet("/staff/search", "Find animals and categories").lacks("No results")
+	b.mustGet("/staff/search", "Find animals by name").lacks("No results")
 	b.mustGet("/staff/search?q=BRNO+zoe", "Animals Zoë of Brno No. 7 · Bengal cats Pending").contains(`href="/staff/pets/7"`).lacks("Hazel")
 	b.mustGet("/staff/search?q=bengal", "Categories Bengal cats Category 1").contains(`href="/staff/pets?category=1"`).lacks("Show all")
 	b.mustGet("/staff/search?q=novak", "Orders Mrs Novák Order 1 · Zoë of Brno Reserved").contains(`href="/staff/orders/1"`)
@@ -56,7 +56,7 @@ func TestSearchRespectsScopes(t *testing.T) {
 	shoptest.Must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "Mrs Novák"}))(t)
 
 	pets := s.signedIn(s.Key(t, shop.PetsRead).Secret)
-	pets.mustGet("/staff/search", `Find animals and categories by any words of the name or by number.`).lacks("orders")
+	pets.mustGet("/staff/search", `Find animals by name, breed, colour, tag or number, categories by name.`).lacks("orders", "chip")
 	pets.mustGet("/staff/search?q=novak", "No results")
 	pets.mustGet("/staff/search?q=1", "Rex", "Collies").lacks("Novák", "Order 1")
 	orders := s.signedIn(s.Key(t, shop.OrdersRead).Secret)

@@ -60,6 +60,7 @@ var damages = map[string]damage{
 	"a category that was not counted":   {"DELETE FROM pet_counts", "pet_counts 0 pending: counted 0, found 1"},
 	"no counts":                         {"DELETE FROM inventory", "inventory: it has 0 rows instead of one"},
 	"an empty name":                     {"UPDATE pets SET name = ' ' WHERE id = 5", "pets 5: its name must have at least one character that is not a space"},
+	"an animal's key":                   {"UPDATE pets SET name_key = 'x' WHERE id = 2", `pets 2: the key of its name is "x", but its name is "ÄRGER"`},
 	"a category's key":                  {"UPDATE categories SET name_key = 'Ärger' WHERE id = 50", `categories 50: the key of its name is "Ärger", but its name is "again"`},
 	"an animal without its event":       {"DELETE FROM events WHERE subject = 'pets/5'", "pets 5: it has no event"},
 	"an animal that differs":            {"UPDATE pets SET category_id = 50 WHERE id = 5", "pets 5: its newest event differs from it"},

@@ -63,13 +63,27 @@ func checkResources[T any](
 	})
 }
 
+// petRow is an animal with the key by which its name is sorted. The key is NULL until the name has been indexed.
+type petRow struct {
+	shop.Pet
+	key sql.Null[string]
+}
+
 func (c *checker) checkPets(ctx context.Context) error {
-	return checkResources(ctx, c, sqlstore.Pets, func(p shop.Pet) int64 { return p.ID }, func(p shop.Pet) string {
-		if problems := p.Fields().Problems(); len(problems) > 0 {
+	table := sqlstore.Table[petRow]{Name: sqlstore.Pets.Name, Columns: sqlstore.Pets.Columns + ", name_key"}
+	table.Scan = func(scan sqlstore.Scanner) (row petRow, err error) {
+		row.Pet, err = sqlstore.Pets.Scan(func(columns ...any) error { return scan(append(columns, &row.key)...) })
+		return row, err
+	}
+	return checkResources(ctx, c, table, func(row petRow) int64 { return row.ID }, func(row petRow) string {
+		if problems := row.Fields().Problems(); len(problems) > 0 {
 			return "its " + problems.String()
 		}
+		if row.key.Valid && row.key.V != shop.NameKey(row.Name) {
+			return fmt.Sprintf("the key of its name is %q, but its name is %q", row.key.V, row.Name)
+		}
 		return ""
-	}, func(row, event shop.Pet) bool { return row == event })
+	}, func(row, event petRow) bool { return row.Pet == event.Pet })
 }
 
 // categoryRow is a category with the key by which its name is found. The key is NULL if an earlier version has written

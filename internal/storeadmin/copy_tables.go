@@ -32,7 +32,7 @@ var copiedTables = []copiedTable{
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}, {"name_key", text}}},
 	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"category_id", integer}, {"status", text}, {"published", integer},
-		{"status_changes", integer}}},
+		{"status_changes", integer}, {"name_key", text}}},
 	{name: "profiles", key: 1, columns: []copiedColumn{
 		{"id", integer}, {"removed", integer}, {"published", integer}, {"breed", text}, {"second_breed", text}, {"mixed", integer},
 		{"sex", text}, {"birth_date", text}, {"birth_date_estimated", integer}, {"size", text}, {"color", text}, {"price", text},

@@ -23,6 +23,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"pets", petCases},
 		{"profiles", profileCases},
 		{"photos", photoCases},
+		{"orders of profiles", profileOrderCases},
 		{"searches of profiles", profileSearchCases},
 		{"searches", searchCases},
 		{"backlog of the search index", backlogCases},

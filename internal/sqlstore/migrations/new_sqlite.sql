@@ -13,7 +13,7 @@ CREATE TABLE pets (
     name        TEXT    NOT NULL,
     category_id INTEGER NOT NULL REFERENCES categories (id) DEFERRABLE INITIALLY DEFERRED,
     status      TEXT    CHECK (status = 'available' OR status = 'pending' OR status = 'sold')
-, published INTEGER NOT NULL DEFAULT 0, status_changes INTEGER NOT NULL DEFAULT 0) STRICT;
+, published INTEGER NOT NULL DEFAULT 0, status_changes INTEGER NOT NULL DEFAULT 0, name_key TEXT) STRICT;
 CREATE TABLE orders (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     pet_id          INTEGER NOT NULL, -- stays when the animal is removed
@@ -174,7 +174,7 @@ CREATE TABLE profiles (
     description          TEXT,
     notes                TEXT
 , words TEXT AS (CASE removed WHEN 0 THEN nullif(coalesce(breed || ' ', '') || coalesce(second_breed || ' ', '') ||
-    coalesce(color || ' ', '') || coalesce(tags, ''), '') END), internal_words TEXT AS (CASE removed WHEN 0 THEN nullif(coalesce(microchip || ' ', '') || coalesce(location, ''), '') END), photos TEXT, photos_removed_at INTEGER) STRICT;
+    coalesce(color || ' ', '') || coalesce(tags, ''), '') END), internal_words TEXT AS (CASE removed WHEN 0 THEN nullif(coalesce(microchip || ' ', '') || coalesce(location, ''), '') END), photos TEXT, photos_removed_at INTEGER, price_key TEXT AS (CASE removed WHEN 0 THEN currency || printf('%014.4f', price) END)) STRICT;
 CREATE TABLE profile_tags (
     tag TEXT    NOT NULL,
     id  INTEGER NOT NULL,
@@ -292,6 +292,13 @@ CREATE INDEX profiles_photos_removed ON profiles (photos_removed_at) WHERE photo
 CREATE INDEX orders_pickup      ON orders (pickup_date, id) WHERE pickup_date IS NOT NULL;
 CREATE INDEX orders_pickup_open ON orders (pickup_date, id) WHERE status IN ('placed', 'approved');
 CREATE INDEX idempotency_records_time ON idempotency_records (kept_at);
+CREATE INDEX pets_name    ON pets (name_key, id) WHERE name_key IS NOT NULL;
+CREATE INDEX pets_unkeyed ON pets (id) WHERE name_key IS NULL;
+CREATE TRIGGER pet_name_update AFTER UPDATE OF name ON pets WHEN old.name IS NOT new.name BEGIN
+    UPDATE pets SET name_key = NULL WHERE id = new.id;
+END;
+CREATE INDEX profiles_price_key  ON profiles (price_key, id)  WHERE price_key IS NOT NULL;
+CREATE INDEX profiles_birth_date ON profiles (birth_date, id) WHERE removed = 0 AND birth_date IS NOT NULL;
 INSERT INTO search_progress VALUES ('orders', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('pets', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('profiles', 9223372036854775806, 9223372036854775807);
