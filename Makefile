@@ -188,6 +188,11 @@ bench-profiles: ## Compare pages of profiles with pages of animals in a store of
 	@scripts/need-postgres
 	go test -count 1 -run '^TestProfiles$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS) -profiles $(BENCH_PROFILES)
 
+.PHONY: bench-staff
+bench-staff: ## Compare the list of animals on the staff pages with that of version 1.1, in a store of BENCH_PROFILES (1000000) animals with photos, BENCH_PAIRS (7) pairs of turns for each kind of page.
+	@scripts/need wrk wrk
+	go test -count 1 -run '^TestStaffList$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS) -profiles $(BENCH_PROFILES)
+
 .PHONY: bench-photos
 bench-photos: ## Compare the service with a bare handler that sends the same photos, BENCH_PAIRS (7) pairs of turns for each size (2 minutes).
 	@scripts/need wrk wrk

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +27,9 @@ type request struct {
 	idempotencyKey string
 	body           string
 	parts          func(turn int) []string
-	pace           int // requests per second, evenly spaced, or 0 for as many as possible
+	header         string // header lines that are sent in place of the key, or ""
+	connections    int    // 0 for the usual number
+	pace           int    // requests per second, evenly spaced, or 0 for as many as possible
 }
 
 const placeholder = "{}"
@@ -87,7 +90,7 @@ func (r request) record(t *testing.T, service *subject) response {
 // raw returns the bytes of the HTTP request before and after the placeholder.
 func (r request) raw(host string, width int) (before, after string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n", r.method, r.path, host, programtest.AdminKey)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n%s", r.method, r.path, host, cmp.Or(r.header, "Authorization: Bearer "+programtest.AdminKey+"\r\n"))
 	if r.idempotencyKey != "" {
 		fmt.Fprintf(&b, "Idempotency-Key: %s\r\n", r.idempotencyKey)
 	}
@@ -164,7 +167,7 @@ func (r request) loadFor(s *subject, turn int, duration time.Duration) (sample, 
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return sample{}, err
 	}
-	output, err := exec.Command("wrk", "-t", strconv.Itoa(threads), "-c", strconv.Itoa(connections),
+	output, err := exec.Command("wrk", "-t", strconv.Itoa(threads), "-c", strconv.Itoa(cmp.Or(r.connections, connections)),
 		"-d", strconv.Itoa(int(duration.Seconds())), "--timeout", "10", "-s", path, s.url).CombinedOutput()
 	if err != nil {
 		return sample{}, fmt.Errorf("wrk: %w\n%s", err, output)
