@@ -163,6 +163,8 @@ func requests(n int) []request {
 		{"GET", "/staff/orders", "", ""},
 		{"GET", fmt.Sprintf("/staff/orders?q=customer+%d", half), "", ""},
 		{"GET", "/staff/orders/print?status=placed", "", ""},
+		{"GET", "/staff/orders?pickup=2026-11-17", "", ""},
+		{"GET", "/staff/orders/hand-overs?day=2026-11-17", "", ""},
 		{"GET", fmt.Sprintf("/staff/orders/%d", order), "", ""},
 		{"GET", fmt.Sprintf("/staff/orders/%d/print", order), "", ""},
 		{"GET", fmt.Sprintf("/staff/orders/%d/row", order), "", ""},

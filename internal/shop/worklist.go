@@ -2,17 +2,23 @@ package shop
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-// WorkList contains the orders that the staff has to deal with now. Every placed order is either in EndingToday or in
-// ToApprove.
+// WorkList contains the orders that the staff has to deal with now. Every open order is in one of the lists, except those
+// that are approved and will be picked up later.
 type WorkList struct {
-	EndingToday Page[OrderView] // placed orders whose hold ends today in the shop's time zone, sorted by the end of the hold
-	ToApprove   Page[OrderView] // placed orders whose hold ends later, oldest first
-	ToHandOver  Page[OrderView] // approved orders, oldest first
-	Now         time.Time       // the time of the store's clock
+	Overdue       Page[OrderView] // open orders that should have been picked up before today, the earliest day first
+	HandOverToday Page[OrderView] // open orders that will be picked up today, oldest first
+	EndingToday   Page[OrderView] // other placed orders whose hold ends today in the shop's time zone, sorted by the end of the hold
+	ToApprove     Page[OrderView] // other placed orders, oldest first
+	WithoutDay    Page[OrderView] // approved orders without a day of pick-up, oldest first
+	Now           time.Time       // the time of the store's clock
 }
+
+// maxApprovedLooks is how many of the oldest approved orders WorkList examines to find those without a day of pick-up.
+const maxApprovedLooks = 200
 
 // WorkList returns the work list with at most limit orders of each kind.
 func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
@@ -20,21 +26,27 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 		if work.Now, err = tx.Now(); err != nil {
 			return work, err
 		}
-		tomorrow := s.beginOf(s.DateOf(work.Now).Add(1))
-		oldest := func(list OrderList) func() ([]Order, error) {
-			list.OldestFirst, list.Limit = true, limit+1
-			return func() ([]Order, error) { return tx.Orders(list) }
-		}
+		today := s.DateOf(work.Now)
+		tomorrow := s.beginOf(today.Add(1))
+		listed := map[int64]bool{}
 		for _, list := range []struct {
 			into *Page[OrderView]
-			read func() ([]Order, error)
+			read func(limit int) ([]Order, error)
 		}{
-			{&work.EndingToday, func() ([]Order, error) { return tx.Holds(work.Now, tomorrow, limit+1) }},
-			{&work.ToApprove, oldest(OrderList{Status: Placed, HoldFrom: tomorrow})},
-			{&work.ToHandOver, oldest(OrderList{Status: Approved})},
+			{&work.Overdue, func(limit int) ([]Order, error) { return tx.Pickups("", today.String(), limit) }},
+			{&work.HandOverToday, func(limit int) ([]Order, error) { return tx.Pickups(today.String(), today.Add(1).String(), limit) }},
+			{&work.EndingToday, func(limit int) ([]Order, error) { return tx.Holds(work.Now, tomorrow, limit) }},
+			{&work.ToApprove, func(limit int) ([]Order, error) {
+				return tx.Orders(OrderList{Status: Placed, HoldFrom: tomorrow, OldestFirst: true, PageRequest: PageRequest{Limit: limit}})
+			}},
+			{&work.WithoutDay, func(int) ([]Order, error) {
+				orders, err := tx.Orders(OrderList{Status: Approved, OldestFirst: true, PageRequest: PageRequest{Limit: maxApprovedLooks}})
+				return slices.DeleteFunc(orders, func(o Order) bool { return o.PickupDate != "" }), err
+			}},
 		} {
-			items, err := list.read()
-			orders, err := pageOf(limit, items, err)
+			items, err := list.read(limit + 1 + len(listed)) // those listed already are left out
+			items = slices.DeleteFunc(items, func(o Order) bool { return listed[o.ID] })
+			orders, err := pageOf(limit, items[:min(len(items), limit+1)], err)
 			if err != nil {
 				return work, err
 			}
@@ -42,9 +54,24 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 			if err != nil {
 				return work, err
 			}
+			for _, order := range orders.Items {
+				listed[order.ID] = true
+			}
 			*list.into = views.Page
 		}
 		return work, nil
+	})
+}
+
+// HandOvers returns the open orders that will be picked up on a day, oldest first, and at most limit of them.
+func (s *Service) HandOvers(ctx context.Context, by Caller, day Date, limit int) (OrderPage, error) {
+	return readCurrent(ctx, s, Reading{By: by, Heavy: limit > maxQuickRows}, func(tx ReadTx) (OrderPage, error) {
+		items, err := tx.Pickups(day.String(), day.Add(1).String(), limit+1)
+		orders, err := pageOf(limit, items, err)
+		if err != nil {
+			return OrderPage{}, err
+		}
+		return orderPage(tx, orders)
 	})
 }
 

@@ -78,6 +78,8 @@ type resourceState struct {
 	Status        string
 	PetID         int64
 	Reference     string
+	PickupDate    string
+	Price         shop.Price
 	HoldExpiresAt time.Time
 	URL           string
 	Enabled       bool
@@ -342,16 +344,44 @@ func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, numb
 		return
 	}
 	e.Text = []activityText{{Text: "changed "}}
-	if was, now := c.was.Reference, c.now.Reference; was != now {
-		e.Text = append(e.Text, activityText{Text: n.word("the customer of ")}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
-	}
-	if was, now := c.was.HoldExpiresAt, c.now.HoldExpiresAt; !was.Equal(now) && !now.IsZero() {
+	add := func(parts ...activityText) {
 		if len(e.Text) > 1 {
 			e.Text = append(e.Text, activityText{Text: ", and "})
 		}
-		e.Text = append(e.Text, activityText{Text: "the hold on "}, pet, activityText{Text: " to end on "}, activityText{Text: formatTime(now.In(n.location)), At: now})
+		e.Text = append(e.Text, parts...)
+	}
+	if was, now := c.was.Reference, c.now.Reference; was != now {
+		add(activityText{Text: n.word("the customer of ")}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
+	}
+	if was, now := c.was.PickupDate, c.now.PickupDate; was != now {
+		add(activityText{Text: "the pick-up of "}, pet, activityText{Text: " from " + orNoDay(was) + " to " + orNoDay(now)})
+	}
+	if was, now := c.was.Price, c.now.Price; was != now {
+		add(activityText{Text: n.word("the price of ")}, pet, activityText{Text: " from " + orNothing(was) + " to " + orNothing(now)})
+	}
+	if was, now := c.was.HoldExpiresAt, c.now.HoldExpiresAt; !was.Equal(now) && !now.IsZero() {
+		add(activityText{Text: "the hold on "}, pet, activityText{Text: " to end on "}, activityText{Text: formatTime(now.In(n.location)), At: now})
+	}
+	if len(e.Text) == 1 { // events do not contain customers
+		add(activityText{Text: n.word("the customer of ")}, pet)
 	}
 	e.Text = append(e.Text, activityText{Text: " · "}, number)
+}
+
+// orNoDay returns a day in words, such as "Sat 21 Nov 2026".
+func orNoDay(text string) string {
+	day, err := shop.ParseDate(text)
+	if err != nil {
+		return "no day"
+	}
+	return day.UTC().Format("Mon 2 Jan 2006")
+}
+
+func orNothing(price shop.Price) string {
+	if price == (shop.Price{}) {
+		return "nothing"
+	}
+	return price.Currency + " " + price.Amount
 }
 
 // orNobody returns the name of a customer in quotes, or "nobody".

@@ -77,7 +77,7 @@ func userMessage(err error) string {
 	}
 	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
 	for member, label := range map[string]string{
-		"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL ", "reference ": "the customer ", "alt ": "what the photo shows ", "holdExpiresAt ": "the end of the hold ",
+		"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL ", "reference ": "the customer ", "alt ": "what the photo shows ", "holdExpiresAt ": "the end of the hold ", "pickupDate ": "the day of pick-up ", "price.amount ": "the price ", "price.currency ": "the currency ",
 	} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
 			message = label + rest

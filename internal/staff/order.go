@@ -40,6 +40,7 @@ const oldestFirst = "oldest"
 type orderQuery struct {
 	Status  string
 	Query   string // words of the customer's name
+	Pickup  string // the day of pick-up, YYYY-MM-DD
 	Sort    string // oldestFirst, or "" for the newest first
 	Problem string
 }
@@ -57,6 +58,13 @@ func parseOrderQuery(values url.Values) (q orderQuery, list shop.OrderList) {
 			q.Problem = "The status must be one of " + orderStatusNames() + "."
 		} else {
 			list.Status = shop.OrderStatus(q.Status)
+		}
+	}
+	if q.Pickup = values.Get("pickup"); q.Pickup != "" {
+		if reason := shop.DateProblem(q.Pickup); reason != "" {
+			q.Problem = "The day of pick-up " + reason + "."
+		} else {
+			list.PickupDate = q.Pickup
 		}
 	}
 	if q.Query != "" {
@@ -81,7 +89,7 @@ func (q orderQuery) Next(from int64) string {
 func (q orderQuery) Printed() string { return "/staff/orders/print" + q.encode(url.Values{}) }
 
 func (q orderQuery) encode(values url.Values) string {
-	for name, value := range map[string]string{"status": q.Status, "q": q.Query, "sort": q.Sort} {
+	for name, value := range map[string]string{"status": q.Status, "q": q.Query, "pickup": q.Pickup, "sort": q.Sort} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -137,17 +145,6 @@ func (x *exchange) showOrderRow(id int64) error {
 		return err
 	}
 	return x.showFragment("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
-}
-
-// placeOrder places an order, which reserves the animal.
-func (p *Pages) placeOrder(x *exchange, id int64) error {
-	order, err := once(x, func(by shop.Caller) (shop.Order, error) {
-		return p.Service.PlaceOrder(x.r.Context(), by, shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
-	})
-	if err == nil {
-		x.flashAbout(orderTopic(order.ID), undoOfOrderStep(order), "Reserved as order %d.", order.ID)
-	}
-	return x.showChangedPet(id, err)
 }
 
 // setOrderStatus changes the status of an order, unless the status has changed since the page was shown.

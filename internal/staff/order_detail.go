@@ -3,7 +3,6 @@ package staff
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"animalstore/internal/shop"
@@ -15,6 +14,9 @@ type orderDetail struct {
 	Now     time.Time
 	History []activityEntry
 }
+
+// Form returns the form that changes the order.
+func (o orderDetail) Form() orderForm { return newOrderForm(o.Order) }
 
 // CanUndo reports whether the page offers to undo the last step of the order. The service may still refuse.
 func (o orderDetail) CanUndo() bool {
@@ -39,18 +41,4 @@ func (p *Pages) order(x *exchange, id int64) error {
 		}
 	}
 	return x.show(http.StatusOK, "order-detail", "Order "+strconv.FormatInt(id, 10), page)
-}
-
-// saveOrder changes the customer of an order, unless somebody else has changed the customer since the page was shown.
-func (p *Pages) saveOrder(x *exchange, id int64) error {
-	was, reference := x.field("was-reference"), strings.TrimSpace(x.field("reference"))
-	_, err := x.updateOrder(id, shop.OrderChange{Reference: &reference}, func(now shop.Order) bool { return now.Reference == was })
-	switch {
-	case err == nil && was != reference:
-		x.flashAbout(orderTopic(id), &undo{orderPath(id), map[string]string{"reference": was, "was-reference": reference}}, "Order %d was saved.", id)
-	case err == nil:
-		x.flashAbout(orderTopic(id), nil, "Order %d was saved.", id)
-	}
-	err = explainConflict(err, "Someone else has changed the customer of order %d in the meantime, so nothing was saved.", id)
-	return x.finishInPlace(err, orderPath(id), orderTopic(id))
 }

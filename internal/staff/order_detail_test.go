@@ -34,8 +34,9 @@ func TestOrderHasAPageWithItsCustomerAndHistory(t *testing.T) {
 	b.post(page, "was-reference", "Mrs Novák", "reference", " Mr Novák ").wantRedirect(page)
 	b.undo(page).wantRedirect(page)
 	b.post(page, "was-reference", "Mrs Novák", "reference", "Mr Novák")
-	b.post(page, "was-reference", "Mrs Novák", "reference", "Somebody else").wantRedirect(page)
-	b.mustGet(page, "Someone else has changed the customer of order 1", "Customer Mr Novák")
+	b.post(page, "was-reference", "Mrs Novák", "reference", "Somebody else").
+		want(409, "Someone else changed this order while you were editing it", "Theirs (current): Mr Novák", "Save mine", "Keep theirs")
+	b.mustGet(page, "Customer Mr Novák")
 
 	was := shoptest.Must(s.Order(t.Context(), 1))(t).HoldExpiresAt
 	b.post(page+"/hold", "was", was.Format("2006-01-02T15:04:05.999999999Z07:00"), "days", "3", "back", page).wantRedirect(page)

@@ -23,6 +23,9 @@ type petDetail struct {
 	SavedSection string // the name of the section of the profile that was just saved, or ""
 }
 
+// ReserveForm returns the form that reserves the animal.
+func (d petDetail) ReserveForm() orderForm { return newReserveForm(d.PetView) }
+
 // fieldChange is the old and the new value of a field that has changed.
 type fieldChange struct{ Field, From, To string }
 

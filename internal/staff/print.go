@@ -79,7 +79,21 @@ func (p *Pages) printPets(x *exchange) error {
 type printedOrders struct {
 	Query orderQuery
 	Rows  []printedOrder
-	More  bool // whether more orders match than the list shows
+	More  bool      // whether more orders match than the list shows
+	Day   shop.Date // the day whose hand-overs the list has; zero if it has the orders that match the filters
+}
+
+// HandsOver reports whether the animals in the list are waiting to be handed over.
+func (o printedOrders) HandsOver() bool {
+	return o.Day != shop.Date{} || o.Query.Status == string(shop.Approved)
+}
+
+// Back returns the path of the page that leads to the list.
+func (o printedOrders) Back() string {
+	if o.Day != (shop.Date{}) {
+		return "/"
+	}
+	return o.Query.Path()
 }
 
 // printedOrder is an order on paper, with the name of its animal's category.
@@ -91,6 +105,8 @@ type printedOrder struct {
 // Title returns the heading of the list. The approved orders are those whose animals are waiting to be handed over.
 func (o printedOrders) Title() string {
 	switch {
+	case o.Day != shop.Date{}:
+		return "To hand over on " + o.Day.UTC().Format("Monday, 2 January 2006")
 	case o.Query.Status == "" || o.Query.Problem != "":
 		return "Orders"
 	case o.Query.Status == string(shop.Approved):
@@ -122,6 +138,30 @@ func (p *Pages) printOrders(x *exchange) error {
 	}
 	var err error
 	if page.Rows, err = x.withCategories(orders); err != nil {
+		return err
+	}
+	return x.show(http.StatusOK, "print-orders", page.Title(), page)
+}
+
+// printHandOvers shows the open orders whose animals will be picked up on a day, for printing.
+func (p *Pages) printHandOvers(x *exchange) error {
+	if err := x.acquirePrint(); err != nil {
+		return err
+	}
+	page := printedOrders{Day: p.Service.Today()}
+	if text := x.r.URL.Query().Get("day"); text != "" {
+		day, err := shop.ParseDate(text)
+		if err != nil {
+			return shop.Errorf(shop.InvalidParameter, "The day %s.", shop.DateProblem(text))
+		}
+		page.Day = day
+	}
+	orders, err := p.Service.HandOvers(x.r.Context(), x.caller(), page.Day, maxPrintedRows)
+	if err != nil {
+		return err
+	}
+	page.More = orders.More
+	if page.Rows, err = x.withCategories(orders.Items); err != nil {
 		return err
 	}
 	return x.show(http.StatusOK, "print-orders", page.Title(), page)

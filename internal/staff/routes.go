@@ -71,6 +71,7 @@ func routes() []route {
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
 		{"GET", "/staff/orders/print", "orders-print", shop.OrdersRead, (*Pages).printOrders},
+		{"GET", "/staff/orders/hand-overs", "hand-overs", shop.OrdersRead, (*Pages).printHandOvers},
 		{"GET", "/staff/orders/{id}", "order", shop.OrdersRead, byID((*Pages).order)},
 		{"POST", "/staff/orders/{id}", "order-save", shop.OrdersWrite, byID((*Pages).saveOrder)},
 		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, byID((*Pages).printOrder)},

@@ -23,6 +23,26 @@ type workList struct {
 	WithoutPhoto *shop.Page[shop.Pet]
 }
 
+// printedDays is the number of days whose hand-overs the Today page offers to print.
+const printedDays = 8
+
+// workDay is a day in words, such as Saturday.
+type workDay struct {
+	Date  shop.Date
+	Label string
+}
+
+// Days returns today and the days after it.
+func (w workList) Days() []workDay {
+	days := make([]workDay, printedDays)
+	for i := range days {
+		date := w.Today.Add(i)
+		days[i] = workDay{date, date.UTC().Weekday().String()}
+	}
+	days[0].Label, days[1].Label = "Today", "Tomorrow"
+	return days
+}
+
 func (x *exchange) loadWorkList() (work workList, err error) {
 	work.Today = x.Service.Today()
 	if x.May(shop.OrdersRead) {

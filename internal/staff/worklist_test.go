@@ -17,7 +17,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	s.addOrderedPet("Rex")
 	b.mustGet("/", "To approve 1", "Rex Rex 1 2 days 23 h Approve").lacks("Extend")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "today").wantRedirect("/")
-	b.mustGet("/", "Nothing to approve.", "To hand over 1", "Hand over", "Configured key approved Rex for Rex · order 1")
+	b.mustGet("/", "Nothing to approve.", "To hand over, without a day 1", "Hand over", "Configured key approved Rex for Rex · order 1")
 	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").
 		want(200, "Order 1 is now handed over", "Nothing to hand over.").contains(`id="worklist"`).lacks("<html")
 	b.withHTMX().post("/staff/orders/1/status", "was", "approved", "to", "delivered", "back", "today").

@@ -86,7 +86,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	p.offline(false)
 	p.waitText("#flashes .problem", "If your change is missing, make it again.")
 	p.waitFor(`document.querySelector("#reserve-reference").value === "Mr Smith"`)
-	p.click("#reserve-reference ~ button, .inline button.primary")
+	p.click("#reserve-submit")
 	p.waitText("#order-2", "Mr Smith")
 	orders, err := s.ListOrders(t.Context(), shop.Caller{}, shop.OrderList{PageRequest: shop.PageRequest{Limit: 10}})
 	if err != nil || len(orders.Items) != 2 {

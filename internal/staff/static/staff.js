@@ -286,7 +286,8 @@
     }
     const field = document.activeElement;
     if (!field || !("defaultValue" in field) || field.closest("section.editing")) return;
-    if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
+    const typed = [...(field.form?.elements ?? [field])].some((f) => "defaultValue" in f && f.type !== "hidden" && f.value !== f.defaultValue);
+    if (event.detail.target.contains(field) && typed) {
       event.detail.shouldSwap = false;
       flash({ text: "This has changed while you were typing. Reload the page to see the change." }, "problem");
     }
