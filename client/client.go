@@ -31,6 +31,8 @@ type Client struct {
 	http      *http.Client
 	userAgent string
 	retries   int
+	// omitsCustomers is set by WithoutCustomers.
+	omitsCustomers bool
 }
 
 // New returns a client for the service at a base URL, which must end in /v1. It fails if an argument or an
@@ -151,6 +153,9 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	header.Set("Authorization", "Bearer "+*c.key)
 	header.Set("Accept", "application/json")
 	header.Set("User-Agent", c.userAgent)
+	if c.omitsCustomers {
+		header.Set("Prefer", "omit=customers")
+	}
 	if r.body != nil {
 		header.Set("Content-Type", contentType)
 	}

@@ -17,7 +17,8 @@ const (
 	ScopeOrdersRead  Scope = "orders:read"
 	ScopeOrdersWrite Scope = "orders:write"
 	ScopeEventsRead  Scope = "events:read"
-	ScopeAdmin       Scope = "admin" // allows everything, including managing keys and webhooks
+	ScopeCustomers   Scope = "customers" // allows seeing, searching and erasing the customers of orders
+	ScopeAdmin       Scope = "admin"     // allows everything, including managing keys and webhooks
 )
 
 // DefaultOverlap is a common choice for how long an old secret keeps working after a rotation.

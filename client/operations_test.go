@@ -99,7 +99,12 @@ func (y *story) orders() {
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{PickupDate: new("1999-04-05"), Price: &client.Price{Amount: "250.00", Currency: "EUR"}})
 	y.call("ListOrders", client.OrderQuery{PickupDate: "1999-04-05"})
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new(""), PickupDate: new(""), Price: &client.Price{}})
+	y.call("UpdateOrder", int64(1), client.OrderUpdate{Customer: &client.CustomerUpdate{Name: new("Ann"), Phone: new("555"), Email: new("ann@example.com")}})
+	y.call("UpdateOrder", int64(1), client.OrderUpdate{Customer: &client.CustomerUpdate{Phone: new("")}})
+	y.call("ListOrders", client.OrderQuery{Text: "ann"})
+	y.call("EraseCustomer", int64(1))
 	y.s.inject() // no faults here; TestRetryAfterALostResponse covers conditional updates with faults
+	y.call("EraseCustomer", int64(99), client.IfMatch("*"))
 	y.call("UpdateOrder", int64(1), client.OrderUpdate{Reference: new("web-19")}, client.IfMatch(`"other"`))
 	y.begin()
 	y.call("CancelOrder", int64(1))

@@ -21,6 +21,10 @@ func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = 
 // WithRetries sets how many times a failed call is retried. The default is 4, and 0 means never.
 func WithRetries(n int) Option { return func(c *Client) { c.retries = n } }
 
+// WithoutCustomers makes the service leave the customers out of all orders that it returns to the client, and search only
+// the references of orders, even if the key has the scope customers. The tools for assistants use it.
+func WithoutCustomers() Option { return func(c *Client) { c.omitsCustomers = true } }
+
 // quoteEscaper escapes text for a quoted string in a header. The text is quoted because quotes preserve
 // trailing spaces.
 var quoteEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -22,6 +22,17 @@ const (
 	OrderExpired   OrderStatus = "expired"   // the hold has expired, and the animal is available again
 )
 
+// Customer is the person who has ordered an animal. Empty fields are not set.
+type Customer struct {
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"`
+	Email string `json:"email,omitempty"`
+}
+
+// CustomerUpdate describes a change to a customer. Fields that are nil stay unchanged, and a pointer to "" removes a
+// field.
+type CustomerUpdate struct{ Name, Phone, Email *string }
+
 // Order is a customer's order for one animal. While its status is placed or approved, it holds the animal for
 // the customer.
 type Order struct {
@@ -31,6 +42,7 @@ type Order struct {
 	Reference     string      `json:"reference,omitempty"`
 	PickupDate    string      `json:"pickupDate,omitempty"` // YYYY-MM-DD
 	Price         *Price      `json:"price,omitempty"`
+	Customer      *Customer   `json:"customer,omitempty"` // only for keys with the scope customers; nil if there is none
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
 	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // zero unless the status is placed
@@ -44,6 +56,9 @@ type NewOrder struct {
 	Reference  string `json:"reference,omitempty"`  // free text of up to 200 characters
 	PickupDate string `json:"pickupDate,omitempty"` // YYYY-MM-DD
 	Price      *Price `json:"price,omitempty"`      // nil means the price of the animal's profile, and a pointer to Price{} means none
+	// Customer may be set by every key that can place orders, but only keys with the scope customers get it back. If a
+	// response was lost, the response to the retry comes without it.
+	Customer *Customer `json:"customer,omitempty"`
 }
 
 // MarshalJSON encodes the order. No price becomes null.
@@ -60,9 +75,10 @@ func (n NewOrder) MarshalJSON() ([]byte, error) {
 // OrderUpdate describes a change to an order. Fields that are nil stay unchanged.
 type OrderUpdate struct {
 	Status        *OrderStatus
-	Reference     *string    // a pointer to "" removes the reference
-	PickupDate    *string    // YYYY-MM-DD; a pointer to "" removes the date
-	Price         *Price     // a pointer to Price{} removes the price
+	Reference     *string // a pointer to "" removes the reference
+	PickupDate    *string // YYYY-MM-DD; a pointer to "" removes the date
+	Price         *Price  // a pointer to Price{} removes the price
+	Customer      *CustomerUpdate
 	HoldExpiresAt *time.Time // must be in the future and at most a year ahead; cannot be combined with Status
 }
 
@@ -72,12 +88,11 @@ func (u OrderUpdate) MarshalJSON() ([]byte, error) {
 	if u.Status != nil {
 		members["status"] = *u.Status
 	}
-	for name, text := range map[string]*string{"reference": u.Reference, "pickupDate": u.PickupDate} {
-		if text != nil && *text == "" {
-			members[name] = nil
-		} else if text != nil {
-			members[name] = *text
-		}
+	addTexts(members, map[string]*string{"reference": u.Reference, "pickupDate": u.PickupDate})
+	if c := u.Customer; c != nil {
+		customer := map[string]any{}
+		addTexts(customer, map[string]*string{"name": c.Name, "phone": c.Phone, "email": c.Email})
+		members["customer"] = customer
 	}
 	if u.Price != nil && *u.Price == (Price{}) {
 		members["price"] = nil
@@ -90,12 +105,23 @@ func (u OrderUpdate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
+// addTexts adds the texts that are not nil to the members of a merge patch. An empty text becomes null.
+func addTexts(members map[string]any, texts map[string]*string) {
+	for name, text := range texts {
+		if text != nil && *text == "" {
+			members[name] = nil
+		} else if text != nil {
+			members[name] = *text
+		}
+	}
+}
+
 // OrderQuery selects the orders to list. Fields with their zero value are ignored.
 type OrderQuery struct {
 	Status     OrderStatus
 	PetID      int64
 	PickupDate string // YYYY-MM-DD
-	Text       string // words that the reference must contain, in any order; case and diacritics are ignored
+	Text       string // words that the reference or, with the scope customers, the customer must contain, in any order; case and diacritics are ignored
 	Limit      int    // the number of orders per page, 1 to 100
 	Cursor     string // the value of next returned by ListOrders; empty for the first page
 }
@@ -180,6 +206,15 @@ func (c *Client) UndoOrder(ctx context.Context, id int64, conditions ...Conditio
 	r := request{method: http.MethodPost, path: pathOf("/store/orders", id) + "/undo", idempotencyKey: rand.Text()}
 	got, err := c.do(ctx, r.withConditions(conditions), &order)
 	return order.withETag(got), err
+}
+
+// EraseCustomer removes the customer of an order for good, whatever the status of the order is. It needs the scope
+// customers. It fails with [CodeNotFound] if the order does not exist and with [CodePreconditionFailed] if a condition is
+// not met.
+func (c *Client) EraseCustomer(ctx context.Context, id int64, conditions ...Condition) error {
+	r := request{method: http.MethodDelete, path: pathOf("/store/orders", id) + "/customer"}
+	_, err := c.do(ctx, r.withConditions(conditions), nil)
+	return err
 }
 
 func (o Order) withETag(got apiResponse) Order {

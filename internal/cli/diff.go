@@ -56,6 +56,10 @@ func formatValue(value json.RawMessage, times timeFlag) string {
 	if json.Unmarshal(value, &price) == nil && price.Amount != "" {
 		return priceText(&price)
 	}
+	var customer client.Customer
+	if json.Unmarshal(value, &customer) == nil && customer != (client.Customer{}) {
+		return strings.Join(slices.DeleteFunc([]string{customer.Name, customer.Phone, customer.Email}, func(s string) bool { return s == "" }), " ")
+	}
 	var photos []client.Photo
 	if json.Unmarshal(value, &photos) == nil {
 		for _, photo := range photos {

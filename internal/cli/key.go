@@ -20,7 +20,7 @@ type keysCreate struct {
 	timeFlag
 	Name    string   `required:"" placeholder:"NAME" help:"Name of the key: who will use it."`
 	Role    *string  `placeholder:"ROLE" xor:"permissions" help:"What the key may do: staff, partner-read, partner-order or admin (default admin)."`
-	Scope   []string `placeholder:"SCOPE" xor:"permissions" help:"What the key may do, instead of a role: pets:read, pets:write, orders:read, orders:write, events:read, admin."`
+	Scope   []string `placeholder:"SCOPE" xor:"permissions" help:"What the key may do, instead of a role: pets:read, pets:write, orders:read, orders:write, events:read, customers, admin."`
 	Expires string   `placeholder:"TIME" help:"When the key expires, such as 90d, 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
 }
 

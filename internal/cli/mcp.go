@@ -25,7 +25,7 @@ func (mcpCommand) Help() string {
 
 // Run serves an assistant on standard input and output until the assistant closes its end.
 func (m *mcpCommand) Run(ctx context.Context, t terminal) error {
-	c, err := m.newClient(client.WithRetries(retries))
+	c, err := m.newClient(client.WithRetries(retries), client.WithoutCustomers())
 	if err != nil {
 		return err
 	}

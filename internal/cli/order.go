@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -13,11 +14,12 @@ type ordersCommands struct {
 	List    ordersList    `cmd:"" help:"List the orders, newest first."`
 	Show    ordersShow    `cmd:"" help:"Show one order."`
 	Place   ordersPlace   `cmd:"" help:"Order an available animal; the order then holds it."`
-	Set     ordersSet     `cmd:"" help:"Change an open order: its reference, day of pick-up, price or the end of its hold."`
+	Set     ordersSet     `cmd:"" help:"Change an open order: its reference, day of pick-up, price, customer or the end of its hold."`
 	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
 	Undo    ordersUndo    `cmd:"" help:"Take back the last step of orders, within 24 hours."`
+	Erase   ordersErase   `cmd:"" name:"erase-customer" help:"Erase the customers of orders for good; the orders stay."`
 }
 
 type ordersList struct {
@@ -26,7 +28,7 @@ type ordersList struct {
 	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
 	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
 	Pickup string `placeholder:"DATE" help:"Only orders to be picked up on this day, such as 2026-12-05."`
-	Search string `placeholder:"TEXT" help:"Only orders whose reference contains every word of this text, ignoring case and diacritics."`
+	Search string `placeholder:"TEXT" help:"Only orders whose reference or customer contains every word of this text, ignoring case and diacritics."`
 	limitFlags
 }
 
@@ -79,18 +81,36 @@ func (o *ordersShow) Run(ctx context.Context, t terminal) error {
 		if !o.isJSON() {
 			pets.addPets(ctx, c, order)
 		}
+		customer := cmp.Or(order.Customer, &client.Customer{})
 		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
 			[]string{"PET", pets.label(order.PetID)}, []string{"PLACED", o.format(order.CreatedAt, "")},
 			[]string{"CHANGED", o.format(order.UpdatedAt, "")}, []string{"HELD UNTIL", o.format(order.HoldExpiresAt, "-")},
 			[]string{"PICK-UP", orDash(order.PickupDate)}, []string{"PRICE", orDash(priceText(order.Price))},
+			[]string{"CUSTOMER", orDash(customer.Name)}, []string{"PHONE", orDash(customer.Phone)}, []string{"EMAIL", orDash(customer.Email)},
 			[]string{"REFERENCE", orDash(order.Reference)}, []string{"ETAG", order.ETag})
 	})
 }
+
+// customerFlags are the flags for the customer of an order.
+type customerFlags struct {
+	Name  *string `name:"customer-name" placeholder:"NAME" help:"Name of the customer."`
+	Phone *string `name:"customer-phone" placeholder:"NUMBER" help:"Phone number of the customer."`
+	Email *string `name:"customer-email" placeholder:"ADDRESS" help:"E-mail address of the customer."`
+}
+
+// problems describes what is wrong with the values of the flags.
+func (c customerFlags) problems() []string {
+	return []string{valueProblem("--customer-name", c.Name, shop.TextProblem), valueProblem("--customer-phone", c.Phone, shop.PhoneProblem),
+		valueProblem("--customer-email", c.Email, shop.EmailProblem)}
+}
+
+func (c customerFlags) given() bool { return c != (customerFlags{}) }
 
 type ordersPlace struct {
 	storeFlags
 	timeFlag
 	idempotencyFlag
+	customerFlags
 	Pet       int64  `required:"" placeholder:"ID" help:"ID of the animal, as shown by pets list."`
 	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the number of a basket."`
 	Pickup    string `placeholder:"DATE" help:"Day of pick-up, such as 2026-12-05."`
@@ -103,7 +123,18 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 		optionalPriceProblem(o.Price), o.idempotencyFlag.problem()); err != nil {
 		return err
 	}
+	if err := checkFlags(o.customerFlags.problems()...); err != nil {
+		return err
+	}
 	n := client.NewOrder{PetID: o.Pet, Reference: o.Reference, PickupDate: o.Pickup}
+	if o.customerFlags.given() {
+		n.Customer = &client.Customer{}
+		for field, value := range map[*string]*string{&n.Customer.Name: o.Name, &n.Customer.Phone: o.Phone, &n.Customer.Email: o.Email} {
+			if value != nil {
+				*field = *value
+			}
+		}
+	}
 	if o.Price != "" || o.NoPrice {
 		n.Price = new(client.Price(parsePrice(o.Price)))
 	}
@@ -127,13 +158,15 @@ type ordersSet struct {
 	NoPickup    bool    `name:"no-pickup" xor:"pickup" help:"Remove the day of pick-up."`
 	Price       *string `placeholder:"PRICE" xor:"price" help:"New price: amount and currency, such as \"250.00 EUR\"."`
 	NoPrice     bool    `name:"no-price" xor:"price" help:"Remove the price."`
-	HoldUntil   *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 3d, 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
-	IfMatch     *string `name:"if-match" placeholder:"ETAG" help:"Only if the order still has this ETag, as printed by orders show; * matches any (default: its ETag when the command starts)."`
+	customerFlags
+	NoCustomer bool    `name:"no-customer" help:"Remove the name, phone number and e-mail address of the customer."`
+	HoldUntil  *string `name:"hold-until" placeholder:"TIME" help:"When the hold expires, such as 3d, 2027-01-31 or 2027-01-31T18:00:00Z; at most a year ahead."`
+	IfMatch    *string `name:"if-match" placeholder:"ETAG" help:"Only if the order still has this ETag, as printed by orders show; * matches any (default: its ETag when the command starts)."`
 }
 
 func (o *ordersSet) Run(ctx context.Context, t terminal) error {
-	err := checkFlags(valueProblem("--reference", o.Reference, shop.TextProblem), valueProblem("--pickup", o.Pickup, shop.DateProblem),
-		valueProblem("--price", o.Price, priceProblem))
+	err := checkFlags(append(o.customerFlags.problems(), valueProblem("--reference", o.Reference, shop.TextProblem),
+		valueProblem("--pickup", o.Pickup, shop.DateProblem), valueProblem("--price", o.Price, priceProblem))...)
 	if err != nil {
 		return err
 	}
@@ -149,8 +182,16 @@ func (o *ordersSet) Run(ctx context.Context, t terminal) error {
 	} else if o.NoPrice {
 		update.Price = &client.Price{}
 	}
+	switch {
+	case o.NoCustomer && o.customerFlags.given():
+		return usagef("--no-customer and a new customer exclude each other")
+	case o.NoCustomer:
+		update.Customer = &client.CustomerUpdate{Name: new(""), Phone: new(""), Email: new("")}
+	case o.customerFlags.given():
+		update.Customer = &client.CustomerUpdate{Name: o.Name, Phone: o.Phone, Email: o.Email}
+	}
 	if update == (client.OrderUpdate{}) && o.HoldUntil == nil {
-		return usagef("nothing to change; set --reference, --pickup, --price or --hold-until, or remove one with --no-reference, --no-pickup or --no-price")
+		return usagef("nothing to change; set --reference, --pickup, --price, --hold-until or a flag of the customer, or remove one with a flag such as --no-reference")
 	}
 	if o.HoldUntil != nil {
 		until, err := o.parseFuture(*o.HoldUntil)
@@ -246,6 +287,24 @@ func (o *ordersUndo) Run(ctx context.Context, t terminal) error {
 				return err
 			}
 			return o.printResult(t, order, "Order %d is %s again, and holds animal %d.", order.ID, order.Status, order.PetID)
+		})
+	})
+}
+
+type ordersErase struct {
+	storeFlags
+	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
+}
+
+func (o *ordersErase) Run(ctx context.Context, t terminal) error {
+	return o.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, o.IDs, func(id int64) error {
+			if err := c.EraseCustomer(ctx, id); err != nil {
+				return err
+			}
+			return o.printResult(t, struct {
+				ID int64 `json:"id"`
+			}{id}, "Erased the customer of order %d.", id)
 		})
 	})
 }

@@ -39,6 +39,7 @@ type serveCommand struct {
 	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
 	PhotoQuota          string        `name:"photo-quota" env:"ANIMALSTORE_PHOTO_QUOTA" default:"10GB" placeholder:"SIZE" help:"How much all photos together may take up in the database, such as 500MB or 2TB (default ${default})."`
+	CustomerRetention   string        `name:"customer-retention" env:"ANIMALSTORE_CUSTOMER_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep the customer of an order after it was delivered or cancelled or has expired, such as 30d; off keeps it until somebody erases it (default ${default})."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
 	Backup              backupFlags   `embed:"" prefix:"backup-"`
@@ -112,15 +113,16 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		}
 	}()
 	service, err := shop.Open(ctx, store, shop.Options{
-		Environment:     shop.Environment(s.Environment),
-		ConfiguredKey:   settings.configuredKey,
-		KnownCategories: s.Categories == "known",
-		OrderHold:       s.OrderHold,
-		Source:          s.PublicURL,
-		PhotoQuota:      settings.photoQuota,
-		EventRetention:  settings.eventRetention,
-		Location:        settings.location,
-		Traceparent:     traces.Traceparent(),
+		Environment:       shop.Environment(s.Environment),
+		ConfiguredKey:     settings.configuredKey,
+		KnownCategories:   s.Categories == "known",
+		OrderHold:         s.OrderHold,
+		Source:            s.PublicURL,
+		PhotoQuota:        settings.photoQuota,
+		EventRetention:    settings.eventRetention,
+		CustomerRetention: settings.customerRetention,
+		Location:          settings.location,
+		Traceparent:       traces.Traceparent(),
 		OnIndexing: func(p shop.IndexProgress) {
 			log.Info("indexing animals, orders and categories for searches", "indexed", p.Indexed, "left", p.Left)
 		},

@@ -107,14 +107,32 @@ var serveFlags = []struct {
 		func(s *background, key string) string { // the functions in the rows above have added three animals
 			return fmt.Sprintln(strings.Count(s.expect(200, "GET", "/v1/pets?limit=20", key, ""), `"name":`), "animals")
 		}},
-	// This row must be the last one, because its function stops the service. The service removes old events when it
-	// stops.
+	// The last two rows stop the service, which removes old customers and events when it stops.
+	{"customer-retention", []string{"", "never", "0", "-1h", "59m", "3600"},
+		[2]string{"1h", "off"}, [2]string{"customer {Name: ", "customer {Name:Ann "},
+		func(s *background, _ string) string {
+			var id int64
+			onStore(s.T, func(tx shop.WriteTx) error {
+				now, err := tx.Now()
+				if err != nil {
+					return err
+				}
+				closed := shop.StatusChange{At: now.Add(-2 * time.Hour), Before: shop.Placed}
+				order, err := tx.InsertOrder(shop.Order{PetID: 1, Status: shop.Cancelled, Customer: shop.Customer{Name: "Ann"}, CreatedAt: now, UpdatedAt: now, LastChange: closed})
+				id = order.ID
+				return err
+			})
+			s.stop()
+			var order shop.Order
+			onStore(s.T, func(tx shop.WriteTx) (err error) {
+				order, _, err = tx.Order(id)
+				return err
+			})
+			return fmt.Sprintf("customer %+v", order.Customer)
+		}},
 	{"event-retention", []string{"", "never", "0", "-1h", "59m", "3600", "30days", "1h ", "300000000h"},
 		[2]string{"720h", "off"}, [2]string{"expired true", "expired false"},
-		func(s *background, _ string) string {
-			s.stop()
-			return fmt.Sprintln("expired", firstEventsExpired(s.T))
-		}},
+		func(s *background, _ string) string { return fmt.Sprintln("expired", firstEventsExpired(s.T)) }},
 }
 
 func theLog(s *background, _ string) string { return s.Output.String() }
@@ -130,6 +148,14 @@ func databaseFile() string {
 
 // configuredKeys maps each file that a row passes to --api-key-file to the key in that file.
 var configuredKeys = map[string]string{"some.key": "a-key-that-some-use", "others.key": "a-key-that-others-use"}
+
+// onStore runs a write on the store of the folder.
+func onStore(t *testing.T, fn func(shop.WriteTx) error) {
+	t.Helper()
+	store := shoptest.Must(sqlstore.Open(t.Context(), databaseFile(), sqlstore.Options{}))(t)
+	defer store.Close()
+	shoptest.OK(t, store.Write(t.Context(), shop.Writing{}, fn))
+}
 
 // firstEventsExpired reports whether the first events were removed from the store of a service that has stopped.
 func firstEventsExpired(t *testing.T) bool {

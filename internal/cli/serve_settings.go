@@ -17,18 +17,19 @@ import (
 
 // settings holds the parsed values of the flags for serve.
 type settings struct {
-	configuredKey  string
-	rateLimit      int                 // 0 if there is no limit
-	today          func() time.Time    // nil to use the current date
-	eventRetention time.Duration       // 0 to keep events forever
-	photoQuota     int64               // in bytes
-	onPhotoMemory  func(bytes int64)   // see photoMemory
-	certificate    *server.Certificate // nil to serve plain HTTP
-	acme           *acme.Manager       // nil if the certificate does not come from an ACME authority
-	location       *time.Location      // the shop's time zone
-	backupFolder   *backup.Folder      // nil if there are no scheduled backups
-	backupInterval time.Duration
-	backupKeep     int
+	configuredKey     string
+	rateLimit         int                 // 0 if there is no limit
+	today             func() time.Time    // nil to use the current date
+	eventRetention    time.Duration       // 0 to keep events forever
+	customerRetention time.Duration       // 0 to keep customers until they are erased
+	photoQuota        int64               // in bytes
+	onPhotoMemory     func(bytes int64)   // see photoMemory
+	certificate       *server.Certificate // nil to serve plain HTTP
+	acme              *acme.Manager       // nil if the certificate does not come from an ACME authority
+	location          *time.Location      // the shop's time zone
+	backupFolder      *backup.Folder      // nil if there are no scheduled backups
+	backupInterval    time.Duration
+	backupKeep        int
 }
 
 // settings checks and parses all flags before the command has any effect.
@@ -63,6 +64,9 @@ func (s *serveCommand) settings() (settings, error) {
 	}
 	if parsed.eventRetention, err = parseRetention(s.EventRetention); err != nil {
 		return parsed, usagef("--event-retention: %w", err)
+	}
+	if parsed.customerRetention, err = parseRetention(s.CustomerRetention); err != nil {
+		return parsed, usagef("--customer-retention: %w", err)
 	}
 	if parsed.photoQuota, err = parseSize(s.PhotoQuota); err != nil {
 		return parsed, usagef("--photo-quota: %w", err)
@@ -160,8 +164,8 @@ func parseRate(text string) (int, error) {
 	return n, nil
 }
 
-// parseRetention parses the value of --event-retention. It returns 0 for "off". There is a minimum, so that
-// clients have time to catch up.
+// parseRetention parses the value of --event-retention or --customer-retention. It returns 0 for "off". There is a minimum,
+// so that clients have time to catch up.
 func parseRetention(text string) (time.Duration, error) {
 	if text == "off" {
 		return 0, nil

@@ -1,5 +1,7 @@
 package demo
 
+import "animalstore/internal/shop"
+
 // petNames lists the names for the animals. Within a category, each name is used once before any name is
 // repeated.
 var petNames = []string{
@@ -19,4 +21,11 @@ var customers = []string{
 	"Mrs Novák, calls on Friday", "Family Okafor", "Mr Lindqvist", "J. Moreau", "Priya S.", "Haruto, after school", "The Garcías",
 	"Ms Fitzgerald", "deposit paid, Kowalski", "Dr Haas", "Amélie, with her father", "Family Ndiaye", "Mr and Mrs Rossi", "O'Brien, farm",
 	"Yılmaz, will ring first", "T. Petrov", "the school in Mill Lane", "Sana K.", "birthday, keep quiet!", "Vet. practice Dr Berg",
+}
+
+// people are the customers of the orders that wait to be approved.
+var people = []shop.Customer{
+	{Name: "Eva Nováková", Phone: "+1 555 0101", Email: "eva@example.com"}, {Name: "Chidi Okafor", Phone: "+1 555 0102"},
+	{Name: "Nils Lindqvist", Phone: "+1 555 0103", Email: "nils.lindqvist@example.org"}, {Name: "Jeanne Moreau", Email: "j.moreau@example.com"},
+	{Name: "Priya Shah", Phone: "+1 555 0105", Email: "priya@example.net"}, {Name: "Haruto Sato", Phone: "+1 555 0106"},
 }

@@ -41,7 +41,9 @@ func (s *simulation) scheduleArrivals() {
 	for i, ago := range []time.Duration{71*time.Hour + 20*time.Minute, 66 * time.Hour, 51 * time.Hour, 26 * time.Hour, 3 * time.Hour, 18 * time.Minute} {
 		s.schedule(s.now.Add(-ago-s.between(time.Second, time.Minute)), func() error {
 			return s.actAs(s.web, func(by shop.Caller) error {
-				_, err := s.service.PlaceOrder(s.ctx, by, shop.NewOrder{PetID: s.reserved[i+1], Reference: customers[i]})
+				pickup := s.now.AddDate(0, 0, i).Format(time.DateOnly)
+				n := shop.NewOrder{PetID: s.reserved[i+1], Reference: customers[i], PickupDate: pickup, Customer: people[i]}
+				_, err := s.service.PlaceOrder(s.ctx, by, n)
 				return err
 			})
 		})

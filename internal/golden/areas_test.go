@@ -180,12 +180,16 @@ func orders(s *session) {
 	s.play("Change their days of pick-up and prices", `PATCH store/orders/3 {"pickupDate":"2026-12-05","price":{"amount":"250.00","currency":"EUR"}}`,
 		`PATCH store/orders/3 {"pickupDate":null}`, `PATCH store/orders/3 {"price":null}`, `PATCH store/orders/3 {"pickupDate":"2026-02-30","price":{"amount":1}}`,
 		`PATCH store/orders/1 {"pickupDate":"2026-12-05"}`)
+	s.play("Name the customer", `PATCH store/orders/3 {"customer":{"name":"Ann Miller","phone":"+1 555 0100","email":"ann@example.com"}}`,
+		`PATCH store/orders/3 {"customer":{"phone":null}}`, `PATCH store/orders/3 {"customer":{"email":"ann"}}`, "GET store/orders?q=miller",
+		"GET store/orders/3 -H Prefer: omit=customers", `PATCH store/orders/1 {"customer":{"name":"Bo"}}`)
 	s.play("Undo a step", "POST store/orders/3/undo -H Idempotency-Key: undo", "POST store/orders/3/undo -H Idempotency-Key: undo",
 		"POST store/orders/3/undo", "POST store/orders/77/undo")
 	s.play("Show them", "PAGES store/orders?limit=2", "REVALIDATE store/orders", "GET store/orders?status=placed",
 		"GET store/orders?petId=1", "GET store/orders?pickupDate=2026-12-05",
 		"GET store/orders?pickupDate=tomorrow", "GET store/orders?status=lost", "REVALIDATE store/orders/1", "GET store/orders/77")
-	s.play("Methods", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")
+	s.play("Erase the customer", "DELETE store/orders/3/customer", "DELETE store/orders/3/customer", "GET store/orders/3", "DELETE store/orders/77/customer")
+	s.play("Methods", "OPTIONS store/orders/3/customer", "OPTIONS store/orders", "OPTIONS store/orders/1", "OPTIONS store/inventory", "DELETE store/orders/1")
 	s.play("Count the animals", "REVALIDATE store/inventory")
 }
 
@@ -274,7 +278,7 @@ func keys(s *session) {
 	s.play("Use one", "GET keys/current"+reader, "GET pets"+reader)
 	for _, refused := range []string{
 		"POST pets", "PATCH pets/1", "DELETE pets/1", "POST categories", "PUT categories/1", "DELETE categories/1", "GET store/orders",
-		"POST store/orders", "GET store/orders/1", "PATCH store/orders/1", "POST store/orders/1/undo", "GET events", "POST imports", "GET keys", "POST keys",
+		"POST store/orders", "GET store/orders/1", "PATCH store/orders/1", "POST store/orders/1/undo", "DELETE store/orders/1/customer", "GET events", "POST imports", "GET keys", "POST keys",
 		"DELETE keys/1", "POST keys/1/rotate", "GET webhooks", "POST webhooks", "GET webhooks/1", "PATCH webhooks/1", "DELETE webhooks/1",
 		"POST webhooks/1/rotate", "POST webhooks/1/test", "GET webhooks/1/deliveries", "POST webhooks/1/deliveries/1/redeliver", "GET /metrics",
 	} {

@@ -80,7 +80,7 @@ func checkFiles(t *testing.T, folder string, want []string) {
 	}
 }
 
-var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)
+var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z-]+)*)(?: .*)?$`)
 
 // TestHelp compares the --help output of the program and of every command with the golden files.
 func TestHelp(t *testing.T) {

@@ -5,7 +5,7 @@ import "slices"
 // The headers that a page from another origin may send and read, and the number of seconds for which a
 // browser may cache this permission.
 const (
-	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
+	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer"
 	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, " +
 		"RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsMaxAge = "600"

@@ -230,6 +230,10 @@ var changes = []change{
 	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, nil},
 	{"PATCH /v1/store/orders/1", `{"reference":null}`, []string{`order.updated store/orders/1 ACTOR, ` + unnamed1 + `, ` + placed1}},
 	{"PATCH /v1/store/orders/1", `{"reference":"b 4711"}`, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + unnamed1}},
+	{"PATCH /v1/store/orders/1", `{"customer":{"name":"Ann"}}`, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + placed1}},
+	{"PATCH /v1/store/orders/1", `{"customer":{"name":"Ann"}}`, nil},
+	{"DELETE /v1/store/orders/1/customer", ``, []string{`order.updated store/orders/1 ACTOR, ` + placed1 + `, ` + placed1}},
+	{"DELETE /v1/store/orders/1/customer", ``, nil},
 	{"PATCH /v1/store/orders/1", `{"status":"approved"}`, []string{
 		`order.approved store/orders/1 ACTOR, ` + approved1 + `, ` + placed1}},
 	{"PATCH /v1/store/orders/1", `{"status":"delivered"}`, []string{

@@ -13,6 +13,7 @@ func (a *API) listOrders(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	list.Customers = x.seesCustomers()
 	page, err := a.Service.ListOrders(x.r.Context(), x.caller(), list)
 	if err != nil {
 		return err
@@ -31,7 +32,11 @@ func (a *API) listOrders(x *exchange) error {
 		query.Set("q", list.Query)
 	}
 	setPageLinks(a, x, "/store/orders", query, list.PageRequest, page, func(o shop.Order) int64 { return o.ID })
-	sendPage(x, page)
+	views := make([]any, len(page.Items))
+	for i, order := range page.Items {
+		views[i] = x.orderView(order)
+	}
+	sendPage(x, shop.Page[any]{Items: views, More: page.More, Stopped: page.Stopped})
 	return nil
 }
 
@@ -52,16 +57,13 @@ func (a *API) placeOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	respond := func(order shop.Order) shop.StoredResponse {
-		location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-		body := encode(order)
-		return shop.StoredResponse{Status: 201, Location: location, Tag: shop.EntityTag(body), Body: body}
-	}
+	location := func(order shop.Order) string { return fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID) }
+	respond := func(order shop.Order) shop.StoredResponse { return x.storedOrder(201, location(order), order) }
 	order, err := a.Service.PlaceOrder(x.r.Context(), callerStoring(x, respond), n)
 	if err != nil {
 		return err
 	}
-	x.sendStored(respond(order))
+	x.sendOrder(201, location(order), order)
 	return nil
 }
 
@@ -78,6 +80,7 @@ func decodeNewOrder(body []byte) (n shop.NewOrder, err error) {
 		n.PickupDate = o.checkedText("pickupDate", shop.DateProblem)
 	}
 	n.Price = o.price("price")
+	n.Customer = o.customer("customer")
 	return n, o.problems.Err()
 }
 
@@ -90,7 +93,7 @@ func (a *API) getOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body := encode(order)
+	body := encode(x.orderView(order))
 	x.sendResource(shop.EntityTag(body), body)
 	return nil
 }
@@ -104,11 +107,11 @@ func (a *API) updateOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(x.r.Context(), x.caller(), id, change, preconditions[shop.Order](x))
+	order, err := a.Service.UpdateOrder(x.r.Context(), x.caller(), id, change, orderPreconditions(x))
 	if err != nil {
 		return err
 	}
-	body := encode(order)
+	body := encode(x.orderView(order))
 	x.w.Header().Set("ETag", shop.EntityTag(body))
 	x.sendJSON(200, body)
 	return nil
@@ -119,15 +122,12 @@ func (a *API) undoOrder(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	respond := func(order shop.Order) shop.StoredResponse {
-		body := encode(order)
-		return shop.StoredResponse{Status: 200, Tag: shop.EntityTag(body), Body: body}
-	}
-	order, err := a.Service.UndoOrder(x.r.Context(), callerStoring(x, respond), id, preconditions[shop.Order](x))
+	respond := func(order shop.Order) shop.StoredResponse { return x.storedOrder(200, "", order) }
+	order, err := a.Service.UndoOrder(x.r.Context(), callerStoring(x, respond), id, orderPreconditions(x))
 	if err != nil {
 		return err
 	}
-	x.sendStored(respond(order))
+	x.sendOrder(200, "", order)
 	return nil
 }
 
@@ -148,6 +148,7 @@ func decodeOrderChange(body []byte) (change shop.OrderChange, err error) {
 	}
 	change.PickupDate = removableText[string](o, "pickupDate", shop.DateProblem)
 	change.Price = o.price("price")
+	change.Customer = o.customerChange("customer")
 	if o.has("holdExpiresAt") {
 		change.HoldExpiresAt = new(o.time("holdExpiresAt"))
 	}

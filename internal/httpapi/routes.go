@@ -62,6 +62,7 @@ func routes() []route {
 		{"GET", "/v1/store/orders/{orderId}", "getOrder", shop.OrdersRead, nil, 200, (*API).getOrder},
 		{"PATCH", "/v1/store/orders/{orderId}", "updateOrder", shop.OrdersWrite, patch, 200, (*API).updateOrder},
 		{"POST", "/v1/store/orders/{orderId}/undo", "undoOrder", shop.OrdersWrite, nil, 200, (*API).undoOrder},
+		{"DELETE", "/v1/store/orders/{orderId}/customer", "eraseCustomer", shop.Customers, nil, 204, (*API).eraseCustomer},
 		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, 200, (*API).getInventory},
 
 		{"GET", "/v1/events", "listEvents", shop.EventsRead, nil, 200, (*API).listEvents},

@@ -49,7 +49,7 @@ type caller struct {
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, key string, scopes []client.Scope) error {
 	// The base URL is never resolved, because transport calls the API directly. The client does not retry, because an
 	// assistant decides for itself whether to try again.
-	c, err := client.New("http://animalstore/v1", key, client.WithHTTPClient(&http.Client{Transport: h.transport}), client.WithRetries(0))
+	c, err := client.New("http://animalstore/v1", key, client.WithHTTPClient(&http.Client{Transport: h.transport}), client.WithRetries(0), client.WithoutCustomers())
 	if err != nil {
 		return err
 	}

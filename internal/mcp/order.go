@@ -104,7 +104,7 @@ func (d orderDetails) text() string {
 
 type placeOrderInput struct {
 	AnimalID       int64          `json:"animalId" jsonschema:"the id of the animal; its status must be available"`
-	Reference      string         `json:"reference,omitempty" jsonschema:"for whom the order is, in the words of the store, up to 200 characters"`
+	Reference      string         `json:"reference,omitempty" jsonschema:"a text of the store, such as the number of a basket, up to 200 characters; it becomes part of the history, so no names of customers"`
 	PickupDate     string         `json:"pickupDate,omitempty" jsonschema:"the day of pick-up, such as 2026-12-05"`
 	Price          *client.Price  `json:"price,omitempty" jsonschema:"an amount such as 250.00 and the code of its currency such as EUR; the price of the animal's profile unless given"`
 	IdempotencyKey idempotencyKey `json:"idempotencyKey" jsonschema:"a new random text, such as a UUID, for each order; the same text again only to repeat a call whose result you did not get"`

@@ -57,7 +57,7 @@ func fill(t *testing.T, db *pgtest.DB, store *sqlstore.Store, n int) {
 	db.Do(sqlstore.CountPets...)
 	db.Do(
 		"UPDATE search_progress SET last = (SELECT max(id) FROM pets) WHERE list = 'pets'",
-		"UPDATE search_progress SET last = (SELECT max(id) FROM orders) WHERE list = 'orders'",
+		"UPDATE search_progress SET last = (SELECT max(id) FROM orders) WHERE list LIKE 'orders%'",
 		"UPDATE search_progress SET last = (SELECT max(id) FROM profiles) WHERE list LIKE 'profiles%'",
 		"ALTER TABLE "+fmt.Sprintf(triggers, "ENABLE"),
 	)

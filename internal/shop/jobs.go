@@ -25,6 +25,7 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.PurgePhotos},
+		{time.Minute, nil, 0, s.EraseOldCustomers},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
 		{time.Minute, nil, 0, s.RemoveSessions},
 		{10 * time.Second, nil, 0, s.Maintain},

@@ -61,6 +61,7 @@ type NewOrder struct {
 	Reference  string // free text from the client; may be empty
 	PickupDate string // YYYY-MM-DD; may be empty
 	Price      *Price // nil means the price of the animal's profile, and a pointer to the zero value means none
+	Customer   Customer
 }
 
 // Problems validates the fields of a new order.
@@ -78,21 +79,24 @@ func (n NewOrder) Problems() (p Problems) {
 	if n.Price != nil && *n.Price != (Price{}) {
 		p.Merge(n.Price.Problems())
 	}
+	p.Merge(n.Customer.Problems())
 	return p
 }
 
 // Order reserves one animal for a client. The reservation ends when the order is delivered, is cancelled or
 // expires.
 type Order struct {
-	ID            int64       `json:"id"`
-	PetID         int64       `json:"petId"`
-	Status        OrderStatus `json:"status"`
-	Reference     string      `json:"reference,omitempty"`
-	PickupDate    string      `json:"pickupDate,omitempty"` // YYYY-MM-DD
-	Price         Price       `json:"price,omitzero"`
-	CreatedAt     time.Time   `json:"createdAt"`
-	UpdatedAt     time.Time   `json:"updatedAt"`
-	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
+	ID         int64       `json:"id"`
+	PetID      int64       `json:"petId"`
+	Status     OrderStatus `json:"status"`
+	Reference  string      `json:"reference,omitempty"`
+	PickupDate string      `json:"pickupDate,omitempty"` // YYYY-MM-DD
+	Price      Price       `json:"price,omitzero"`
+	// Customer is not part of the JSON, so that nothing shows it unless it says so. See ForKey.
+	Customer      Customer  `json:"-"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
 	// LastChange is the last change of the status. It is kept for UndoOrder and shown nowhere.
 	LastChange StatusChange `json:"-"`
 }
@@ -104,10 +108,20 @@ type OrderList struct {
 	Status     OrderStatus
 	PetID      *int64
 	PickupDate string    // YYYY-MM-DD
-	Query      string    // selects orders whose reference contains every word of this text; see ContainsWords
+	Query      string    // selects orders whose words contain every word of this text; see ContainsWords
+	Customers  bool      // whether Query also looks into the customers, and not only into the references
 	HoldFrom   time.Time // selects orders whose hold ends at this time or later; ignored in a search
 	PageRequest
 	OldestFirst bool
+}
+
+// Words returns the texts in which a search looks, each on a line of its own. They contain those of the customer only if
+// customers is set.
+func (o Order) Words(customers bool) string {
+	if !customers {
+		return o.Reference
+	}
+	return o.Reference + "\n" + o.Customer.Words()
 }
 
 // ListOrders returns one page of orders, newest first.
@@ -148,7 +162,7 @@ func (s *Service) PlaceOrder(ctx context.Context, by Caller, n NewOrder) (Order,
 		return Order{}, err
 	}
 	rows := &WriteSet{Pets: []int64{n.PetID}}
-	return write(ctx, s, Writing{By: by, Rows: rows, Texts: n.Reference != ""}, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
+	return write(ctx, s, Writing{By: by, Rows: rows, Texts: n.Reference != "" || n.Customer != (Customer{})}, func(tx *eventTx) (Order, error) { return s.placeOrder(tx, n) })
 }
 
 func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
@@ -176,7 +190,7 @@ func (s *Service) placeOrder(tx *eventTx, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	order, err := tx.InsertOrder(Order{
-		PetID: pet.ID, Status: Placed, Reference: n.Reference, PickupDate: n.PickupDate, Price: price,
+		PetID: pet.ID, Status: Placed, Reference: n.Reference, PickupDate: n.PickupDate, Price: price, Customer: n.Customer,
 		CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(s.orderHold),
 	})
 	if err != nil {
@@ -198,6 +212,9 @@ type OrderReader interface {
 	OpenOrder(petID int64) (Order, bool, error)
 	// OpenOrders returns the placed and approved orders for several animals in no particular order.
 	OpenOrders(petIDs []int64) ([]Order, error)
+	// ClosedWithCustomer returns a limited number of the delivered, cancelled and expired orders that still have a
+	// customer and have this status since the given time or before. The order that was closed first comes first.
+	ClosedWithCustomer(before time.Time) ([]Order, error)
 	// NextHold returns the time when the next hold expires, or the zero time if there are no holds.
 	NextHold() (time.Time, error)
 	// DueOrders returns a limited number of the placed orders whose hold expires at or before the given time. The

@@ -10,9 +10,10 @@ import (
 // OrderChange is a partial update of an order. Fields that are nil are not changed.
 type OrderChange struct {
 	Status        *OrderStatus
-	Reference     *string    // "" removes the reference
-	PickupDate    *string    // "" removes the date
-	Price         *Price     // the zero value removes the price
+	Reference     *string // "" removes the reference
+	PickupDate    *string // "" removes the date
+	Price         *Price  // the zero value removes the price
+	Customer      CustomerChange
 	HoldExpiresAt *time.Time // cannot be combined with Status
 }
 
@@ -24,7 +25,7 @@ func (c OrderChange) Problems() Problems {
 			p.Add("status", reason)
 		}
 	}
-	n := NewOrder{Price: c.Price}
+	n := NewOrder{Price: c.Price, Customer: c.Customer.apply(Customer{})}
 	replace(&n.Reference, c.Reference)
 	replace(&n.PickupDate, c.PickupDate)
 	p.Merge(n.Problems())
@@ -59,6 +60,7 @@ func (c OrderChange) apply(before Order, now time.Time) (Order, error) {
 	replace(&order.Reference, c.Reference)
 	replace(&order.PickupDate, c.PickupDate)
 	replace(&order.Price, c.Price)
+	order.Customer = c.Customer.apply(order.Customer)
 	if member := order.differsIn(before); member != "" && !before.IsOpen() {
 		return Order{}, Errorf(InvalidTransition, "The %s of an order that is %s cannot be changed; only that of a placed or approved order can.", member, before.Status)
 	}
@@ -75,6 +77,8 @@ func (o Order) differsIn(other Order) string {
 		return "pick-up date"
 	case o.Price != other.Price:
 		return "price"
+	case o.Customer != other.Customer:
+		return "customer"
 	}
 	return ""
 }
@@ -85,7 +89,9 @@ func (s *Service) UpdateOrder(ctx context.Context, by Caller, id int64, change O
 	if err := change.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	w := Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}, Texts: change.Reference != nil}
+	// What a customer was before must not be found any more.
+	erases := change.Customer != (CustomerChange{})
+	w := Writing{By: by, Rows: &WriteSet{Orders: []int64{id}}, Texts: change.Reference != nil || erases, Erases: erases}
 	return write(ctx, s, w, func(tx *eventTx) (Order, error) {
 		before, now, err := orderToChange(tx, id, match)
 		if err != nil {

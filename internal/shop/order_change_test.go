@@ -10,11 +10,14 @@ import (
 	"animalstore/internal/shoptest"
 )
 
+// orderCustomer is the customer of the orders that orderAt returns.
+var orderCustomer = shop.Customer{Name: "Ann", Phone: "555 0100", Email: "ann@example.com"}
+
 // orderAt places an order for a new animal, with the reference "desk 2", and brings the order to the given status.
 func orderAt(t *testing.T, s *shoptest.Shop, status shop.OrderStatus) shop.Order {
 	t.Helper()
 	pet := s.AddPet(t, "Rex", 1, shop.Available)
-	order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "desk 2", Price: &shop.Price{Amount: "5", Currency: "EUR"}}))(t)
+	order := must(s.PlaceOrder(t.Context(), shop.Caller{}, shop.NewOrder{PetID: pet.ID, Reference: "desk 2", Price: &shop.Price{Amount: "5", Currency: "EUR"}, Customer: orderCustomer}))(t)
 	steps := map[shop.OrderStatus][]shop.OrderStatus{
 		shop.Approved: {shop.Approved}, shop.Delivered: {shop.Approved, shop.Delivered}, shop.Cancelled: {shop.Cancelled},
 	}

@@ -21,7 +21,7 @@ func Roles() []Role { return []Role{RoleStaff, RolePartnerRead, RolePartnerOrder
 func (r Role) Scopes() []Scope {
 	switch r {
 	case RoleStaff:
-		return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead}
+		return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Customers}
 	case RolePartnerRead:
 		return []Scope{PetsRead}
 	case RolePartnerOrder:

@@ -9,12 +9,13 @@ const (
 	OrdersRead  Scope = "orders:read"
 	OrdersWrite Scope = "orders:write"
 	EventsRead  Scope = "events:read"
+	Customers   Scope = "customers" // see, search and erase the customers of orders
 	Admin       Scope = "admin"
 )
 
 // Scopes returns all scopes in the order in which they are documented.
 func Scopes() []Scope {
-	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
+	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Customers, Admin}
 }
 
 // ScopesText formats scopes as a comma-separated list for people to read.

@@ -28,6 +28,9 @@ type Options struct {
 	PhotoQuota int64
 	// EventRetention is how long events are kept. If it is zero, they are kept forever.
 	EventRetention time.Duration
+	// CustomerRetention is how long the customer of an order is kept after the order was closed. If it is zero, customers
+	// are kept until somebody erases them.
+	CustomerRetention time.Duration
 	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
 	// store's clock instead of this one.
 	Now func() time.Time
@@ -44,28 +47,29 @@ type Options struct {
 // Service applies the shop's rules. The API, the staff pages and the commands all access the shop through a
 // Service.
 type Service struct {
-	store           Store
-	environment     Environment
-	configured      *Key // the key from Options.ConfiguredKey, or nil if there is none
-	configuredHash  SecretHash
-	configuredText  string // the secret from Options.ConfiguredKey, which Redact replaces
-	knownCategories bool
-	orderHold       time.Duration
-	source          string
-	eventRetention  time.Duration
-	clock           func() time.Time
-	current         *currentSettings
-	feed            *feed
-	keyCache        *keyCache
-	keyUses         *lastUses[int64]
-	sessionUses     *lastUses[SecretHash]
-	inFlight        *inFlight
-	heavyReads      *heavyReads
-	indexing        indexing
-	onIndexing      func(IndexProgress)
-	traceparent     func(context.Context) string // nil if tracing is off
-	photoQuota      int64
-	photoRemovals   atomic.Int64
+	store             Store
+	environment       Environment
+	configured        *Key // the key from Options.ConfiguredKey, or nil if there is none
+	configuredHash    SecretHash
+	configuredText    string // the secret from Options.ConfiguredKey, which Redact replaces
+	knownCategories   bool
+	orderHold         time.Duration
+	source            string
+	eventRetention    time.Duration
+	customerRetention time.Duration
+	clock             func() time.Time
+	current           *currentSettings
+	feed              *feed
+	keyCache          *keyCache
+	keyUses           *lastUses[int64]
+	sessionUses       *lastUses[SecretHash]
+	inFlight          *inFlight
+	heavyReads        *heavyReads
+	indexing          indexing
+	onIndexing        func(IndexProgress)
+	traceparent       func(context.Context) string // nil if tracing is off
+	photoQuota        int64
+	photoRemovals     atomic.Int64
 }
 
 // Open returns a Service that uses the given store. It returns ErrOtherEnvironment if the store does not
@@ -73,7 +77,7 @@ type Service struct {
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention, clock: o.Now, current: newCurrentSettings(o.Location), onIndexing: o.OnIndexing,
+		source: o.Source, eventRetention: o.EventRetention, customerRetention: o.CustomerRetention, clock: o.Now, current: newCurrentSettings(o.Location), onIndexing: o.OnIndexing,
 		traceparent: o.Traceparent, photoQuota: cmp.Or(o.PhotoQuota, DefaultPhotoQuota),
 		keyCache: newKeyCache(), keyUses: newLastUses[int64](), sessionUses: newLastUses[SecretHash](), inFlight: newInFlight(), feed: newFeed(),
 		indexing: indexing{again: make(chan struct{}, 1)}, heavyReads: newHeavyReads(store.ReadLimits()),

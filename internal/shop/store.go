@@ -66,7 +66,10 @@ type Writing struct {
 	Rows *WriteSet
 	// Texts means that the write may add, change or remove a text that can be searched. While too many texts wait for the
 	// search index, the store indexes these texts in the transaction of the write.
-	Texts    bool
+	Texts bool
+	// Erases means that the write removes personal data. The store indexes the texts that the write changes in the same
+	// transaction, and overwrites what its files still contain of the data as soon as it can.
+	Erases   bool
 	Priority Priority
 	Budget   time.Duration // how long the write may take if that is longer than usual
 }

@@ -54,6 +54,9 @@ type dialect struct {
 	// byPickup follows the name of the orders table in queries for the dates of pick-up. Without it, SQLite might read
 	// all open orders.
 	byPickup string
+	// byClosing follows the name of the orders table in queries for closed orders with a customer. Without it, SQLite might
+	// read all closed orders.
+	byClosing string
 	// byUnkeyed follows the name of the categories table in queries for unkeyed names. It makes SQLite use the index of
 	// these names. Without it, SQLite might read all names.
 	byUnkeyed string
@@ -125,6 +128,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		whetherPublished:  publishedByIndex,
 		byHold:            " INDEXED BY orders_hold",
 		byPickup:          " INDEXED BY orders_pickup_open",
+		byClosing:         " INDEXED BY orders_customer_closed",
 		byUnkeyed:         " INDEXED BY categories_unkeyed",
 	}
 }

@@ -48,6 +48,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 			"dc80d0d211ee7daa98200fceb9f8f20927faeb29e69f9932e8fa9085c0111695",
 			"ed18d4fcfd691731cfa84ab81d33210876d6eb5df8f1084ee3022a586c9e6802",
+			"5e93782d3348867e042aaf03f2f45b72dd9322f95caad6e0d7bee30f5f7044fc",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -75,6 +76,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"427af3c268b5d8c377523c91b7a90169fc473bde8a8be359ec825cbda7c02df4",
 			"12412d36708adad41ae2bd75069763edbf9e39e65d74adc1cb0852d73ad1a60e",
 			"c871fd79545a0e7f02291179cb64a3f0851de1d7699840c5db17405bc26db2b3",
+			"913b3e3310227880cfa8eef1465d4cdbbd90c006894b0159673f9f68b482ad08",
 		},
 	}
 	for engine, want := range known {
@@ -260,4 +262,30 @@ func wantMigratedCounts(t *testing.T, store *Store, begin time.Time) {
 		})
 		must(t, store.Publish(t.Context())) // publishing events changes no counts
 	}
+}
+
+// At the upgrade from version 1.1, the keys of people who sell animals get the scope customers, and no others do.
+func TestKeysGetTheScopeForCustomers(t *testing.T) {
+	t.Parallel()
+	steps, err := Migrations(SQLite)
+	must(t, err)
+	before := slices.IndexFunc(steps, func(step string) bool { return strings.Contains(step, "scopes || ' customers'") })
+	path := filepath.Join(t.TempDir(), "old.db")
+	execFile(t, path, strings.Join(steps[:before], ";\n")+
+		"; INSERT INTO keys (name, scopes, hint, created_at) VALUES ('staff', 'pets:read pets:write orders:read orders:write events:read', '', 0),"+
+		" ('partner', 'pets:read orders:read orders:write', '', 0), ('both', 'orders:write pets:write', '', 0), ('admin', 'admin', '', 0)"+
+		fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, before))
+	read(t, open(t, path, Options{}), func(tx shop.ReadTx) error {
+		keys, err := tx.Keys(shop.PageRequest{Limit: 10})
+		var got []string
+		for _, key := range keys {
+			got = append(got, key.Name+": "+shop.ScopesText(key.Scopes))
+		}
+		want := "admin: admin\nboth: orders:write, pets:write, customers\npartner: pets:read, orders:read, orders:write\n" +
+			"staff: pets:read, pets:write, orders:read, orders:write, events:read, customers"
+		if strings.Join(got, "\n") != want {
+			t.Errorf("the keys are %q", got)
+		}
+		return err
+	})
 }

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"database/sql"
+	"strings"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore/engine"
@@ -11,16 +13,17 @@ import (
 const (
 	orderColumns = "id, pet_id, created_at, " + orderFields
 	orderFields  = "status, reference, updated_at, hold_expires_at, changed_at, status_before, hold_before, pet_status_changes, is_undo, " +
-		"pickup_date, price, currency"
+		"pickup_date, price, currency, customer"
 )
 
 func scanOrder(scan Scanner) (shop.Order, error) {
 	var order shop.Order
-	var reference, statusBefore, pickup, amount, currency sql.Null[string]
+	var reference, statusBefore, pickup, amount, currency, customer sql.Null[string]
 	var created, updated, undo int64
 	var hold, changed, holdBefore, changes sql.Null[int64]
 	err := scan(&order.ID, &order.PetID, &created, &order.Status, &reference, &updated, &hold, &changed, &statusBefore, &holdBefore, &changes, &undo,
-		&pickup, &amount, &currency)
+		&pickup, &amount, &currency, &customer)
+	order.Customer = customerIn(customer.V)
 	order.Reference, order.PickupDate, order.Price = reference.V, pickup.V, shop.Price{Amount: amount.V, Currency: currency.V}
 	order.CreatedAt, order.UpdatedAt, order.HoldExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(hold.V)
 	order.LastChange = shop.StatusChange{At: fromMicros(changed.V), Before: shop.OrderStatus(statusBefore.V), HoldExpiresAt: fromMicros(holdBefore.V),
@@ -33,7 +36,7 @@ var (
 		Types: append([]string{"BIGINT", "BIGINT", "BIGINT"}, orderFieldTypes...)}
 	orderUpdate = newRowUpdate("orders", orderFields, append([]string{"BIGINT"}, orderFieldTypes...))
 	// orderFieldTypes are the SQL types of the values that appendOrderFields appends.
-	orderFieldTypes = []string{"TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT", "TEXT"}
+	orderFieldTypes = []string{"TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT", "TEXT", "TEXT"}
 )
 
 // appendOrderFields appends one value for each of orderFields to args.
@@ -44,7 +47,22 @@ func appendOrderFields(args []any, o shop.Order) []any {
 	} else {
 		args = append(args, micros(last.At), string(last.Before), nullable(micros(last.HoldExpiresAt)), last.PetStatusChanges, number(last.IsUndo))
 	}
-	return append(args, nullable(o.PickupDate), nullable(o.Price.Amount), nullable(o.Price.Currency))
+	return append(args, nullable(o.PickupDate), nullable(o.Price.Amount), nullable(o.Price.Currency), customerText(o.Customer))
+}
+
+// customerText returns the value for the column customer, which is also the text that is searched: the fields, each on a
+// line of its own.
+func customerText(c shop.Customer) any {
+	if c == (shop.Customer{}) {
+		return nil
+	}
+	return c.Words()
+}
+
+func customerIn(text string) (c shop.Customer) {
+	fields := strings.SplitN(text+"\n\n", "\n", 4)
+	c.Name, c.Phone, c.Email = fields[0], fields[1], fields[2]
+	return c
 }
 
 func (t *tx) Order(id int64) (shop.Order, bool, error) {
@@ -108,6 +126,20 @@ func pickupsQuery(d *dialect, from, to string, limit int) (query string, args []
 	return c.page(selection, page, "", "pickup_date, id") // also if there is no date, because the index has this order
 }
 
+// eraseAtOnce is the maximum number of customers that are erased in one transaction.
+const eraseAtOnce = 50
+
+func (t *tx) ClosedWithCustomer(before time.Time) ([]shop.Order, error) {
+	query, args := closedQuery(t.dialect, before)
+	return all(t, scanOrder, query, args...)
+}
+
+func closedQuery(d *dialect, before time.Time) (query string, args []any) {
+	c := conditions{texts: []string{"customer IS NOT NULL", "status IN ('delivered', 'cancelled', 'expired')"}}
+	c.add("changed_at <= %s", micros(before))
+	return c.page("SELECT "+orderColumns+" FROM orders"+d.byClosing, shop.PageRequest{Limit: eraseAtOnce}, "", "changed_at")
+}
+
 func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
 	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", petID)
 }
@@ -131,9 +163,10 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 	}
 	inserted, _, err := one(t, scanOrder, `
 		INSERT INTO orders (pet_id, created_at, `+orderFields+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+orderColumns,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING `+orderColumns,
 		appendOrderFields([]any{order.PetID, micros(order.CreatedAt)}, order)...)
 	t.textChanged(orderReferences, inserted.ID)
+	t.textChanged(orderCustomers, inserted.ID)
 	return inserted, err
 }
 
@@ -143,6 +176,9 @@ func (t *tx) UpdateOrder(before, order shop.Order) error {
 	}
 	if before.Reference != order.Reference {
 		t.textChanged(orderReferences, order.ID)
+	}
+	if before.Customer != order.Customer {
+		t.textChanged(orderCustomers, order.ID)
 	}
 	return t.dialect.updateOrders(t, []shop.Order{order})
 }

@@ -10,10 +10,12 @@ import (
 var (
 	petNames        = &wordindex.List{Name: "pets", Table: "pets", Text: "name", Index: "pet_search", Changes: "pet_search_changes"}
 	orderReferences = &wordindex.List{Name: "orders", Table: "orders", Text: "reference", Index: "order_search", Changes: "order_search_changes"}
+	// orderCustomers are the words of customers, which only some keys may search.
+	orderCustomers = &wordindex.List{Name: "orders, customers", Table: "orders", Text: "customer", Index: "customer_search", Changes: "customer_search_changes"}
 	// profileWords are the words of profiles that every key may search, and internalWords those that only some keys may.
 	profileWords  = &wordindex.List{Name: "profiles", Table: "profiles", Text: "words", Index: "profile_search", Changes: "profile_search_changes"}
 	internalWords = &wordindex.List{Name: "profiles, internal", Table: "profiles", Text: "internal_words", Index: "internal_search", Changes: "internal_search_changes"}
-	searchables   = []*wordindex.List{petNames, orderReferences, profileWords, internalWords}
+	searchables   = []*wordindex.List{petNames, orderReferences, orderCustomers, profileWords, internalWords}
 )
 
 // SearchPets searches the names of pets.
@@ -36,13 +38,17 @@ func (t *tx) SearchPets(list shop.PetList) (shop.Page[shop.Pet], error) {
 	}, list.Query, list.PageRequest)
 }
 
-// SearchOrders searches the references of orders.
+// SearchOrders searches the references of orders, and their customers if list.Customers is set.
 func (t *tx) SearchOrders(list shop.OrderList) (shop.Page[shop.Order], error) {
+	lists := []*wordindex.List{orderReferences}
+	if list.Customers {
+		lists = append(lists, orderCustomers)
+	}
 	status, pet, pickup := list.Status, list.PetID, list.PickupDate
 	return search(wordindex.Search[shop.Order]{
-		Index: t.dialect.words, Tx: t.Tx, Lists: []*wordindex.List{orderReferences}, From: "orders", Columns: orderColumns, Scan: scanOrder,
+		Index: t.dialect.words, Tx: t.Tx, Lists: lists, From: "orders", Columns: orderColumns, Scan: scanOrder,
 		ID:   func(o shop.Order) int64 { return o.ID },
-		Text: func(o shop.Order) string { return o.Reference },
+		Text: func(o shop.Order) string { return o.Words(list.Customers) },
 		Page: func(limit int, after *int64) ([]shop.Order, error) {
 			return t.Orders(shop.OrderList{Status: status, PetID: pet, PickupDate: pickup, PageRequest: shop.PageRequest{Limit: limit, After: after}})
 		},

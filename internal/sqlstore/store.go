@@ -172,8 +172,8 @@ func (s *Store) Write(ctx context.Context, w shop.Writing, fn func(shop.WriteTx)
 	defer s.metrics.writes.Dec()
 	ctx, span := s.spans.Start(ctx, "store.write")
 	defer func() { s.spans.End(span, err) }()
-	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor(), Priority: priorities[w.Priority]}
-	indexes := w.Texts && s.indexIsFull(ctx)
+	o := engine.WriteOptions{Timeout: w.Budget, Key: w.By.Actor(), Priority: priorities[w.Priority], Erases: w.Erases}
+	indexes := w.Texts && (w.Erases || s.indexIsFull(ctx))
 	if w.Rows != nil && !indexes {
 		o.Declared = &declaredWrite{w, fn}
 	}

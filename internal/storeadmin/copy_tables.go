@@ -45,7 +45,7 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
 		{"updated_at", integer}, {"hold_expires_at", integer}, {"changed_at", integer}, {"status_before", text},
 		{"hold_before", integer}, {"pet_status_changes", integer}, {"is_undo", integer}, {"pickup_date", text},
-		{"price", text}, {"currency", text}}},
+		{"price", text}, {"currency", text}, {"customer", text}}},
 	{name: "keys", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},

@@ -34,7 +34,7 @@ var serverEngine = engine{
 	// The triggers would record each copied row as changed since it was indexed. Instead, the statements in filled
 	// record the last id that must still be indexed.
 	write: []string{"BEGIN", "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE",
-		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert",
+		"ALTER TABLE pets DISABLE TRIGGER pet_search_insert", "ALTER TABLE orders DISABLE TRIGGER order_search_insert, DISABLE TRIGGER customer_search_insert",
 		"ALTER TABLE profiles DISABLE TRIGGER profile_search_insert, DISABLE TRIGGER internal_search_insert"},
 	collation: ` COLLATE "C"`,
 	own:       []string{"pet_count_changes", "write_outcomes", "event_inbox", "queue_marks"},
@@ -45,10 +45,10 @@ var serverEngine = engine{
 	continueAfter: []string{"ALTER SEQUENCE %[1]s_id_seq RESTART", "SELECT setval('%[1]s_id_seq', %[2]d) WHERE %[2]d > 0"},
 	// The query planner has no statistics about the new rows until they are analyzed.
 	filled: append([]string{
-		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert",
+		"ALTER TABLE pets ENABLE TRIGGER pet_search_insert", "ALTER TABLE orders ENABLE TRIGGER order_search_insert, ENABLE TRIGGER customer_search_insert",
 		"ALTER TABLE profiles ENABLE TRIGGER profile_search_insert, ENABLE TRIGGER internal_search_insert",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM pets) WHERE list = 'pets'",
-		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders'",
+		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list IN ('orders', 'orders, customers')",
 		"UPDATE search_progress SET last = (SELECT coalesce(max(id), 0) FROM profiles) WHERE list IN ('profiles', 'profiles, internal')",
 		"ANALYZE categories, pets, profiles, profile_tags, orders, idempotency_records, events, webhook_deliveries",
 	}, sqlstore.CountPets...),

@@ -17,10 +17,11 @@ var fileEngine = engine{
 		"DELETE FROM sqlite_sequence WHERE name = '%[1]s'",
 		"INSERT INTO sqlite_sequence (name, seq) SELECT '%[1]s', %[2]d WHERE %[2]d > 0",
 	},
-	// The triggers have queued the words of each copied profile. They are indexed in the order of the ids instead, as those of
+	// The triggers have queued the words of each copied profile and customer. They are indexed in the order of the ids instead, as those of
 	// the other tables are, so that they do not keep imports waiting.
 	filled: append([]string{
-		"DELETE FROM profile_search_changes", "DELETE FROM internal_search_changes",
+		"DELETE FROM profile_search_changes", "DELETE FROM internal_search_changes", "DELETE FROM customer_search_changes",
+		"UPDATE search_progress SET position = 0, last = (SELECT coalesce(max(id), 0) FROM orders) WHERE list = 'orders, customers'",
 		"UPDATE search_progress SET position = 0, last = (SELECT coalesce(max(id), 0) FROM profiles) WHERE list IN ('profiles', 'profiles, internal')",
 	}, sqlstore.CountPets...),
 

@@ -58,8 +58,9 @@ func fillShop(t *testing.T, database string) {
 	noError(t, s.DeleteCategory(ctx, shop.Caller{}, 50, nil))
 	must(s.PutCategory(ctx, shop.Caller{}, shop.Category{ID: 50, Name: "again"}, shop.PutCondition{}))(t)
 	for pet := range int64(4) {
-		must(s.PlaceOrder(ctx, shop.Caller{}, shop.NewOrder{PetID: pet + 1, Reference: "a-1", PickupDate: "2026-12-05"}))(t)
+		must(s.PlaceOrder(ctx, shop.Caller{}, shop.NewOrder{PetID: pet + 1, Reference: "a-1", PickupDate: "2026-12-05", Customer: shop.Customer{Name: "Ann"}}))(t)
 	}
+	noError(t, s.EraseCustomer(ctx, shop.Caller{}, 2, nil))
 	must(s.UpdateOrder(ctx, shop.Caller{}, 1, shop.OrderChange{Reference: new("b-2"), HoldExpiresAt: new(time.Now().Add(time.Hour))}, nil))(t)
 	for order, steps := range map[int64][]shop.OrderStatus{2: {shop.Approved}, 3: {shop.Approved, shop.Delivered}, 4: {shop.Cancelled}} {
 		for _, step := range steps {
@@ -126,7 +127,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.SetPhotoUsage(shop.PhotoUsage{Bytes: 18, LastID: 7}))
 		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		must(tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", PickupDate: "2026-12-05",
-			Price: shop.Price{Amount: "1.50", Currency: "EUR"}, CreatedAt: copyNow,
+			Price: shop.Price{Amount: "1.50", Currency: "EUR"}, Customer: shop.Customer{Name: "Größe", Email: "a@b"}, CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)}))(t)
 		for i, status := range []shop.OrderStatus{shop.Approved, shop.Delivered, shop.Cancelled, shop.Expired} {
 			must(tx.InsertOrder(shop.Order{PetID: math.MaxInt64 - int64(i), Status: status, CreatedAt: copyNow, UpdatedAt: copyNow,
@@ -185,6 +186,8 @@ func storeContents(t *testing.T, database string) (all []string) {
 		all = append(all, fmt.Sprintf("%+v", must(tx.Inventory())(t)))
 		found := must(tx.SearchPets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1000}, PetFilter: shop.PetFilter{Query: "ärg"}}))(t)
 		all = append(all, fmt.Sprintf("%+v", found.Items))
+		orders := must(tx.SearchOrders(shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}, Query: "gröss a@b", Customers: true}))(t)
+		all = append(all, fmt.Sprintf("%+v", orders.Items))
 		return nil
 	})
 	e := must(openEndpoint(t.Context(), database, sqlstore.Options{}))(t)

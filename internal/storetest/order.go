@@ -28,7 +28,8 @@ var orderCases = []testCase{
 	{name: "an order is stored and updated", run: func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, order := range []shop.Order{
-			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", PickupDate: "2026-12-05", Price: shop.Price{Amount: "9.50", Currency: "EUR"}, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
+			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", PickupDate: "2026-12-05", Price: shop.Price{Amount: "9.50", Currency: "EUR"},
+				Customer: shop.Customer{Name: "Ann", Email: "ann@example.com"}, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
 			{PetID: math.MinInt64, Status: shop.Approved, CreatedAt: now, UpdatedAt: now.Add(time.Second)},
 		} {
 			added := addOrder(t, store, order)
@@ -36,9 +37,10 @@ var orderCases = []testCase{
 			wantOrder(t, store, order)
 			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
 			if order.Reference != "" {
-				order.Reference, order.PickupDate, order.Price = "", "", shop.Price{}
+				order.Reference, order.PickupDate, order.Price, order.Customer = "", "", shop.Price{}, shop.Customer{}
 			} else {
 				order.Reference, order.PickupDate, order.Price = "desk 2", "2026-12-06", shop.Price{Amount: "5", Currency: "JPY"}
+				order.Customer = shop.Customer{Phone: "555"}
 			}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(added, order) })
 			wantOrder(t, store, order)

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"imports", importCases},
 		{"categories", categoryCases},
 		{"orders", orderCases},
+		{"customers", customerCases},
 		{"keys", keyCases},
 		{"sessions", sessionCases},
 		{"sign-in links", signInLinkCases},

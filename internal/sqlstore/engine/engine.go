@@ -73,6 +73,9 @@ type WriteOptions struct {
 	Key      string        // writes with different keys take turns
 	Priority Priority      // which writes come first; PostgreSQL has many writers and ignores it
 	Declared any           // the write as the unit runs it, or nil
+	// Erases means that no copy of the rows that the write changes or deletes may remain in files for longer than
+	// necessary. PostgreSQL ignores it, because its files are the server's.
+	Erases bool
 }
 
 // Priority says how urgent a write is.

@@ -22,7 +22,7 @@ CREATE TABLE orders (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     hold_expires_at INTEGER CHECK ((hold_expires_at IS NOT NULL) = (status = 'placed'))
-, changed_at INTEGER, status_before TEXT, hold_before INTEGER, pet_status_changes INTEGER, is_undo INTEGER NOT NULL DEFAULT 0, pickup_date TEXT, price TEXT, currency TEXT) STRICT;
+, changed_at INTEGER, status_before TEXT, hold_before INTEGER, pet_status_changes INTEGER, is_undo INTEGER NOT NULL DEFAULT 0, pickup_date TEXT, price TEXT, currency TEXT, customer TEXT) STRICT;
 CREATE TABLE keys (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     name         TEXT    NOT NULL,
@@ -211,6 +211,18 @@ CREATE TABLE photo_files (
     content BLOB    NOT NULL,
     PRIMARY KEY (name, size)
 ) STRICT;
+CREATE TABLE customer_search (
+    gram  INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    ids   BLOB    NOT NULL,
+    PRIMARY KEY (gram, block)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE customer_search_changes (
+    id       INTEGER NOT NULL,
+    seq      INTEGER NOT NULL,
+    previous TEXT,
+    PRIMARY KEY (id, seq)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_category_status ON pets (category_id, status, id);
 CREATE UNIQUE INDEX orders_open   ON orders (pet_id) WHERE status IN ('placed', 'approved');
 CREATE INDEX orders_hold          ON orders (hold_expires_at) WHERE status = 'placed';
@@ -299,7 +311,21 @@ CREATE TRIGGER pet_name_update AFTER UPDATE OF name ON pets WHEN old.name IS NOT
 END;
 CREATE INDEX profiles_price_key  ON profiles (price_key, id)  WHERE price_key IS NOT NULL;
 CREATE INDEX profiles_birth_date ON profiles (birth_date, id) WHERE removed = 0 AND birth_date IS NOT NULL;
+CREATE INDEX orders_customer_closed ON orders (changed_at) WHERE customer IS NOT NULL AND status IN ('delivered', 'cancelled', 'expired');
+CREATE TRIGGER customer_search_insert AFTER INSERT ON orders WHEN new.customer IS NOT NULL BEGIN
+    INSERT INTO customer_search_changes (id, seq)
+    VALUES (new.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM customer_search_changes WHERE id = new.id));
+END;
+CREATE TRIGGER customer_search_update AFTER UPDATE OF customer ON orders WHEN old.customer IS NOT new.customer BEGIN
+    INSERT INTO customer_search_changes (id, seq, previous)
+    VALUES (old.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM customer_search_changes WHERE id = old.id), old.customer);
+END;
+CREATE TRIGGER customer_search_delete AFTER DELETE ON orders WHEN old.customer IS NOT NULL BEGIN
+    INSERT INTO customer_search_changes (id, seq, previous)
+    VALUES (old.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM customer_search_changes WHERE id = old.id), old.customer);
+END;
 INSERT INTO search_progress VALUES ('orders', 0, 9223372036854775807);
+INSERT INTO search_progress VALUES ('orders, customers', 9223372036854775806, 9223372036854775807);
 INSERT INTO search_progress VALUES ('pets', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('profiles', 9223372036854775806, 9223372036854775807);
 INSERT INTO search_progress VALUES ('profiles, internal', 9223372036854775806, 9223372036854775807);

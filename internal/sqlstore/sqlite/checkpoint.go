@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"animalstore/internal/sqlstore/engine"
 )
@@ -18,11 +19,37 @@ const checkpointFrames = 3500
 // as many frames as it can, and the next checkpoint moves the rest. Errors are ignored, because the commits
 // are already durable in the WAL.
 func (w *writer) checkpoint() {
+	if w.erased && !time.Now().Before(w.truncateFrom) {
+		if w.erased = !w.truncateWAL(); w.erased {
+			w.truncateFrom = time.Now().Add(truncatePause)
+		}
+		return
+	}
 	var busy, frames, checkpointed int64
 	_, err := engine.FirstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
 	if err == nil && frames >= checkpointFrames {
 		w.conn.Exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
+}
+
+const (
+	// truncateWait is how long the writer waits for readers before it truncates the WAL. All writes wait meanwhile.
+	truncateWait = 100 * time.Millisecond
+	// truncatePause is the time after which the writer tries again, so that a long read does not slow the writes down.
+	truncatePause = 5 * time.Second
+)
+
+// truncateWAL moves all frames of the WAL to the database file and makes the WAL empty, so that it no longer contains what was
+// erased. It reports whether it could do that. It could not if a reader has needed the WAL for longer than truncateWait.
+// Then the writer tries again after a later group: the housekeeping of the service writes every few seconds.
+func (w *writer) truncateWAL() bool {
+	if w.conn.set(pragma{"busy_timeout", strconv.FormatInt(truncateWait.Milliseconds(), 10)}) != nil {
+		return false
+	}
+	defer w.conn.set(w.conn.pragmas[0])
+	var busy, frames, checkpointed int64
+	_, err := engine.FirstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, &frames, &checkpointed)
+	return err == nil && busy == 0
 }
 
 // walLimit is the size in bytes to which SQLite shrinks a longer WAL file when it starts to overwrite it from its start.

@@ -79,7 +79,7 @@ func (s *Engine) open(ctx context.Context, path string) (err error) {
 	if s.file, err = statOpened(path); err != nil {
 		return err
 	}
-	exclusive := s.options.Exclusive
+	exclusive, left := s.options.Exclusive, HasWAL(path)
 	s.readers = make(chan *Conn, max(4, 2*runtime.GOMAXPROCS(0)))
 	for range cap(s.readers) {
 		s.readers <- storeConn(path, exclusive)
@@ -92,7 +92,7 @@ func (s *Engine) open(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
-	s.writer = startWriter(writing, s.file, s.options.Options)
+	s.writer = startWriter(writing, s.file, s.options.Options, left)
 	return nil
 }
 

@@ -33,6 +33,7 @@ func storeConn(path string, exclusive bool, more ...pragma) *Conn {
 		{"journal_mode", "wal"},
 		{"synchronous", "2"}, // FULL, so that a commit survives a power failure
 		{"foreign_keys", "1"},
+		{"secure_delete", "1"}, // what is deleted is overwritten, because some of it is personal data
 	}
 	return newConn(fileURI(path), lockTimeout(exclusive), append(pragmas, more...)...)
 }

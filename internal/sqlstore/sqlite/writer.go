@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
+	"time"
 
 	"animalstore/internal/sqlstore/engine"
 )
@@ -21,11 +23,14 @@ type writer struct {
 	file          *openedFile
 	options       engine.Options
 	recentWriters int           // the number of writes that were recently running or waiting at the same time
+	erased        bool          // whether the WAL may contain what was erased
+	truncateFrom  time.Time     // when the writer tries again to truncate the WAL
 	stopped       chan struct{} // closed when all accepted writes have returned
 }
 
-func startWriter(c *Conn, f *openedFile, o engine.Options) *writer {
-	w := &writer{queue: engine.NewQueue(), conn: c, file: f, options: o, stopped: make(chan struct{})}
+// startWriter starts the writer. erased means that the WAL may contain what was erased before the file was opened.
+func startWriter(c *Conn, f *openedFile, o engine.Options, erased bool) *writer {
+	w := &writer{queue: engine.NewQueue(), conn: c, file: f, options: o, erased: erased, stopped: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -105,6 +110,7 @@ func (w *writer) commitGroup(writes []*engine.Write, open bool) (again []*engine
 	if g.rejected {
 		return undeclared(writes)
 	}
+	w.erased = w.erased || slices.ContainsFunc(writes, func(w *engine.Write) bool { return w.Erases })
 	w.options.AfterWrite(g.touched, err == nil)
 	w.options.Spans.Group(start, writes, err)
 	engine.Finish(writes, err)
