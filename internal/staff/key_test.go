@@ -44,7 +44,7 @@ func TestKeysAreCreatedByRole(t *testing.T) {
 		role, label string
 		want        []shop.Scope
 	}{
-		{"staff", "Staff", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead}},
+		{"staff", "Staff", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead, shop.Customers}},
 		{"partner-read", "Partner, read only", []shop.Scope{shop.PetsRead}},
 		{"partner-order", "Partner, orders", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
 		{"admin", "Admin", []shop.Scope{shop.Admin}},
