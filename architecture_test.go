@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/apidocs":    {"api", "docs"},
 	"docs":                {},
 	"internal/staff":      {"internal/web", "internal/shop", "internal/admission", "internal/petcsv"},
-	"internal/web":        {"internal/shop", "internal/admission", "internal/photo"},
+	"internal/web":        {"internal/shop", "internal/admission", "internal/singleflight", "internal/photo"},
 	"internal/petcsv":     {"internal/shop"},
 	"internal/webhook":    {"internal/shop"},
 	"internal/demo":       {"internal/sqlstore", "internal/shop"},

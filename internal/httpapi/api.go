@@ -58,14 +58,14 @@ type API struct {
 	router             *router
 	metrics            *metrics
 	accessLog          *web.AccessLog
-	pageCache          *responseCache               // cached responses to GET /pets
-	petCache           *responseCache               // cached responses to GET /pets/{petId}
-	photoCache         *photoCache                  // cached files of photos
-	basePath           string                       // the path component of the base URL
-	commonHeaders      http.Header                  // sent with every response
-	deprecationHeaders http.Header                  // sent with every response from deprecatedOperation
-	mcp                func() (*mcp.Handler, error) // made for the first message of an assistant
-	lifetime           context.Context              // ends when the node starts to shut down
+	pageCache          *web.ResponseCache[cachedResponse] // cached responses to GET /pets
+	petCache           *web.ResponseCache[cachedResponse] // cached responses to GET /pets/{petId}
+	photoCache         *photoCache                        // cached files of photos
+	basePath           string                             // the path component of the base URL
+	commonHeaders      http.Header                        // sent with every response
+	deprecationHeaders http.Header                        // sent with every response from deprecatedOperation
+	mcp                func() (*mcp.Handler, error)       // made for the first message of an assistant
+	lifetime           context.Context                    // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
 }

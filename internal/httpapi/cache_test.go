@@ -60,7 +60,7 @@ func TestResponseLoadedDuringAChangeIsNotServedAgain(t *testing.T) {
 	s := parallelShop(t)
 	cache := newResponseCache(s.Service)
 	for _, want := range []string{"before the change", "after the change"} {
-		got, err := cache.get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
+		got, err := cache.Get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
 			_, err := s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}, valid)
 			s.AddPet(t, "Rex", 1, shop.Available)
 			return cachedResponse{body: []byte(want)}, err
@@ -80,7 +80,7 @@ func TestRequestIgnoresALoadFromBeforeAChange(t *testing.T) {
 		cache, gate := newResponseCache(s.Service), make(chan struct{})
 		var running sync.WaitGroup
 		get := func(want int) {
-			got, err := cache.get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
+			got, err := cache.Get(t.Context(), 0, "GET /pets", func(valid *shop.Validity) (cachedResponse, error) {
 				page, err := s.ListPets(t.Context(), shop.Caller{}, shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}, valid)
 				<-gate
 				return cachedResponse{body: fmt.Append(nil, len(page.Items))}, err
@@ -144,50 +144,11 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	}
 }
 
-// The size of the cache is limited, whatever clients request. The requests, bodies and links in the entries all count.
-func TestResponseCacheIsBounded(t *testing.T) {
+// The cache counts every part of a response.
+func TestCachedResponseCountsItsBytes(t *testing.T) {
 	t.Parallel()
-	c := &newResponseCache(nil).entries
-	for i := range int64(100) {
-		request := fmt.Sprint(i % 60)
-		c.put(request, i%7, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes/50), next: request}})
-		size := 0
-		for request, e := range c.byName {
-			size += entryOverhead + len(request) + e.entry.bytes()
-		}
-		if size != c.size || size > maxCacheBytes || i > 50 && size < maxCacheBytes*9/10 {
-			t.Fatalf("%d bytes are cached, but %d were counted", size, c.size)
-		}
-	}
-	for i := range int64(100_000) { // small entries count towards the size, too
-		c.put(fmt.Sprint(i), i%7, &entry{})
-	}
-	c.put("too large", 8, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes)}})
-	if n, most := len(c.byName), maxCacheBytes/entryOverhead; n > most || n < most/2 {
-		t.Errorf("there are %d entries, want at most %d", n, most)
-	}
-}
-
-// If one API key is used for many different queries, they displace only the cache entries of this key.
-func TestCacheHasAShareForEachKey(t *testing.T) {
-	t.Parallel()
-	c, response := &newResponseCache(nil).entries, &entry{cachedResponse: cachedResponse{body: make([]byte, 2000)}}
-	c.put("page of a modest key", 1, response)
-	largest := 0
-	for i := range 20_000 {
-		c.put(fmt.Sprintf("q=%d", i), 2, response)
-		largest = max(largest, c.size)
-	}
-	if c.get("page of a modest key") == nil {
-		t.Error("the entry of another key was displaced")
-	}
-	if limit := maxKeyCacheBytes + 4000; largest > limit || largest < maxKeyCacheBytes/2 {
-		t.Errorf("the cache grew to %d bytes, want about %d", largest, limit)
-	}
-	for request := range c.byName {
-		c.remove(request)
-	}
-	if c.size != 0 || len(c.keySize) != 0 {
-		t.Errorf("the empty cache counts %d bytes and %v", c.size, c.keySize)
+	r := cachedResponse{tag: "1", body: make([]byte, 10, 20), first: "333", next: "4444"}
+	if got := r.Bytes(); got != 1+20+3+4 {
+		t.Errorf("got %d bytes, want 28", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
-	page, err := a.pageCache.get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func(valid *shop.Validity) (response cachedResponse, err error) {
+	page, err := a.pageCache.Get(x.r.Context(), x.principal.ID(), x.r.URL.RawQuery, func(valid *shop.Validity) (response cachedResponse, err error) {
 		list, singleID, err := parsePetList(x.r.URL.RawQuery)
 		if err != nil {
 			return response, err
@@ -120,7 +120,7 @@ func (a *API) getPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.petCache.get(x.r.Context(), x.principal.ID(), x.params[0], func(valid *shop.Validity) (cachedResponse, error) {
+	response, err := a.petCache.Get(x.r.Context(), x.principal.ID(), x.params[0], func(valid *shop.Validity) (cachedResponse, error) {
 		pet, err := a.Service.Pet(x.r.Context(), id, valid)
 		return cachedResponse{tag: pet.ETag(), body: withNewline(encodePet(pet))}, err
 	})

@@ -8,6 +8,7 @@ import (
 	"animalstore/internal/admission"
 	"animalstore/internal/shop"
 	"animalstore/internal/singleflight"
+	"animalstore/internal/web"
 )
 
 // These values are shared by all responses with a photo, so they must not be modified.
@@ -46,7 +47,7 @@ const (
 // removed only for photoCheckInterval.
 type photoCache struct {
 	service *shop.Service
-	entries cacheEntries[*photoEntry]
+	entries web.CacheEntries[*photoEntry]
 	loads   singleflight.Group[string, *photoEntry]
 }
 
@@ -56,15 +57,16 @@ type photoEntry struct {
 	removals int64     // shop.Service.PhotoRemovals before that
 }
 
-func (e *photoEntry) bytes() int { return len(e.content) }
+// Bytes returns the size of the file.
+func (e *photoEntry) Bytes() int { return len(e.content) }
 
 func newPhotoCache(service *shop.Service) *photoCache {
-	return &photoCache{service: service, entries: newCacheEntries[*photoEntry](maxPhotoCacheBytes, math.MaxInt)} // a file is read without a key
+	return &photoCache{service: service, entries: web.NewCacheEntries[*photoEntry](maxPhotoCacheBytes, math.MaxInt)} // a file is read without a key
 }
 
 // get returns a file. enter waits until the store may be read. get fails with not_found if there is no such file.
 func (c *photoCache) get(ctx context.Context, file string, enter func() (admission.Slot, error)) ([]byte, error) {
-	arrived, cached := c.loads.Begun(), c.entries.get(file)
+	arrived, cached := c.loads.Begun(), c.entries.Get(file)
 	isCurrent := func(e *photoEntry) bool {
 		return e.removals == c.service.PhotoRemovals() && time.Since(e.checked) < photoCheckInterval
 	}
@@ -107,9 +109,9 @@ func (c *photoCache) load(ctx context.Context, file string, cached *photoEntry, 
 		e.content, err = c.service.PhotoFile(ctx, name, size)
 	}
 	if err != nil {
-		c.entries.remove(file)
+		c.entries.Remove(file)
 		return nil, err
 	}
-	c.entries.put(file, 0, e)
+	c.entries.Put(file, 0, e)
 	return e, nil
 }

@@ -75,6 +75,27 @@ func (x *exchange) sendFile(file *web.StaticFile) {
 	x.sendWithETag(revalidateAny, x.w.Header()["Content-Type"], tag, body)
 }
 
+// cachedResponse is the part of a response that is the same for all clients.
+type cachedResponse struct {
+	tag   string
+	body  []byte
+	first string // query string for the first page of the list
+	next  string // query string for the next page; "" on the last page and for a single resource
+}
+
+// Bytes returns the size of the response in the cache.
+func (r cachedResponse) Bytes() int { return len(r.tag) + cap(r.body) + len(r.first) + len(r.next) }
+
+// maxCacheBytes is the maximum size of one cache of responses, and maxKeyCacheBytes the share of one API key.
+const (
+	maxCacheBytes    = 4 << 20
+	maxKeyCacheBytes = 3 << 19
+)
+
+func newResponseCache(service *shop.Service) *web.ResponseCache[cachedResponse] {
+	return web.NewResponseCache[cachedResponse](service, maxCacheBytes, maxKeyCacheBytes)
+}
+
 // sendCached sends an already encoded response that ends with a newline. Only the client itself may cache
 // the response, not a shared cache.
 func (x *exchange) sendCached(r cachedResponse) {

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import "sync"
 
@@ -6,10 +6,10 @@ import "sync"
 // the map, and the string headers.
 const entryOverhead = 256
 
-// cacheEntries are the entries of a cache, by name. Together they have at most maxBytes, and those that were loaded with
+// CacheEntries are the entries of a cache, by name. Together they have at most maxBytes, and those that were loaded with
 // one API key at most maxKeyBytes. So a client that loads many entries displaces only its own. The zero value of E stands for
 // no entry.
-type cacheEntries[E interface{ bytes() int }] struct {
+type CacheEntries[E interface{ Bytes() int }] struct {
 	maxBytes, maxKeyBytes int
 	mu                    sync.RWMutex
 	byName                map[string]cacheEntry[E]
@@ -23,23 +23,25 @@ type cacheEntry[E any] struct {
 	size  int
 }
 
-func newCacheEntries[E interface{ bytes() int }](maxBytes, maxKeyBytes int) cacheEntries[E] {
-	return cacheEntries[E]{maxBytes: maxBytes, maxKeyBytes: maxKeyBytes, byName: map[string]cacheEntry[E]{}, keySize: map[int64]int{}}
+// NewCacheEntries returns an empty cache with these limits.
+func NewCacheEntries[E interface{ Bytes() int }](maxBytes, maxKeyBytes int) CacheEntries[E] {
+	return CacheEntries[E]{maxBytes: maxBytes, maxKeyBytes: maxKeyBytes, byName: map[string]cacheEntry[E]{}, keySize: map[int64]int{}}
 }
 
-func (c *cacheEntries[E]) get(name string) E {
+// Get returns the entry with the given name, or the zero value of E.
+func (c *CacheEntries[E]) Get(name string) E {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byName[name].entry
 }
 
-// put replaces the entry with the given name, and removes others if there is no room for it. It does not matter which
+// Put replaces the entry with the given name, and removes others if there is no room for it. It does not matter which
 // ones, because popular entries are quickly loaded again: all of the same key, or otherwise any.
-func (c *cacheEntries[E]) put(name string, key int64, e E) {
+func (c *CacheEntries[E]) Put(name string, key int64, e E) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(name)
-	size := entryOverhead + len(name) + e.bytes()
+	size := entryOverhead + len(name) + e.Bytes()
 	if size > min(c.maxBytes, c.maxKeyBytes) {
 		return
 	}
@@ -61,15 +63,15 @@ func (c *cacheEntries[E]) put(name string, key int64, e E) {
 	c.keySize[key] += size
 }
 
-// remove removes an entry, if there is one.
-func (c *cacheEntries[E]) remove(name string) {
+// Remove removes an entry, if there is one.
+func (c *CacheEntries[E]) Remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(name)
 }
 
-// removeLocked is like remove. The caller must hold the lock.
-func (c *cacheEntries[E]) removeLocked(name string) {
+// removeLocked is like Remove. The caller must hold the lock.
+func (c *CacheEntries[E]) removeLocked(name string) {
 	e, found := c.byName[name]
 	if !found {
 		return
