@@ -10,6 +10,7 @@ import (
 type CatalogVersion struct {
 	Changes  int64  // distinguishes the states that this process knows to be different
 	Snapshot string // distinguishes the states of a database that other processes change, too
+	Window   bool   // whether this is the version of what the shop window shows, see Reading.Window
 }
 
 // CatalogState describes the snapshot that a read used.

@@ -255,6 +255,7 @@ func (p Profile) subject() string { return p.Pet.subject() + "/profile" }
 type ProfileFilter struct {
 	PetFilter // Query selects profiles whose words contain every word of this text
 	Published *bool
+	InWindow  bool // selects the profiles that the shop window shows
 	Sex       Sex
 	Size      Size
 	Tags      []string // selects profiles that have all of these tags
@@ -266,7 +267,7 @@ type ProfileFilter struct {
 func (f ProfileFilter) Matches(p Profile) bool {
 	return (f.Status == "" || p.Pet.Status == f.Status) && (!f.NoStatus || p.Pet.Status == "") &&
 		(f.CategoryID == nil || p.Pet.CategoryID == *f.CategoryID) &&
-		(f.Published == nil || p.Published == *f.Published) && (f.Sex == "" || p.Sex == f.Sex) && (f.Size == "" || p.Size == f.Size) &&
+		(f.Published == nil || p.Published == *f.Published) && (!f.InWindow || p.inWindow()) && (f.Sex == "" || p.Sex == f.Sex) && (f.Size == "" || p.Size == f.Size) &&
 		(!f.NoPhotos || len(p.Photos) == 0) &&
 		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !p.hasTag(CategoryKey(tag)) })
 }
@@ -279,7 +280,7 @@ func (p Profile) hasTag(key string) bool {
 // profiles that one index finds.
 func (f ProfileFilter) Conditions() int {
 	n := len(f.Tags)
-	for _, given := range []bool{f.Status != "" || f.NoStatus || f.CategoryID != nil, f.Published != nil, f.Sex != "", f.Size != "", f.NoPhotos, len(f.IDs) > 0} {
+	for _, given := range []bool{f.Status != "" || f.NoStatus || f.CategoryID != nil || f.InWindow, f.Published != nil, f.Sex != "", f.Size != "", f.NoPhotos, len(f.IDs) > 0} {
 		if given {
 			n++
 		}

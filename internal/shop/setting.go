@@ -277,15 +277,26 @@ func (c *currentSettings) set(settings Settings, readAfter time.Time) {
 	if readAfter.Before(c.known.readAfter) {
 		return
 	}
-	location := c.known.location
-	if settings.TimeZone != c.known.TimeZone || location == nil {
-		location = c.preset
-		// A time zone that only another node's database of time zones contains is ignored.
-		if zone, err := time.LoadLocation(settings.TimeZone); err == nil && settings.TimeZone != "" {
-			location = zone
-		}
+	c.known = knownSettings{settings, c.locationLocked(settings), readAfter}
+}
+
+// locationOf returns the time zone that follows from settings.
+func (c *currentSettings) locationOf(settings Settings) *time.Location {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.locationLocked(settings)
+}
+
+// locationLocked is like locationOf. The caller must hold the lock.
+func (c *currentSettings) locationLocked(settings Settings) *time.Location {
+	if settings.TimeZone == c.known.TimeZone && c.known.location != nil {
+		return c.known.location
 	}
-	c.known = knownSettings{settings, location, readAfter}
+	// A time zone that only another node's database of time zones contains is ignored.
+	if zone, err := time.LoadLocation(settings.TimeZone); err == nil && settings.TimeZone != "" {
+		return zone
+	}
+	return c.preset
 }
 
 func newCurrentSettings(preset *time.Location) *currentSettings {

@@ -55,7 +55,10 @@ type Reading struct {
 	// unless Version is set. It is also zero if the store might not notice a later change.
 	State   *CatalogState
 	Version bool
-	Budget  time.Duration // how long the read may take if that is longer than usual
+	// Window means that the version is that of the shop window: only changes of published animals, of categories and of the
+	// settings must change it. Others may.
+	Window bool
+	Budget time.Duration // how long the read may take if that is longer than usual
 }
 
 // Writing says what a write is. The zero value is a write of the shop itself that may use any rows.
@@ -109,6 +112,7 @@ type ReadTx interface {
 	SignInLinkReader
 	IdempotencyReader
 	SearchReader
+	WindowReader
 }
 
 // Mutations contains the changes to the shop that clients can observe. Only eventTx calls these methods, and

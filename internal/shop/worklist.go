@@ -27,7 +27,7 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 			return work, err
 		}
 		today := s.DateOf(work.Now)
-		tomorrow := s.beginOf(today.Add(1))
+		tomorrow := beginOf(today.Add(1), s.Location())
 		listed := map[int64]bool{}
 		for _, list := range []struct {
 			into *Page[OrderView]

@@ -23,16 +23,18 @@ func (s *Service) DateOf(t time.Time) Date { return dateOf(t.In(s.Location())) }
 
 // DayBounds returns when a day begins in the shop's time zone and when the next day begins. Most days have 24 hours,
 // but a day on which clocks are changed may have 23 or 25.
-func (s *Service) DayBounds(d Date) (begin, end time.Time) {
-	return s.beginOf(d), s.beginOf(d.Add(1))
+func (s *Service) DayBounds(d Date) (begin, end time.Time) { return dayBounds(d, s.Location()) }
+
+func dayBounds(d Date, zone *time.Location) (begin, end time.Time) {
+	return beginOf(d, zone), beginOf(d.Add(1), zone)
 }
 
 // beginOf returns the first minute of a day. It does not rely on midnight, because a day on which clocks are changed
 // at midnight may have no midnight or two.
-func (s *Service) beginOf(d Date) time.Time {
-	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, s.Location()).Add(-3 * time.Hour)
+func beginOf(d Date, zone *time.Location) time.Time {
+	earliest := time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, zone).Add(-3 * time.Hour)
 	minutes := sort.Search(6*60, func(i int) bool {
-		return !s.DateOf(earliest.Add(time.Duration(i) * time.Minute)).Before(d)
+		return !dateOf(earliest.Add(time.Duration(i) * time.Minute).In(zone)).Before(d)
 	})
 	return earliest.Add(time.Duration(minutes) * time.Minute)
 }

@@ -15,6 +15,7 @@ type localCatalog struct {
 	exclusive bool         // whether no other process may change the catalogue
 	changes   atomic.Int64 // the number of changes to the catalogue or to orders
 	orders    atomic.Int64 // the number of changes to orders
+	window    atomic.Int64 // the number of changes to what the shop window shows
 	hold      atomic.Pointer[cachedHold]
 }
 
@@ -34,14 +35,21 @@ func (c *localCatalog) bump(touched engine.Touched) {
 	if touched&touchedOrders != 0 {
 		c.orders.Add(1)
 	}
-	if touched != 0 {
+	if touched&touchedWindow != 0 {
+		c.window.Add(1)
+	}
+	if touched&(touchedCatalog|touchedOrders) != 0 {
 		c.changes.Add(1)
 	}
 }
 
-func (c *localCatalog) version() shop.CatalogVersion {
-	if !c.exclusive {
+// version returns the version of the catalogue, or of what the shop window shows.
+func (c *localCatalog) version(window bool) shop.CatalogVersion {
+	switch {
+	case !c.exclusive:
 		return shop.CatalogVersion{}
+	case window:
+		return shop.CatalogVersion{Changes: c.window.Load() + 1, Window: true}
 	}
 	return shop.CatalogVersion{Changes: c.changes.Load() + 1}
 }
@@ -67,9 +75,9 @@ type catalogBefore struct {
 }
 
 // beforeRead returns what is known now, and makes the read o return the rest.
-func (s *Store) beforeRead(o *engine.ReadOptions, versioned bool) (before catalogBefore) {
-	before.orders, before.at, before.version = s.catalog.orders.Load(), time.Now(), s.catalog.version()
-	o.Stamped, o.Versioned = true, versioned
+func (s *Store) beforeRead(o *engine.ReadOptions, r shop.Reading) (before catalogBefore) {
+	before.orders, before.at, before.version = s.catalog.orders.Load(), time.Now(), s.catalog.version(r.Window)
+	o.Stamped, o.Versioned = true, r.Version
 	if before.hold, before.known = s.catalog.nextHold(before.orders); !before.known {
 		o.Value = nextHold
 	}
@@ -96,7 +104,7 @@ func (s *Store) catalogState(before catalogBefore, stamp engine.Stamp, versioned
 // it is not known, or if it probably differs from seen.
 func (s *Store) CurrentVersion(ctx context.Context, seen shop.CatalogVersion) (shop.CatalogVersion, time.Time) {
 	if s.server == nil {
-		return s.catalog.version(), s.dialect.clock()
+		return s.catalog.version(seen.Window), s.dialect.clock()
 	}
 	version, now := s.server.Version(ctx, engine.Version{SessionID: seen.Changes, Snapshot: seen.Snapshot})
 	return shop.CatalogVersion{Changes: version.SessionID, Snapshot: version.Snapshot}, s.time(now)

@@ -93,6 +93,7 @@ func (t *tx) rememberCategories(ids []int64) {
 }
 
 func (t *tx) InsertCategories(categories ...shop.Category) error {
+	t.touched |= touchedWindow
 	return inChunks(categories, placeholders(3), func(part []shop.Category, places string) error {
 		var args []any
 		for _, category := range part {
@@ -103,6 +104,7 @@ func (t *tx) InsertCategories(categories ...shop.Category) error {
 }
 
 func (t *tx) UpdateCategory(_, after shop.Category) error {
+	t.touched |= touchedWindow
 	return t.Exec("UPDATE categories SET name = $2, name_key = $3 WHERE id = $1", appendCategory(nil, after)...)
 }
 
@@ -156,5 +158,6 @@ func (t *tx) DeleteCategory(category shop.Category) error {
 		}
 		delete(t.categories, category.ID)
 	}
+	t.touched |= touchedWindow
 	return t.Exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

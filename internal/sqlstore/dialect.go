@@ -48,6 +48,8 @@ type dialect struct {
 	// whetherPublished adds the condition that pets are published, or are not. It returns what follows the name of the
 	// pets table.
 	whetherPublished func(c *conditions, published bool) string
+	// sharesVersion is true if other nodes change the database, so that every change to it changes all versions.
+	sharesVersion bool
 	// byHold follows the name of the orders table in queries for holds. Without it, SQLite reads all placed orders and
 	// sorts them.
 	byHold string
@@ -149,6 +151,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		byIndex:           func(string) string { return "" },
 		keysNewNames:      true,
 		whetherPublished:  publishedByValue,
+		sharesVersion:     true,
 		load:              loadTogether,
 		update:            updateTogether,
 		newPetIDs:         reservedPetIDs,

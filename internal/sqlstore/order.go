@@ -151,8 +151,8 @@ func (t *tx) OpenOrders(petIDs []int64) ([]shop.Order, error) {
 // lockPet locks the pet of an order that is about to be written, if the engine needs this lock.
 func (t *tx) lockPet(id int64) error {
 	t.touched |= touchedOrders
-	if t.dialect.lockPet == "" {
-		return nil
+	if err := t.touchWindow(id); err != nil || t.dialect.lockPet == "" {
+		return err
 	}
 	return t.Exec(t.dialect.lockPet, id)
 }

@@ -46,12 +46,15 @@ var (
 type countedPet struct {
 	shop.Pet
 	statusChanges int64
+	published     bool
 }
 
-const countedPetColumns = petColumns + ", status_changes"
+const countedPetColumns = petColumns + ", status_changes, published"
 
 func scanCountedPet(scan Scanner) (pet countedPet, err error) {
-	pet.Pet, err = scanPet(func(columns ...any) error { return scan(append(columns, &pet.statusChanges)...) })
+	var published int64
+	pet.Pet, err = scanPet(func(columns ...any) error { return scan(append(columns, &pet.statusChanges, &published)...) })
+	pet.published = published == 1
 	return pet, err
 }
 
@@ -215,16 +218,20 @@ func (d *dialect) insertPets(w engine.Writer, pets []shop.Pet) error {
 }
 
 func (t *tx) UpdatePets(updates ...shop.PetUpdate) error {
-	pets, moved := make([]countedPet, len(updates)), []int64{}
+	pets, moved, ids := make([]countedPet, len(updates)), []int64{}, make([]int64, len(updates))
 	for i, u := range updates {
+		ids[i] = u.After.ID
 		if u.Before.CategoryID != u.After.CategoryID {
 			moved = append(moved, u.After.CategoryID)
 		}
-		if pets[i] = (countedPet{u.After, statusChanges(u)}); u.Before.Name != u.After.Name {
+		if pets[i] = (countedPet{Pet: u.After, statusChanges: statusChanges(u)}); u.Before.Name != u.After.Name {
 			t.textChanged(petNames, u.After.ID)
 		}
 	}
 	if err := t.requireCategories(moved); err != nil {
+		return err
+	}
+	if err := t.touchWindow(ids...); err != nil {
 		return err
 	}
 	err := t.addCounts(func(changes *countChanges, period int64) {

@@ -228,6 +228,8 @@ func profilesQuery(d *dialect, list shop.ProfileList) (query string, args []any)
 	switch {
 	case len(list.IDs) == 0 && len(list.Tags) > 0:
 		found("profile_tags", "tag", shop.CategoryKey(list.Tags[0]))
+	case list.InWindow:
+		query, args = windowPage(d, columns, list)
 	case len(list.IDs) > 0 || list.CategoryID != nil || list.Status != "" || list.NoStatus:
 		query, args = petsQuery(d, columns, shop.PetList{PetFilter: list.PetFilter, PageRequest: list.PageRequest, OldestFirst: oldestFirst})
 	case list.Size != "":

@@ -15,6 +15,9 @@ func (t *tx) UpdateProfiles(updates ...shop.ProfileUpdate) error {
 	for _, u := range updates {
 		id := u.After.Pet.ID
 		t.profileTextChanged(id)
+		if u.Before.Published || u.After.Published {
+			t.touched |= touchedWindow
+		}
 		switch {
 		case u.After.UpdatedAt.IsZero():
 			emptied = append(emptied, id)
@@ -51,6 +54,9 @@ func (t *tx) UpdateProfiles(updates ...shop.ProfileUpdate) error {
 		if err := execIn(t, step.ids, step.statement); err != nil {
 			return err
 		}
+	}
+	if err := t.rememberPublished(published); err != nil {
+		return err
 	}
 	return t.updateTags(updates)
 }
@@ -120,6 +126,9 @@ func (t *tx) keepProfile(pet shop.Pet) error {
 		return err
 	}
 	t.profileTextChanged(pet.ID)
+	if kept.Published {
+		t.touched |= touchedWindow
+	}
 	var removedAt any
 	if len(kept.Photos) > 0 {
 		now, err := t.Now()
@@ -146,6 +155,9 @@ func (t *tx) restoreProfile(pet shop.Pet) error {
 	}
 	if err := t.Exec("UPDATE pets SET published = (SELECT published FROM profiles WHERE id = $1) WHERE id = $1", pet.ID); err != nil {
 		return err
+	}
+	if kept.Published {
+		t.touched |= touchedWindow
 	}
 	return t.updateTags([]shop.ProfileUpdate{{After: kept}})
 }

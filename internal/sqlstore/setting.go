@@ -48,6 +48,7 @@ func (t *tx) UpdateSettings(_, after shop.Settings) error {
 	if err != nil {
 		return err // cannot happen, because settings consist of texts
 	}
+	t.touched |= touchedWindow
 	return t.set(ShopSetting, string(value))
 }
 

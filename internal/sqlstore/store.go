@@ -132,7 +132,7 @@ func (s *Store) openServer(ctx context.Context, url string, o Options) error {
 	}
 	s.server, err = postgres.Open(ctx, url, postgres.Options{
 		Options: s.engineOptions(postgresDialect(o.Now), "postgresql", o), Migrations: migrations,
-		Versioned:     []string{"pets", "orders", "pet_search", "pet_search_changes", "search_progress"},
+		Versioned:     []string{"pets", "profiles", "profile_tags", "published_pets", "categories", "settings", "orders", "pet_search", "pet_search_changes", "search_progress"},
 		Feed:          postgres.Feed{Table: "events", Inbox: "event_inbox", Lock: "event_turn", Columns: newEventColumns, Channel: "animalstore_events"},
 		OnLostHistory: o.OnLostHistory,
 	})
@@ -155,7 +155,7 @@ func (s *Store) Read(ctx context.Context, r shop.Reading, fn func(shop.ReadTx) e
 	o := engine.ReadOptions{Timeout: r.Budget, Single: r.SingleQuery}
 	var before catalogBefore
 	if r.State != nil {
-		before = s.beforeRead(&o, r.Version)
+		before = s.beforeRead(&o, r)
 	}
 	stamp, err := s.engine.Read(ctx, o, func(t *engine.Tx) error { return fn(&tx{Tx: t, dialect: s.dialect}) })
 	if err == nil && r.State != nil {

@@ -21,6 +21,7 @@ type tx struct {
 const (
 	touchedCatalog engine.Touched = 1 << iota // animals
 	touchedOrders
+	touchedWindow // what the shop window shows
 )
 
 // Scanner reads the columns of the current row into variables.

@@ -13,11 +13,12 @@ import (
 // declared in shop.Writing, and the changes of the writes that have already run. It implements engine.Unit. Only
 // loading differs between the engines, see dialect.load.
 type unit struct {
-	dialect *dialect
-	now     time.Time
-	pets    map[int64]*shop.Pet   // nil means that there is no such pet
-	orders  map[int64]*shop.Order // nil means that there is no such order
-	open    map[int64]int64       // the open order of each loaded pet that has one
+	dialect   *dialect
+	now       time.Time
+	pets      map[int64]*shop.Pet   // nil means that there is no such pet
+	orders    map[int64]*shop.Order // nil means that there is no such order
+	open      map[int64]int64       // the open order of each loaded pet that has one
+	published map[int64]bool        // the loaded pets that are published
 	// statusChanges contains the number of status changes of each pet. It is 0 for pets that were added.
 	statusChanges map[int64]int64
 	// prices contains the prices in the profiles of the pets for which orders are placed.
@@ -131,7 +132,7 @@ func (u *unit) setOrder(order shop.Order) {
 
 // Forget drops all rows.
 func (u *unit) Forget() {
-	u.pets, u.statusChanges = map[int64]*shop.Pet{}, map[int64]int64{}
+	u.pets, u.statusChanges, u.published = map[int64]*shop.Pet{}, map[int64]int64{}, map[int64]bool{}
 	u.orders, u.open, u.prices = map[int64]*shop.Order{}, map[int64]int64{}, map[int64]shop.Price{}
 	u.categories, u.records = map[int64]*shop.Category{}, map[recordKey]*shop.IdempotencyRecord{}
 	u.petIDs, u.orderIDs = newIDs{}, newIDs{}

@@ -66,6 +66,9 @@ func (u *unit) setPrice(p petPrice) { u.prices[p.petID] = p.Price }
 func (u *unit) addPet(pet countedPet) {
 	u.pets[pet.ID] = &pet.Pet
 	u.statusChanges[pet.ID] = pet.statusChanges
+	if pet.published {
+		u.published[pet.ID] = true
+	}
 }
 
 // addOrder adds an order that was loaded, unless the unit already has it.

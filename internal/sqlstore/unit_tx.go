@@ -120,10 +120,18 @@ func (t *unitTx) UpdatePets(updates ...shop.PetUpdate) error {
 		if _, found, err := t.Pet(u.After.ID); err != nil || !found || u.Before.CategoryID != u.After.CategoryID {
 			return t.alone()
 		}
-		setRow(&t.changes.pets, u.After.ID, countedPet{u.After, t.changes.pets[u.After.ID].statusChanges + statusChanges(u)})
+		setRow(&t.changes.pets, u.After.ID, countedPet{Pet: u.After, statusChanges: t.changes.pets[u.After.ID].statusChanges + statusChanges(u)})
+		t.touchWindow(u.After.ID)
 		t.changes.counts.addUpdate(periodOf(t.unit.now), u)
 	}
 	return t.Failed()
+}
+
+// touchWindow records that the write may change what the shop window shows of a pet.
+func (t *unitTx) touchWindow(petID int64) {
+	if t.unit.published[petID] {
+		t.changes.touched |= touchedWindow
+	}
 }
 
 func (t *unitTx) InsertOrder(order shop.Order) (shop.Order, error) {
@@ -133,6 +141,7 @@ func (t *unitTx) InsertOrder(order shop.Order) (shop.Order, error) {
 	}
 	order.ID = id
 	t.changes.touched |= touchedOrders
+	t.touchWindow(order.PetID)
 	t.changes.addedOrders = append(t.changes.addedOrders, id)
 	setRow(&t.changes.orders, id, order)
 	return order, t.Failed()
@@ -144,6 +153,7 @@ func (t *unitTx) UpdateOrder(_, after shop.Order) error {
 	if _, found, err := t.Pet(after.PetID); err != nil || !found {
 		return t.alone()
 	}
+	t.touchWindow(after.PetID)
 	t.changes.touched |= touchedOrders
 	setRow(&t.changes.orders, after.ID, after)
 	return t.Failed()

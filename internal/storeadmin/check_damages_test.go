@@ -19,6 +19,7 @@ var damages = map[string]damage{
 	"a removed profile of an animal":    {"UPDATE profiles SET removed = 1 WHERE id = 5", "profiles 5: its pet exists, but the profile is marked as removed"},
 	"an animal that is published":       {"UPDATE pets SET published = 1 WHERE id = 2", "pets 2: published is 1, which differs from its profile"},
 	"an animal that is not published":   {"UPDATE pets SET published = 0 WHERE id = 5", "pets 5: published is 0, which differs from its profile"},
+	"an animal that was published":      {"DELETE FROM published_pets WHERE id = 5", "published_pets: pet 5, which is published, is missing"},
 	"a profile with an odd size":        {"UPDATE profiles SET size = 'tiny' WHERE id = 5", "profiles 5: its size must be one of small"},
 	"a profile that differs":            {"UPDATE profiles SET color = 'blue' WHERE id = 5", "profiles 5: its newest event differs from it"},
 	"a profile without its event":       {"DELETE FROM events WHERE subject = 'pets/5/profile'", "profiles 5: it has no event"},

@@ -68,6 +68,8 @@ func rowRules(e *engine) []rowRule {
 			"profiles %s: when its photos were removed does not fit the rest of it"},
 		{"SELECT p.id, p.published FROM pets p LEFT JOIN profiles f ON f.id = p.id WHERE p.published <> coalesce(f.published, 0) ORDER BY p.id",
 			"pets %s: published is %s, which differs from its profile"},
+		{"SELECT f.id FROM profiles f LEFT JOIN published_pets p ON p.id = f.id WHERE f.published = 1 AND p.id IS NULL ORDER BY f.id",
+			"published_pets: pet %s, which is published, is missing"},
 		{"SELECT id FROM keys WHERE NOT EXISTS (SELECT 1 FROM key_secrets WHERE key_id = keys.id AND ends_at IS NULL) ORDER BY id",
 			"keys %s: it has no secret without an end"},
 		{"SELECT key_id FROM key_secrets WHERE length(hash) <> 32 ORDER BY key_id",

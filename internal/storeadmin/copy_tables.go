@@ -68,6 +68,7 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
 		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text}}},
 	{name: "photo_files", key: 2, columns: []copiedColumn{{"name", text}, {"size", text}, {"pet_id", integer}, {"content", blob}}},
+	{name: "published_pets", key: 1, columns: []copiedColumn{{"id", integer}}},
 }
 
 func (t *copiedTable) columnNames() []string {

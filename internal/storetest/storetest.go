@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) shop.Store)
 		{"profiles", profileCases},
 		{"photos", photoCases},
 		{"orders of profiles", profileOrderCases},
+		{"shop window", windowCases},
 		{"searches of profiles", profileSearchCases},
 		{"searches", searchCases},
 		{"backlog of the search index", backlogCases},

@@ -223,6 +223,9 @@ CREATE TABLE customer_search_changes (
     previous TEXT,
     PRIMARY KEY (id, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE published_pets (
+    id INTEGER PRIMARY KEY
+) STRICT;
 CREATE INDEX pets_category_status ON pets (category_id, status, id);
 CREATE UNIQUE INDEX orders_open   ON orders (pet_id) WHERE status IN ('placed', 'approved');
 CREATE INDEX orders_hold          ON orders (hold_expires_at) WHERE status = 'placed';
@@ -324,6 +327,8 @@ CREATE TRIGGER customer_search_delete AFTER DELETE ON orders WHEN old.customer I
     INSERT INTO customer_search_changes (id, seq, previous)
     VALUES (old.id, (SELECT coalesce(max(seq), random() & 0x3fffffffffffffff) + 1 FROM customer_search_changes WHERE id = old.id), old.customer);
 END;
+CREATE INDEX pets_window          ON pets (id)              WHERE published = 1 AND status IN ('available', 'pending');
+CREATE INDEX pets_window_category ON pets (category_id, id) WHERE published = 1 AND status IN ('available', 'pending');
 INSERT INTO search_progress VALUES ('orders', 0, 9223372036854775807);
 INSERT INTO search_progress VALUES ('orders, customers', 9223372036854775806, 9223372036854775807);
 INSERT INTO search_progress VALUES ('pets', 0, 9223372036854775807);
