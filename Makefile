@@ -20,7 +20,7 @@ RACE = /internal/(admission|server|shop|singleflight|web|webhook|sqlstore/.*)$$
 SEQUENTIAL = ^(TestServiceFollowsTheModel|TestLettersAreFoldedLikeTexts|TestFold)$$
 SLOW = ./internal/staff/browser ./internal/e2e ./internal/sqlstore ./internal/httpapi/docs
 # The packages whose tests take many minutes or need more tools. Each has a target of its own, which runs all of its tests.
-BY_HAND = (/bench|/internal/(attack|conformance|hatest|plans|soak|upgrade))$$
+BY_HAND = (/bench|/internal/(attack|conformance|hatest|plans|proxy|soak|upgrade))$$
 
 .PHONY: help
 help: ## List the targets.
@@ -122,6 +122,12 @@ ha-test: ## Kill and freeze the leader of a PostgreSQL cluster with Patroni (fro
 	@scripts/need-postgres
 	tool=$$(scripts/pypi-tool patroni internal/hatest/requirements.txt) && go test -count 1 -timeout 30m -v ./internal/hatest -patroni "$$tool" -rounds $(ROUNDS)
 
+.PHONY: proxy-test
+proxy-test: ## Sell animals behind a caching proxy (Squid) and expect them to be gone with the next request.
+	@scripts/need squid squid
+	@scripts/need-postgres
+	go test -count 1 -v ./internal/proxy
+
 .PHONY: lint-api
 lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	@scripts/need npx npm
@@ -198,6 +204,12 @@ bench-photos: ## Compare the service with a bare handler that sends the same pho
 	@scripts/need wrk wrk
 	@scripts/need-postgres
 	go test -count 1 -run '^TestPhotos$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS)
+
+.PHONY: bench-window
+bench-window: ## Compare the shop window with a bare handler (SQLite) and with the list of animals (PostgreSQL), BENCH_PAIRS (7) pairs of turns (1 minute).
+	@scripts/need wrk wrk
+	@scripts/need-postgres
+	go test -count 1 -run '^TestWindow$$' -timeout 0 -v ./bench -pairs $(BENCH_PAIRS)
 
 # Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the
 # documentation, shells for the tests of command completion, PostgreSQL, a browser, and npm and Python for the

@@ -20,14 +20,14 @@ import (
 // package shop imports only the Unicode packages in golang.org/x/text. All imports point in one direction, from cmd to
 // shop:
 //
-//	cmd → cli → {server, acme, httpapi, staff, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
-//	httpapi, staff → shop
+//	cmd → cli → {server, acme, httpapi, staff, window, webhook, doctor, backup, storeadmin, sqlstore, client, demo}
+//	httpapi, staff, window → web → shop
 //	httpapi, cli → mcp → client
 //	backup → storeadmin → sqlstore → shop
 //	sqlstore → {sqlite, postgres, wordindex} → engine
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
-	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/window", "internal/webhook", "internal/backup", "internal/doctor", "internal/storeadmin",
 		"internal/sqlstore", "internal/sqlstore/postgres", "internal/web", "internal/demo", "internal/petcsv", "internal/version", "internal/shop", "internal/admission", "internal/mcp", "internal/tracing", "internal/acme", "client"},
 	"internal/server":     {"internal/admission"},
 	"internal/httpapi":    {"internal/web", "internal/shop", "internal/admission", "internal/singleflight", "internal/petcsv", "internal/mcp", "internal/apidocs", "client", "api"},
@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/apidocs":    {"api", "docs"},
 	"docs":                {},
 	"internal/staff":      {"internal/web", "internal/shop", "internal/admission", "internal/petcsv"},
+	"internal/window":     {"internal/web", "internal/shop", "internal/admission"},
 	"internal/web":        {"internal/shop", "internal/admission", "internal/singleflight", "internal/photo"},
 	"internal/petcsv":     {"internal/shop"},
 	"internal/webhook":    {"internal/shop"},

@@ -30,6 +30,9 @@ const (
 	PhotoMemory
 	PhotoReads
 	SentPhotos
+	WindowRequests
+	WindowReads
+	Sitemaps
 
 	HeavyReads
 	SingleWrites
@@ -103,8 +106,15 @@ var table = [kinds]Limit{
 	// Reads of photos from the store, for everybody who knows their URLs. They are few, so that strangers do not keep the
 	// staff waiting.
 	PhotoReads: {Operations: "reads of photos", Total: 2, Queue: 254, Wait: maxWait, Late: "Too many photos are being read; try again shortly."},
-	// Photos that clients have not read yet.
-	SentPhotos: {Operations: "bytes of photos being sent", Total: 16 << 20},
+	// Photos and responses of the shop window that clients have not read yet.
+	SentPhotos: {Operations: "bytes of photos and of the shop window being sent", Total: 16 << 20},
+	// Requests for the shop window, which everybody may send. One that is answered from memory takes a fraction of a millisecond.
+	WindowRequests: {Operations: "requests for the shop window", Total: 256},
+	// Reads of the store for the shop window, and the pages that are made from them. They are few, so that strangers do not
+	// keep the staff waiting.
+	WindowReads: {Operations: "reads for the shop window", Total: 1, Queue: 255, Wait: maxWait, Late: "Too many people are looking at once; try again in a moment."},
+	// A sitemap is the largest response, with up to 6 MB. It is made for each request, and not kept.
+	Sitemaps: {Operations: "sitemaps being made and sent", Total: 1},
 
 	// Searches, printed lists, exports, counts, checks of imports and replays of events. Those that wait are far fewer
 	// than Requests, so they do not crowd out other requests.

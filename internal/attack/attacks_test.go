@@ -100,6 +100,11 @@ func attacks() []attack {
 		{name: "A13 imports that name a category", store: names, bothEngines: true, send: namedImports},
 		{name: "A13 imports of an ambiguous name", store: names, bothEngines: true, send: ambiguousImports, exceeds: exceedsLog},
 		{name: "A16 12 uploads at the limits", store: growing, bothEngines: true, send: uploads, photos: true, exceeds: exceedsPhotoLimits},
+		{name: "A17 200 visitors of the window", store: shown, serve: windowURL, bothEngines: true, send: crowdOnWindow},
+		{name: "A17 distinct pages of the window", store: shown, serve: windowURL, bothEngines: true, send: distinctWindowPages},
+		{name: "A17 unread sitemaps", store: shown, serve: windowURL, bothEngines: true, send: unreadSitemaps},
+		{name: "A17 unread pages of JSON", store: shown, send: unreadJSON},
+		{name: "A17 unread photos", store: growing, send: unreadPhotos},
 		// This is the last attack on the small store, because its names stay there.
 		{name: "A14 names of rare letters", store: small, send: rareNames, probe: searchPet, imports: true},
 	}

@@ -35,6 +35,7 @@ const (
 	small                       // 10,000 animals
 	categories                  // two fifths as many animals as large, each in a category of its own
 	growing                     // 10,000 animals and those that attacks import
+	shown                       // 10,000 animals, all in the shop window
 	names                       // 10,000 animals, 50,000 categories with long names, 12,000 that share one name
 )
 
@@ -85,7 +86,7 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 	filled := &store{dir: f.Dir}
 	animal := newPet
 	switch kind {
-	case small, growing, names:
+	case small, growing, shown, names:
 		filled.animals = 10_000
 	case large:
 		filled.animals = *animals
@@ -99,6 +100,9 @@ func (s *stores) fill(kind storeKind, e engine) *store {
 		err = shoptest.Fill(s.t.Context(), database, filled.animals, animal)
 		if err == nil && kind == names {
 			err = addNamedCategories(s.t.Context(), database)
+		}
+		if err == nil && kind == shown {
+			err = fillWindow(s.t.Context(), database, filled.animals)
 		}
 	case postgreSQL:
 		original := s.get(kind, sqlite)

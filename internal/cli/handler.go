@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,12 +15,15 @@ import (
 	"animalstore/internal/staff"
 	"animalstore/internal/version"
 	"animalstore/internal/web"
+	"animalstore/internal/window"
 )
 
-// rootHandler sends each request to the staff pages or to the API. The API also responds to unknown paths.
+// rootHandler sends each request to the staff pages, to the shop window or to the API. The API also responds to unknown
+// paths.
 type rootHandler struct {
-	api   *httpapi.API
-	pages *staff.Pages
+	api    *httpapi.API
+	pages  *staff.Pages
+	window *window.Pages
 }
 
 func (s *serveCommand) newHandler(
@@ -29,8 +33,13 @@ func (s *serveCommand) newHandler(
 	limits := web.NewLimits(settings.rateLimit)
 	limits.OnPhotoMemory = settings.onPhotoMemory
 	limits.Replace(admission.Requests, admission.Requests.Limit().ForConnections(server.ConnectionLimit(s.MaxConnections)))
+	shown, err := window.New(window.Config{Service: service, Log: log.Logger, AccessLog: log, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits})
+	if err != nil {
+		return nil, err
+	}
 	config := staff.Config{
 		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits, OnServer: sqlstore.IsURL(s.Database), Version: version.Number,
+		Window: shown.Preview,
 	}
 	if backups != nil {
 		config.Backups = func() staff.Backups {
@@ -53,29 +62,35 @@ func (s *serveCommand) newHandler(
 		Today:      settings.today,
 		Version:    version.Number,
 		TLS:        hasTLS,
-		Collectors: append(collectors, pages.Collectors()...),
+		Collectors: slices.Concat(collectors, pages.Collectors(), shown.Collectors()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &rootHandler{api, pages}, nil
+	return &rootHandler{api, pages, shown}, nil
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if staff.Serves(r.URL.Path) {
+	switch path := r.URL.Path; {
+	case staff.Serves(path):
 		h.pages.ServeHTTP(w, r)
-		return
+	case window.Serves(path):
+		h.window.ServeHTTP(w, r)
+	default:
+		h.api.ServeHTTP(w, r)
 	}
-	h.api.ServeHTTP(w, r)
 }
 
 // refuse rejects a request because too many requests are in progress.
 func (h *rootHandler) refuse(w http.ResponseWriter, r *http.Request) {
-	if staff.Serves(r.URL.Path) {
+	switch path := r.URL.Path; {
+	case staff.Serves(path):
 		h.pages.Refuse(w, r)
-		return
+	case window.Serves(path):
+		h.window.Refuse(w, r)
+	default:
+		h.api.Refuse(w, r)
 	}
-	h.api.Refuse(w, r)
 }
 
 // drain makes the readiness check fail and ends event streams. It is called when this node is about to stop.

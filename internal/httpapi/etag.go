@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // resourceTag returns the entity tag for a single resource.
@@ -29,7 +29,7 @@ func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	if len(fields) == 0 {
 		return nil
 	}
-	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
+	return func(resource T) bool { return web.MatchesTag(fields, resourceTag(resource), false) }
 }
 
 // ifNoneMatch is like ifMatch, but for the If-None-Match header of a request that changes a resource.
@@ -38,24 +38,7 @@ func ifNoneMatch[T any](x *exchange) shop.Precondition[T] {
 	if len(fields) == 0 {
 		return nil
 	}
-	return func(resource T) bool { return !matchesTag(fields, resourceTag(resource), true) }
-}
-
-// matchesTag reports whether the values of an If-Match or If-None-Match header contain the tag or "*".
-// Weak comparison, which If-None-Match requires, ignores W/ prefixes.
-func matchesTag(fields []string, tag string, weak bool) bool {
-	for _, field := range fields {
-		for item := range strings.SplitSeq(field, ",") {
-			item = strings.TrimSpace(item)
-			if weak {
-				item = strings.TrimPrefix(item, "W/")
-			}
-			if item == tag || item == "*" {
-				return true
-			}
-		}
-	}
-	return false
+	return func(resource T) bool { return !web.MatchesTag(fields, resourceTag(resource), true) }
 }
 
 // sendWithETag sends a response that clients may cache and revalidate with its entity tag. If the client already has
@@ -64,7 +47,7 @@ func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, 
 	h := x.w.Header()
 	h["Cache-Control"] = cacheControl
 	h["Etag"] = []string{tag}
-	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
+	if web.MatchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
 		h.Del("Content-Encoding") // there is no content
 		x.w.WriteHeader(http.StatusNotModified)
 		return

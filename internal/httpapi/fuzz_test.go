@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // fuzzText fuzzes check with texts, starting with the given seeds.
@@ -159,7 +160,7 @@ func FuzzHeader(f *testing.F) {
 				t.Fatalf("%q is the key %q, and in quotes it is %q, %v", text, key, again, err)
 			}
 		}
-		strong, weak := matchesTag([]string{text}, tag, false), matchesTag([]string{text}, tag, true)
+		strong, weak := web.MatchesTag([]string{text}, tag, false), web.MatchesTag([]string{text}, tag, true)
 		if strong && !weak || weak && !strings.Contains(text, tag) && !strings.Contains(text, "*") ||
 			(text == tag || text == "*") && !strong || text == "W/"+tag && (strong || !weak) {
 			t.Fatalf("%q matches %s: strongly %v, weakly %v", text, tag, strong, weak)

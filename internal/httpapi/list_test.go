@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 func TestListIsLimitedAndFiltered(t *testing.T) {
@@ -84,7 +85,7 @@ func TestPetsArePaginated(t *testing.T) {
 	s.wantPages(t, "/v1/pets?limit=2&unknown=x&"+filter, "7 5 3 2 1")
 	first := s.do("GET", "/v1/pets?limit=2&unknown=x&"+filter, "")
 	const sorted = "id=1&id=2&id=3&id=5&id=7&limit=2&q=%C3%81+%26+%3C&status=sold"
-	next := s.url + "/v1/pets?categoryId=-5&cursor=" + formatCursor(5) + "&" + sorted
+	next := s.url + "/v1/pets?categoryId=-5&cursor=" + web.FormatCursor(5) + "&" + sorted
 	for _, page := range []testResponse{first, s.do("GET", first.link("next"), "")} {
 		if got, want := page.link("first"), s.url+"/v1/pets?categoryId=-5&"+sorted; got != want {
 			t.Errorf("rel=first is %s, want %s", got, want)
@@ -131,7 +132,7 @@ func TestListTagChangesWithTheList(t *testing.T) {
 	// Two different cursors lead to the same last page, which must have the same ETag.
 	before := tagOf("limit=1&cursor=fzzzzzzzzzzzz")
 	s.add(`{"name":"Bella","categoryId":1}`)
-	if after := tagOf("limit=1&cursor=" + formatCursor(2)); after != before {
+	if after := tagOf("limit=1&cursor=" + web.FormatCursor(2)); after != before {
 		t.Errorf("the same last page has the ETag %s after %s", after, before)
 	}
 }

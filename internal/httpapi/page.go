@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // The default and the maximum value of the limit parameter, which is the number of items on one page of a
@@ -35,7 +36,7 @@ func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Pa
 	query.Set("limit", strconv.Itoa(request.Limit))
 	first = query.Encode()
 	if page.More {
-		query.Set("cursor", formatCursor(page.Next(id)))
+		query.Set("cursor", web.FormatCursor(page.Next(id)))
 		next = query.Encode()
 	}
 	return first, next

@@ -25,7 +25,7 @@ func (a *API) getPhotoFile(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	slot, err := x.limits.HoldSentPhoto(len(content))
+	slot, err := x.limits.HoldSent(admission.SentPhotos, len(content))
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *API) getPhotoFile(x *exchange) error {
 
 const (
 	// maxPhotoCacheBytes is the maximum size of the cache of files.
-	maxPhotoCacheBytes = 8 << 20
+	maxPhotoCacheBytes = 6 << 20
 	// photoCheckInterval is how long a file is sent without asking the store whether another node has removed it.
 	photoCheckInterval = 500 * time.Millisecond
 )

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // query parses the query parameters in a request. It keeps the first error in err. Once err is set, the
@@ -157,7 +158,7 @@ func (q *query) cursor() *int64 {
 	if !given {
 		return nil
 	}
-	position, err := parseCursor(text)
+	position, err := web.ParseCursor(text)
 	if err != nil {
 		q.err = err
 		return nil

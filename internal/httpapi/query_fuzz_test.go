@@ -12,6 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // FuzzNewPet checks that every body either contains a valid animal or is refused with invalid_json or
@@ -80,8 +81,8 @@ func FuzzList(f *testing.F) {
 		if linked, _, again := parseEventList(eventQuery(filter).Encode()); err == nil && (again != nil || string(encode(linked)) != string(encode(filter))) {
 			t.Fatalf("%q: the link has %+v, want %+v (%v)", query, linked, filter, again)
 		}
-		position, err := parseCursor(query)
-		if again := formatCursor(position); accepted(t, query, err, shop.InvalidCursor) && again != query {
+		position, err := web.ParseCursor(query)
+		if again := web.FormatCursor(position); accepted(t, query, err, shop.InvalidCursor) && again != query {
 			t.Fatalf("%q is the position %d, which is %q", query, position, again)
 		}
 		list, _, err := parsePetList(query)

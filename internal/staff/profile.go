@@ -1,12 +1,12 @@
 package staff
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // profileSave is the name of the route that saves a section of a profile.
@@ -517,44 +517,9 @@ func (d petDetail) PublishTag() string {
 }
 
 // breeds returns the breeds in words.
-func breeds(p shop.Profile) string {
-	text := strings.Join(p.Breeds, " × ")
-	switch {
-	case p.Mixed != shop.Yes:
-		return text
-	case text == "":
-		return "Mixed"
-	}
-	return text + ", mixed"
-}
+func breeds(p shop.Profile) string { return web.Breeds(p.Breeds, p.Mixed) }
 
-// age returns how old an animal is in whole years, months, weeks or days, such as "3 years". It returns "" if the date of
-// birth is not known or in the future.
+// age returns how old an animal is in words, or "" if that is not known.
 func age(p shop.Profile, today shop.Date) string {
-	var born shop.Date
-	if _, err := fmt.Sscanf(p.BirthDate, "%d-%d-%d", &born.Year, &born.Month, &born.Day); err != nil {
-		return ""
-	}
-	text := ""
-	days := int(today.UTC().Sub(born.UTC()).Hours() / 24)
-	months := (today.Year-born.Year)*12 + int(today.Month-born.Month)
-	if today.Day < born.Day {
-		months--
-	}
-	switch {
-	case days < 0:
-		return ""
-	case months >= 24:
-		text = count(months/12, "year")
-	case months >= 3:
-		text = count(months, "month")
-	case days >= 14:
-		text = count(days/7, "week")
-	default:
-		text = count(days, "day")
-	}
-	if p.BirthDateEstimated == shop.Yes {
-		text = "about " + text
-	}
-	return text
+	return web.Age(p.BirthDate, p.BirthDateEstimated, today)
 }

@@ -99,6 +99,10 @@ func routes() []route {
 		{"POST", "/staff/settings", "settings-save", shop.Admin, (*Pages).saveSettings},
 		{"POST", "/staff/settings/undo", "settings-undo", shop.Admin, (*Pages).undoSettings},
 
+		{"POST", "/staff/settings/window", "window-save", shop.Admin, (*Pages).saveWindow},
+		{"GET", "/staff/window", "window-preview", shop.Admin, (*Pages).previewWindow},
+		{"GET", "/staff/window/{rest...}", "window-preview-page", shop.Admin, (*Pages).previewWindow},
+
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
 		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, byID((*Pages).createKeyLink)},

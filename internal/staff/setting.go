@@ -37,6 +37,7 @@ type settingsPage struct {
 	Tag      string            // the tag of the shop's settings when the form was shown
 	Problems map[string]string // what is wrong with a field, by the name of its member
 
+	Window   *windowPage
 	Version  string
 	Unready  string   // why the service is not ready, or "" if it is
 	Backups  *Backups // nil if no backups are scheduled
@@ -102,10 +103,17 @@ func (p *Pages) settings(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.showSettings(http.StatusOK, settingsPage{Form: newSettingsForm(settings), Tag: settingsTag(settings)})
+	return x.showSettings(http.StatusOK, settingsPage{Form: newSettingsForm(settings), Tag: settingsTag(settings), Window: p.windowPage(settings)})
 }
 
 func (x *exchange) showSettings(status int, page settingsPage) error {
+	if page.Window == nil {
+		settings, err := x.Service.Settings(x.r.Context())
+		if err != nil {
+			return err
+		}
+		page.Window = x.windowPage(settings)
+	}
 	if err := x.Service.Ready(x.r.Context()); err != nil {
 		page.Unready = shop.AsError(err).Message
 	}

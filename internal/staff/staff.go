@@ -31,6 +31,9 @@ type Config struct {
 	Version string
 	// OnServer is true if the store is on a database server, which has its own backups.
 	OnServer bool
+	// Window responds to a request for a page of the shop window, whose path begins with /staff/window, as if the window were
+	// on. It may be nil.
+	Window func(http.ResponseWriter, *http.Request) error
 	// Backups reports on the scheduled backups. It is nil if none are scheduled.
 	Backups func() Backups
 	// Limits are the limits that the pages share with the API. If it is nil, the pages have their own.

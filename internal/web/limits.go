@@ -58,10 +58,10 @@ func (l *Limits) acquirePhotoMemory(ctx context.Context, principal shop.Principa
 	return slot, refusalError(err)
 }
 
-// HoldSentPhoto counts the memory of a photo that is sent to a client. The caller must release the slot. It fails with
-// unavailable if too much is being sent.
-func (l *Limits) HoldSentPhoto(bytes int) (admission.Slot, error) {
-	slot, err := l.Controller.AcquireN(admission.SentPhotos, "", bytes)
+// HoldSent counts the memory of something that is sent to somebody without a key. The caller must release the slot. It fails
+// with unavailable if too much is being sent.
+func (l *Limits) HoldSent(kind admission.Kind, weight int) (admission.Slot, error) {
+	slot, err := l.Controller.AcquireN(kind, "", weight)
 	return slot, refusalError(err)
 }
 

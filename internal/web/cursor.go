@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"strings"
@@ -15,7 +15,8 @@ const (
 	signBit      = 1 << 63
 )
 
-func formatCursor(position int64) string {
+// FormatCursor returns the cursor for a position.
+func FormatCursor(position int64) string {
 	n := uint64(position) ^ signBit
 	var text [cursorLength]byte
 	for i := cursorLength - 1; i >= 0; i-- {
@@ -25,7 +26,8 @@ func formatCursor(position int64) string {
 	return string(text[:])
 }
 
-func parseCursor(text string) (int64, error) {
+// ParseCursor returns the position of a cursor. It fails with invalid_cursor if the text is not one.
+func ParseCursor(text string) (int64, error) {
 	if len(text) != cursorLength || text[0] > 'f' { // the first digit encodes only four bits
 		return 0, errInvalidCursor()
 	}
