@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -91,6 +92,7 @@ func petViews(tx ReadTx, profiles ...Profile) ([]PetView, error) {
 	}
 	openOrders := map[int64]*Order{}
 	for _, order := range orders {
+		order = order.ForKey(false)
 		openOrders[order.PetID] = &order
 	}
 	categories, err := categoriesByID(tx, categoryIDs)
@@ -120,6 +122,15 @@ type OrderView struct {
 	Pet *Pet
 }
 
+// For says in a few words for whom an order is: the name of the customer, or otherwise the phone number, the e-mail address or
+// the reference. It returns "" if nothing is known.
+func (o Order) For() string {
+	return cmp.Or(o.Customer.Name, o.Customer.Phone, o.Customer.Email, o.Reference)
+}
+
+// HasCustomer reports whether anything is known about the customer.
+func (o Order) HasCustomer() bool { return o.Customer != Customer{} }
+
 // OrderPage is one page of orders together with the current time of the store's clock. Holds expire according
 // to this clock.
 type OrderPage struct {
@@ -134,12 +145,14 @@ func (s *Service) ListOrderViews(ctx context.Context, by Caller, list OrderList)
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPage(tx, page)
+		return orderPage(tx, by, page)
 	})
 }
 
-// orderPage adds the animals to several orders. It reads all animals with one query.
-func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
+// orderPage adds the animals to several orders, and leaves out the customers if the caller may not see them. It reads all
+// animals with one query.
+func orderPage(tx ReadTx, by Caller, page Page[Order]) (OrderPage, error) {
+	seesCustomers := by.Principal.HasScope(Customers)
 	ids := make([]int64, len(page.Items))
 	for i, order := range page.Items {
 		ids[i] = order.PetID
@@ -157,7 +170,7 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	now, err := tx.Now()
 	views := make([]OrderView, len(page.Items))
 	for i, order := range page.Items {
-		views[i] = OrderView{order, petsByID[order.PetID]}
+		views[i] = OrderView{order.ForKey(seesCustomers), petsByID[order.PetID]}
 	}
 	return OrderPage{Page[OrderView]{Items: views, More: page.More, Stopped: page.Stopped}, now}, err
 }

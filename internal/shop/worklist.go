@@ -21,8 +21,8 @@ type WorkList struct {
 const maxApprovedLooks = 200
 
 // WorkList returns the work list with at most limit orders of each kind.
-func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
-	return readCurrent(ctx, s, Reading{}, func(tx ReadTx) (work WorkList, err error) {
+func (s *Service) WorkList(ctx context.Context, by Caller, limit int) (WorkList, error) {
+	return readCurrent(ctx, s, Reading{By: by}, func(tx ReadTx) (work WorkList, err error) {
 		if work.Now, err = tx.Now(); err != nil {
 			return work, err
 		}
@@ -50,7 +50,7 @@ func (s *Service) WorkList(ctx context.Context, limit int) (WorkList, error) {
 			if err != nil {
 				return work, err
 			}
-			views, err := orderPage(tx, orders)
+			views, err := orderPage(tx, by, orders)
 			if err != nil {
 				return work, err
 			}
@@ -71,7 +71,7 @@ func (s *Service) HandOvers(ctx context.Context, by Caller, day Date, limit int)
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPage(tx, orders)
+		return orderPage(tx, by, orders)
 	})
 }
 

@@ -26,14 +26,14 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 		orderAt(t, s, status)
 	}
 	must(s.UpdateOrder(t.Context(), shop.Caller{}, 5, shop.OrderChange{HoldExpiresAt: new(s.Clock.Now().AddDate(0, 0, 2))}, nil))(t)
-	work := must(s.WorkList(t.Context(), 10))(t)
+	work := must(s.WorkList(t.Context(), shop.Caller{}, 10))(t)
 	equal(t, "to approve", orderIDs(work.ToApprove.Items), "[1 5 7]")
 	equal(t, "without a day", orderIDs(work.WithoutDay.Items), "[2 6]")
 	equal(t, "ending today", orderIDs(work.EndingToday.Items), "[]")
 	if work.ToApprove.More || work.WithoutDay.More || work.ToApprove.Items[0].Pet == nil {
 		t.Errorf("got %+v", work)
 	}
-	work = must(s.WorkList(t.Context(), 1))(t)
+	work = must(s.WorkList(t.Context(), shop.Caller{}, 1))(t)
 	equal(t, "the first to approve", orderIDs(work.ToApprove.Items), "[1]")
 	equal(t, "the first without a day", orderIDs(work.WithoutDay.Items), "[2]")
 	if !work.ToApprove.More || !work.WithoutDay.More || work.EndingToday.More {
@@ -43,11 +43,11 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	for id, day := range map[int64]shop.Date{1: today, 2: today.Add(-1), 5: today.Add(-20), 6: today.Add(1), 7: today.Add(1)} {
 		must(s.UpdateOrder(t.Context(), shop.Caller{}, id, shop.OrderChange{PickupDate: new(day.String())}, nil))(t)
 	}
-	work = must(s.WorkList(t.Context(), 10))(t)
+	work = must(s.WorkList(t.Context(), shop.Caller{}, 10))(t)
 	equal(t, "overdue", orderIDs(work.Overdue.Items), "[5 2]")
 	equal(t, "to hand over today", orderIDs(work.HandOverToday.Items), "[1]")
 	equal(t, "the others", orderIDs(work.ToApprove.Items)+orderIDs(work.EndingToday.Items)+orderIDs(work.WithoutDay.Items), "[7][][]")
-	work = must(s.WorkList(t.Context(), 1))(t)
+	work = must(s.WorkList(t.Context(), shop.Caller{}, 1))(t)
 	equal(t, "the first overdue", orderIDs(work.Overdue.Items), "[5]")
 	equal(t, "the first of the others", orderIDs(work.ToApprove.Items), "[7]")
 	if !work.Overdue.More || work.ToApprove.More {
@@ -56,7 +56,7 @@ func TestWorkListHasEveryOpenOrderOnce(t *testing.T) {
 	tomorrow := must(s.HandOvers(t.Context(), shop.Caller{}, today.Add(1), 1))(t)
 	equal(t, "tomorrow", orderIDs(tomorrow.Items)+fmt.Sprint(tomorrow.More), "[6]true")
 	s.Clock.Forward(shop.DefaultOrderHold) // the holds of orders 1 and 7 are over
-	work = must(s.WorkList(t.Context(), 10))(t)
+	work = must(s.WorkList(t.Context(), shop.Caller{}, 10))(t)
 	equal(t, "after the holds have ended", orderIDs(work.ToApprove.Items)+orderIDs(work.EndingToday.Items), "[][]")
 	equal(t, "overdue after three days", orderIDs(work.Overdue.Items), "[2 6]") // order 5 is held until the second day
 }

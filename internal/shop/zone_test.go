@@ -73,7 +73,7 @@ func TestHoldsEndingTodayFollowTheTimeZone(t *testing.T) {
 			must(s.UpdateOrder(t.Context(), shop.Caller{}, order.ID, shop.OrderChange{HoldExpiresAt: &ends}, nil))(t)
 			equal(t, "the order", order.ID, int64(i+1))
 		}
-		work := must(s.WorkList(t.Context(), 10))(t)
+		work := must(s.WorkList(t.Context(), shop.Caller{}, 10))(t)
 		equal(t, "the holds that end today", orderIDs(work.EndingToday.Items), "[1]")
 		equal(t, "the other holds", orderIDs(work.ToApprove.Items), "[2 3]")
 	})

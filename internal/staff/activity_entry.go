@@ -351,7 +351,7 @@ func (n activityNames) describeOrderUpdate(e *activityEntry, c change, pet, numb
 		e.Text = append(e.Text, parts...)
 	}
 	if was, now := c.was.Reference, c.now.Reference; was != now {
-		add(activityText{Text: n.word("the customer of ")}, pet, activityText{Text: " from " + orNobody(was) + " to " + orNobody(now)})
+		add(activityText{Text: "the note on "}, pet, activityText{Text: " from " + orNone(was) + " to " + orNone(now)})
 	}
 	if was, now := c.was.PickupDate, c.now.PickupDate; was != now {
 		add(activityText{Text: "the pick-up of "}, pet, activityText{Text: " from " + orNoDay(was) + " to " + orNoDay(now)})
@@ -384,12 +384,12 @@ func orNothing(price shop.Price) string {
 	return price.Currency + " " + price.Amount
 }
 
-// orNobody returns the name of a customer in quotes, or "nobody".
-func orNobody(customer string) string {
-	if customer == "" {
-		return "nobody"
+// orNone returns a note in quotes, or "none".
+func orNone(note string) string {
+	if note == "" {
+		return "none"
 	}
-	return "“" + customer + "”"
+	return "“" + note + "”"
 }
 
 func describeCategory(e *activityEntry, c change) {

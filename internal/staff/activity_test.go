@@ -48,7 +48,7 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 		"Anna added the category “Dogs”", "Anna added Rex to Dogs", "Anna changed Rex from available to pending", "Anna renamed Rex to Rexi",
 		"Anna moved Rexi from Dogs to Category 2", "Anna changed Rex : name from “Rexi” to “Rex”, category from Category 2 to Dogs",
 		"Anna reserved Rex for Mrs Miller · order 1 (available → pending)", "Anna approved Rex for Mrs Miller · order 1",
-		"System changed the customer of Rex from “Mrs Miller” to “Mr Miller” · order 1",
+		"System changed the note on Rex from “Mrs Miller” to “Mr Miller” · order 1",
 		"Anna handed over Rex to Mr Miller · order 1 (pending → sold)", "Anna changed Rex from sold to available",
 		"Anna reserved Rex · order 2", "Anna cancelled the reservation of Rex · order 2 (pending → available)",
 		"The reservation of Rex expired · order 3 (pending → available)", "System removed Rex", "System restored Rex",

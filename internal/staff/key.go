@@ -34,7 +34,7 @@ type roleChoice struct {
 // roleChoices returns the roles that a new key can have.
 func roleChoices() (choices []roleChoice) {
 	texts := map[shop.Role][2]string{
-		shop.RoleStaff:        {"Staff", "Works in the shop: animals, orders and their history."},
+		shop.RoleStaff:        {"Staff", "Works in the shop: animals, orders, customers and their history."},
 		shop.RolePartnerRead:  {"Partner, read only", "Sees the animals and changes nothing."},
 		shop.RolePartnerOrder: {"Partner, orders", "Sees the animals and places orders."},
 		shop.RoleAdmin:        {"Admin", "Does everything, and manages keys, devices and webhooks."},

@@ -39,7 +39,7 @@ const oldestFirst = "oldest"
 // orderQuery holds the filters of the list of orders as they appear in the URL of the page.
 type orderQuery struct {
 	Status  string
-	Query   string // words of the customer's name
+	Query   string // words of the note or, for those who may see it, the customer
 	Pickup  string // the day of pick-up, YYYY-MM-DD
 	Sort    string // oldestFirst, or "" for the newest first
 	Problem string
@@ -69,7 +69,7 @@ func parseOrderQuery(values url.Values) (q orderQuery, list shop.OrderList) {
 	}
 	if q.Query != "" {
 		if reason := shop.TextProblem(q.Query); reason != "" {
-			q.Problem = "The customer " + reason + "."
+			q.Problem = "The text " + reason + "."
 		} else {
 			list.Query = q.Query
 		}
@@ -110,7 +110,7 @@ type ordersPage struct {
 
 func (p *Pages) orders(x *exchange) error {
 	query, list := parseOrderQuery(x.r.URL.Query())
-	list.PageRequest = x.pageRequest()
+	list.PageRequest, list.Customers = x.pageRequest(), x.May(shop.Customers)
 	page := ordersPage{Query: query, NotFirst: list.After != nil}
 	var err error
 	if page.Page, err = p.Service.ListOrderViews(x.r.Context(), x.caller(), list); err != nil {

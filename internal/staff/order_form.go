@@ -21,16 +21,34 @@ type orderField struct {
 	get    func(shop.Order) string
 }
 
-// orderFields returns the fields of a form in their order.
+// customerFields returns the fields for the customer in a form.
+func customerFields() []orderField {
+	return []orderField{
+		{
+			Name: "name", Label: "Customer", Type: "text", Max: 200, member: "customer.name",
+			get: func(o shop.Order) string { return o.Customer.Name },
+		},
+		{
+			Name: "phone", Label: "Phone", Type: "tel", Max: 50, member: "customer.phone",
+			get: func(o shop.Order) string { return o.Customer.Phone },
+		},
+		{
+			Name: "email", Label: "E-mail", Type: "email", Max: 200, member: "customer.email",
+			get: func(o shop.Order) string { return o.Customer.Email },
+		},
+	}
+}
+
+// orderFields returns the fields for everything else in a form.
 func orderFields() []orderField {
 	return []orderField{
 		{
-			Name: "reference", Label: "Customer or note", Type: "text", Max: 200, member: "reference",
-			get: func(o shop.Order) string { return o.Reference },
-		},
-		{
 			Name: "pickup", Label: "Day of pick-up", Type: "date", member: "pickupDate",
 			get: func(o shop.Order) string { return o.PickupDate },
+		},
+		{
+			Name: "reference", Label: "Note", Type: "text", Max: 200, member: "reference",
+			get: func(o shop.Order) string { return o.Reference },
 		},
 		{
 			Name: "amount", Label: "Price", Type: "text", Mode: "decimal", Max: 14, member: "price.amount",
@@ -57,13 +75,18 @@ func (f orderForm) Reserves() bool { return f.Prefix == "reserve" }
 
 // newReserveForm returns the form that reserves an animal. The price is that of the profile.
 func newReserveForm(pet shop.PetView) orderForm {
-	form := orderForm{Prefix: "reserve", Path: petPath(pet.ID) + "/orders", Back: petPath(pet.ID), Fields: orderFields()}
+	form := orderForm{Prefix: "reserve", Path: petPath(pet.ID) + "/orders", Back: petPath(pet.ID), Fields: append(customerFields(), orderFields()...)}
 	form.fill(shop.Order{Price: pet.Profile.Price})
 	return form
 }
 
-func newOrderForm(order shop.Order) orderForm {
-	form := orderForm{Prefix: "order", Path: orderPath(order.ID), Back: orderPath(order.ID), Fields: orderFields()}
+// newOrderForm returns the form that changes an order. Who may not see the customer may not change it, either.
+func newOrderForm(order shop.Order, seesCustomers bool) orderForm {
+	form := orderForm{Prefix: "order", Path: orderPath(order.ID), Back: orderPath(order.ID)}
+	if seesCustomers {
+		form.Fields = customerFields()
+	}
+	form.Fields = append(form.Fields, orderFields()...)
 	form.fill(order)
 	return form
 }
@@ -124,6 +147,11 @@ func (x *exchange) orderMembers(was bool) (c shop.OrderChange) {
 	if reference, ok := x.orderValue(was, "reference"); ok {
 		c.Reference = &reference
 	}
+	for name, member := range map[string]**string{"name": &c.Customer.Name, "phone": &c.Customer.Phone, "email": &c.Customer.Email} {
+		if value, ok := x.orderValue(was, name); ok {
+			*member = &value
+		}
+	}
 	if day, ok := x.orderValue(was, "pickup"); ok {
 		c.PickupDate = &day
 	}
@@ -151,15 +179,25 @@ func unlessSame[T comparable](now, was *T) *T {
 	return now
 }
 
+// valueOf returns the value of a member, or "" if the form lacks the member.
+func valueOf(member *string) string {
+	if member == nil {
+		return ""
+	}
+	return *member
+}
+
+// isStill reports whether a member has the value that it had when the form was shown, or is not about to be changed.
+func isStill[T comparable](change, was *T, now T) bool {
+	return change == nil || was != nil && *was == now
+}
+
 // placeOrder places an order, which reserves the animal.
 func (p *Pages) placeOrder(x *exchange, id int64) error {
 	members := x.orderMembers(false)
-	n := shop.NewOrder{PetID: id, Price: members.Price}
-	if members.Reference != nil {
-		n.Reference = *members.Reference
-	}
-	if members.PickupDate != nil {
-		n.PickupDate = *members.PickupDate
+	n := shop.NewOrder{
+		PetID: id, Reference: valueOf(members.Reference), PickupDate: valueOf(members.PickupDate), Price: members.Price,
+		Customer: shop.Customer{Name: valueOf(members.Customer.Name), Phone: valueOf(members.Customer.Phone), Email: valueOf(members.Customer.Email)},
 	}
 	if problems := n.Problems(); len(problems) > 0 {
 		pet, err := p.Service.PetView(x.r.Context(), id)
@@ -185,13 +223,20 @@ func (p *Pages) saveOrder(x *exchange, id int64) error {
 	change := shop.OrderChange{
 		Reference: unlessSame(now.Reference, was.Reference), PickupDate: unlessSame(now.PickupDate, was.PickupDate), Price: unlessSame(now.Price, was.Price),
 	}
+	if x.May(shop.Customers) {
+		change.Customer = shop.CustomerChange{
+			Name: unlessSame(now.Customer.Name, was.Customer.Name), Phone: unlessSame(now.Customer.Phone, was.Customer.Phone),
+			Email: unlessSame(now.Customer.Email, was.Customer.Email),
+		}
+	}
 	undoes := x.field("undo") != ""
 	if problems := change.Problems(); len(problems) > 0 && !undoes {
 		return x.showOrderProblem(http.StatusUnprocessableEntity, id, func(form *orderForm, _ shop.Order) { form.showProblems(problems) })
 	}
 	_, err := x.updateOrder(id, change, func(now shop.Order) bool {
-		return (change.Reference == nil || now.Reference == *was.Reference) && (change.PickupDate == nil || now.PickupDate == *was.PickupDate) &&
-			(change.Price == nil || now.Price == *was.Price)
+		return isStill(change.Reference, was.Reference, now.Reference) && isStill(change.PickupDate, was.PickupDate, now.PickupDate) &&
+			isStill(change.Price, was.Price, now.Price) && isStill(change.Customer.Name, was.Customer.Name, now.Customer.Name) &&
+			isStill(change.Customer.Phone, was.Customer.Phone, now.Customer.Phone) && isStill(change.Customer.Email, was.Customer.Email, now.Customer.Email)
 	})
 	switch {
 	case err == nil && undoes:
@@ -212,7 +257,8 @@ func (x *exchange) showOrderProblem(status int, id int64, explain func(*orderFor
 	if err != nil {
 		return err
 	}
-	form := newOrderForm(order)
+	order = order.ForKey(x.May(shop.Customers))
+	form := newOrderForm(order, x.May(shop.Customers))
 	form.read(x)
 	explain(&form, order)
 	return x.showOrderForm(status, "Order "+strconv.FormatInt(id, 10), form)
@@ -228,12 +274,13 @@ func (x *exchange) showOrderForm(status int, title string, form orderForm) error
 	return x.showFragment("order-form", form)
 }
 
-// undoOfOrderChange returns the request that takes a change of an order back, or nil if nothing has changed. What it contains is
-// kept nowhere, because it may be about a customer.
+// undoOfOrderChange returns the request that takes a change of an order back, or nil if nothing has changed. The service keeps
+// nothing of it, because a customer that is erased must not stay anywhere.
 func (x *exchange) undoOfOrderChange(id int64, change shop.OrderChange) *undo {
 	values := map[string]string{}
 	for name, changed := range map[string]bool{
 		"reference": change.Reference != nil, "pickup": change.PickupDate != nil, "amount": change.Price != nil, "currency": change.Price != nil,
+		"name": change.Customer.Name != nil, "phone": change.Customer.Phone != nil, "email": change.Customer.Email != nil,
 	} {
 		if changed {
 			now, _ := x.orderValue(false, name)

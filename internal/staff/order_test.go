@@ -79,7 +79,7 @@ func TestPagesUseTheWordsOfTheShop(t *testing.T) {
 		b.post("/staff/pets/1/status", "was", "pending", "to", "available").want(409, "hand over or cancel the order first"),
 		b.post("/staff/pets/1/delete", "was-name", "Rex", "was-category", "1", "was-status", "pending").want(409, "hand over or cancel the order first"),
 		b.bulk([]shop.Pet{held}, "do", "remove").want(200, "hand over or cancel the order first"),
-		b.withHTMX().post("/staff/orders/3", "was-reference", "Rex", "reference", "x").want(200, "The customer of an order that is handed over"),
+		b.withHTMX().post("/staff/orders/3", "was-reference", "Rex", "reference", "x").want(200, "The note of an order that is handed over"),
 		b.withHTMX().post("/staff/orders/2/hold", hold...).want(200, "An order that is approved has no hold; only the hold of a reserved order can be changed."),
 		b.withHTMX().post("/staff/orders/3/undo", "was", "cancelled").want(200, "Someone has changed order 3"),
 	} {

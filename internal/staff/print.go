@@ -121,7 +121,7 @@ func (p *Pages) printOrders(x *exchange) error {
 		return err
 	}
 	query, list := parseOrderQuery(x.r.URL.Query())
-	list.Limit = maxPrintedRows
+	list.Limit, list.Customers = maxPrintedRows, x.May(shop.Customers)
 	page := printedOrders{Query: query}
 	var orders []shop.OrderView
 	for reads := 1; ; reads++ {

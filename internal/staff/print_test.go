@@ -41,7 +41,7 @@ func TestHandOversAndReceiptsArePrinted(t *testing.T) {
 	for _, name := range []string{"Rex", "Mia", "Max"} {
 		s.addOrderedPet(name)
 	}
-	b.mustGet("/staff/orders/1/print", "Order 1", "Animal Rex · no. 1", "Category Dogs", "Customer Rex", "Held until", "Status Reserved")
+	b.mustGet("/staff/orders/1/print", "Order 1", "Animal Rex · no. 1", "Category Dogs", "Note Rex", "Held until", "Status Reserved")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/2/status", "was", "approved", "to", "delivered")

@@ -77,6 +77,7 @@ func routes() []route {
 		{"GET", "/staff/orders/{id}/print", "order-print", shop.OrdersRead, byID((*Pages).printOrder)},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, byID((*Pages).orderRow)},
 		{"POST", "/staff/orders/{id}/hold", "order-hold", shop.OrdersWrite, byID((*Pages).extendHold)},
+		{"POST", "/staff/orders/{id}/erase", "customer-erase", shop.Customers, byID((*Pages).eraseCustomer)},
 		{"POST", "/staff/orders/{id}/undo", "order-undo", shop.OrdersWrite, byID((*Pages).undoOrderStep)},
 		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, byID((*Pages).setOrderStatus)},
 

@@ -195,8 +195,8 @@ func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
 		if order.Pet != nil {
 			animal = order.Pet.Name
 		}
-		found := hit{Path: orderPath(order.ID), Title: order.Reference, Detail: number + " · " + animal, OrderStatus: order.Status}
-		if order.Reference == "" {
+		found := hit{Path: orderPath(order.ID), Title: order.For(), Detail: number + " · " + animal, OrderStatus: order.Status}
+		if found.Title == "" {
 			found.Title, found.Detail = number, animal
 		}
 		group.Hits = append(group.Hits, found)
@@ -209,7 +209,7 @@ func (x *exchange) findOrders(page *searchPage) (hitGroup, error) {
 			return group, err
 		}
 	}
-	found, err := x.Service.ListOrderViews(x.r.Context(), x.caller(), shop.OrderList{Query: page.Query, PageRequest: shop.PageRequest{Limit: page.limit}})
+	found, err := x.Service.ListOrderViews(x.r.Context(), x.caller(), shop.OrderList{Query: page.Query, Customers: x.May(shop.Customers), PageRequest: shop.PageRequest{Limit: page.limit}})
 	for _, order := range found.Items {
 		if !page.isNumber(order.ID) {
 			add(order)

@@ -165,6 +165,14 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"contact": func(address string) string {
 			return strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://")
 		},
+		"dialled": func(phone string) string {
+			return strings.Map(func(r rune) rune {
+				if r == '+' || '0' <= r && r <= '9' {
+					return r
+				}
+				return -1
+			}, phone)
+		},
 		"breeds": breeds,
 		"age":    age,
 		"photo":  p.photoSource,

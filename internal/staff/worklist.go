@@ -46,7 +46,7 @@ func (w workList) Days() []workDay {
 func (x *exchange) loadWorkList() (work workList, err error) {
 	work.Today = x.Service.Today()
 	if x.May(shop.OrdersRead) {
-		orders, err := x.Service.WorkList(x.r.Context(), workListSize)
+		orders, err := x.Service.WorkList(x.r.Context(), x.caller(), workListSize)
 		if err != nil {
 			return work, err
 		}

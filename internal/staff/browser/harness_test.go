@@ -98,7 +98,7 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 // clerk signs in a user who may do everything except administration.
 func (s *testShop) clerk(width int) *user {
 	s.t.Helper()
-	return s.signIn(width, s.Key(s.t, shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead).Secret)
+	return s.signIn(width, s.Key(s.t, shop.RoleStaff.Scopes()...).Secret)
 }
 
 // clerkWithoutScripts is like clerk, but the browser does not run the scripts of the pages.

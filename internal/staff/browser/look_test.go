@@ -39,7 +39,7 @@ func TestReserveInTheListGoesToTheCustomer(t *testing.T) {
 	p := s.clerk(phone)
 	p.open("/staff/pets")
 	p.click("#pet-1 .actions a.button")
-	p.waitFor(`document.activeElement.id === "reserve-reference"`)
+	p.waitFor(`document.activeElement.id === "reserve-name"`)
 	p.Run(chromedp.KeyEvent("Mrs Novák" + kb.Enter))
 	p.waitText("#order-1", "Mrs Novák")
 	p.accessible("a reserved animal")

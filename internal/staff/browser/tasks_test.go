@@ -114,7 +114,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 		}},
 		{"Reserve Waldo for a caller, Mrs Novak", func(w worker) {
 			w.find("waldo", "#pet-detail")
-			w.click("#reserve-reference")
+			w.click("#reserve-name")
 			w.enter("Mrs Novak" + kb.Enter)
 			w.waitText("#pet-detail .orders", "Mrs Novak")
 			w.waitText("#pet-detail .badge", "Pending")
