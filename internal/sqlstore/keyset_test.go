@@ -152,8 +152,9 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t, newDatabase(t))
 	db.Do("INSERT INTO categories (id) SELECT n FROM generate_series(0, 9) AS n",
-		`INSERT INTO pets (name, category_id, status) SELECT 'Rex', n % 7 % 3,
+		`INSERT INTO pets (name, name_key, category_id, status) SELECT 'Rex', 'rex', n % 7 % 3,
 			CASE WHEN n > 20000 THEN 'available' WHEN n % 5 = 0 THEN 'pending' WHEN n % 5 = 1 THEN NULL ELSE 'sold' END FROM generate_series(1, 30000) AS n`,
+		"INSERT INTO profiles (id, published, updated_at) SELECT id, 0, 0 FROM pets",
 		`INSERT INTO orders (pet_id, status, pickup_date, created_at, updated_at) SELECT n % 7,
 			CASE WHEN n > 20000 OR n % 5 = 0 THEN 'delivered' ELSE 'cancelled' END,
 			CASE WHEN n % 3 = 0 THEN to_char(DATE '2026-11-17' - n / 100, 'YYYY-MM-DD') END, 0, 0 FROM generate_series(1, 30000) AS n`,
