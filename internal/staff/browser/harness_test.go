@@ -214,7 +214,7 @@ func (p *user) click(selector string) {
 // choose opens the menu in a row and clicks an item of the menu.
 func (p *user) choose(row, item string) {
 	p.t.Helper()
-	p.click(row + " .menu > summary")
+	p.click(row + " .menu:has(" + item + ") > summary")
 	p.click(item)
 }
 
