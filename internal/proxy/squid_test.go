@@ -3,11 +3,13 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,7 +98,8 @@ func startSquid(t *testing.T, f *programtest.Folder, service string) (url, log s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(f.Dir, 0o777); err != nil { // Squid writes its log as another user
+	// Squid writes its log as another user.
+	if err := errors.Join(os.Chmod(filepath.Dir(f.Dir), 0o755), os.Chmod(f.Dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	config := f.Write("squid.conf", strings.Join([]string{
