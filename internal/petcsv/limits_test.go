@@ -10,6 +10,7 @@ import (
 )
 
 // Whatever a hostile file of 8 MiB contains, ReadProfiles returns at most shop.MaxImport + 1 rows, which take at most 24 MiB.
+// A sheet needs the text of the file in addition.
 func TestHostileFilesNeedLittleMemory(t *testing.T) {
 	const size, limit = 8 << 20, 24 << 20
 	for name, file := range map[string]string{
@@ -24,6 +25,8 @@ func TestHostileFilesNeedLittleMemory(t *testing.T) {
 		"profiles":       "name,categoryId," + allProfileColumns() + "\n" + strings.Repeat("a,1,"+strings.Repeat("no,", 30)+"\n", size/94),
 		"long profiles":  "name,categoryId,description,tags\n" + strings.Repeat("a,1,"+strings.Repeat("x", 400)+",\""+strings.Repeat("a,", 20)+"\"\n", size/448),
 		"extra values":   "name,categoryId\n" + strings.Repeat("a,1"+strings.Repeat(",x", 1000)+"\n", size/2000),
+		"Windows-1252":   "name,categoryId\n" + strings.Repeat("a"+strings.Repeat("\xe4", 50)+",1,"+strings.Repeat("x", 52)+"\n", size/107),
+		"titles":         strings.Repeat("a"+strings.Repeat(" ", 500)+",", 250) + "\n" + strings.Repeat(strings.Repeat("a,", 250)+"\n", size/550),
 	} {
 		content := []byte(file)
 		var before, after runtime.MemStats
@@ -36,6 +39,20 @@ func TestHostileFilesNeedLittleMemory(t *testing.T) {
 			t.Errorf("%s: holds %d bytes in %d rows, want at most %d bytes in %d rows (%v)", name, held, len(rows), limit, shop.MaxImport+1, err)
 		}
 		runtime.KeepAlive(rows)
+		rows = nil
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		sheet, err := OpenSheet(content, nil)
+		if err == nil {
+			rows, err = sheet.Read(SheetReading{Most: shop.MaxImport})
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > limit+maxSheetText || len(rows) > shop.MaxImport {
+			t.Errorf("%s: the sheet holds %d bytes in %d rows, want at most %d (%v)", name, held, len(rows), limit+maxSheetText, err)
+		}
+		runtime.KeepAlive(rows)
+		runtime.KeepAlive(sheet)
 		runtime.KeepAlive(content)
 	}
 }

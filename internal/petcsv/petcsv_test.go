@@ -71,7 +71,8 @@ func TestRoundTrip(t *testing.T) {
 // Any input is either parsed or rejected, and every parsed row has a line number.
 func FuzzRead(f *testing.F) {
 	for _, file := range []string{"", "name,categoryId\nRex,1\n", "\ufeffname;categoryId;status\r\n\"a\nb\";1;\r\n\r\n\"", "name\tcategoryid\n\"x\"y\t1", "\xff\xfe",
-		"id,profileEtag,price,currency,tags\n7,x,\"1,5\",eur,\"a, b\"\n8,x,-,-,-\n"} {
+		"id,profileEtag,price,currency,tags\n7,x,\"1,5\",eur,\"a, b\"\n8,x,-,-,-\n", "sep=;\nTier;Preis;geb.;;\nB\xe4r;1.250,- \x80;3/4/24;x\n",
+		"\xff\xfen\x00a\x00m\x00e\x00\t\x00D\x00O\x00B\x00\n\x00\"\x00a\x00\n\x00"} {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -86,5 +87,32 @@ func FuzzRead(f *testing.F) {
 			}
 			last = row.Line
 		}
+		fuzzSheet(t, file)
 	})
+}
+
+// fuzzSheet checks that a sheet has as many rows as it says, in their order, and that those left out are a sheet again.
+func fuzzSheet(t *testing.T, file []byte) {
+	s, err := OpenSheet(file, nil)
+	if err != nil {
+		if shop.AsError(err).Code != shop.ValidationFailed {
+			t.Fatal(err)
+		}
+		return
+	}
+	rows, err := s.Read(SheetReading{Most: s.Rows + 1, Dates: MonthFirst, Currency: "EUR"})
+	if err != nil || len(rows) != s.Rows {
+		t.Fatalf("got %d rows and %v in a sheet of %d: %q", len(rows), err, s.Rows, file)
+	}
+	last, reasons := 0, map[int]string{}
+	for i, row := range rows {
+		if row.Line <= last {
+			t.Fatalf("row %d follows row %d in %q", row.Line, last, file)
+		}
+		last, reasons[i] = row.Line, "x"
+	}
+	left := leftOut(t.Fatal, s, reasons)
+	if again, err := OpenSheet(left, nil); len(s.Columns) < maxSheetColumns && (err != nil || again.Rows != s.Rows) {
+		t.Fatalf("got %+v %v of %q, want %d rows", again, err, left, s.Rows)
+	}
 }

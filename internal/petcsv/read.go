@@ -108,7 +108,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 func detectSeparator(file []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, "\r\n"), []byte("\n"))
 	best, maxCount := ',', 0
-	for _, candidate := range []rune{',', ';', '\t'} {
+	for _, candidate := range separators {
 		if n := bytes.Count(line, []byte(string(candidate))); n > maxCount {
 			best, maxCount = candidate, n
 		}

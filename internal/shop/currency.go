@@ -31,6 +31,13 @@ func currencyDigits(code string) (digits int, known bool) {
 	return 0, false
 }
 
+// CurrencyDigits returns the number of digits that amounts in a currency have after the decimal point. It is 0 if code is not
+// a currency of ISO 4217.
+func CurrencyDigits(code string) int {
+	digits, _ := currencyDigits(code)
+	return digits
+}
+
 // Price is an amount of money. The zero value means that there is no price.
 type Price struct {
 	Amount   string `json:"amount"`   // a decimal number such as 250.00

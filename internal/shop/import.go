@@ -200,18 +200,18 @@ func idsOf(rows []ImportRow) (ids []int64) {
 // err returns an error with the code validation_failed, which lists the first invalid rows, or nil if all rows
 // are valid.
 func (p importPlan) err() error {
-	if p.invalid == 0 {
+	if len(p.invalid) == 0 {
 		return nil
 	}
 	reported := []string{}
 	for _, row := range p.reported {
 		reported = append(reported, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
 	}
-	switch {
-	case p.invalid == 1:
+	switch invalid := len(p.invalid); {
+	case invalid == 1:
 		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
-	case p.invalid > len(reported):
-		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", p.invalid, len(reported), strings.Join(reported, "; "))
+	case invalid > len(reported):
+		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", invalid, len(reported), strings.Join(reported, "; "))
 	}
-	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", p.invalid, strings.Join(reported, "; "))
+	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(p.invalid), strings.Join(reported, "; "))
 }

@@ -8,7 +8,7 @@ import (
 
 // importPlan describes what an import is going to do. It is made from the rows and the contents of the store.
 type importPlan struct {
-	invalid    int         // the number of invalid rows
+	invalid    []int       // the indices of the invalid rows
 	reported   []ImportRow // the first invalid rows
 	creates    []plannedPet
 	updates    []plannedPet
@@ -41,7 +41,7 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 		return importPlan{}, err
 	}
 	lines := map[int64]int{} // the line on which each animal occurs first
-	for _, row := range rows {
+	for i, row := range rows {
 		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if !row.unreadable() {
 			planned := plannedPet{NewPet: row.NewPet, line: row.Line, profile: row.Profile}
@@ -71,7 +71,7 @@ func (s *Service) planImport(tx ReadTx, rows []ImportRow, most int) (plan import
 		if len(row.Problems) == 0 {
 			continue
 		}
-		if plan.invalid++; len(plan.reported) < most {
+		if plan.invalid = append(plan.invalid, i); len(plan.reported) < most {
 			plan.reported = append(plan.reported, row)
 		}
 	}
@@ -175,7 +175,7 @@ func (s petsInStore) check(row *ImportRow) Pet {
 	case row.ETag == "":
 		row.Problems.Add("etag", "is required to update an animal; export the animals to get it")
 	case strings.Trim(row.ETag, `"`) != strings.Trim(pet.ETag(), `"`):
-		row.Problems.Add("etag", fmt.Sprintf("is out of date, because animal %d has changed since; export it again", pet.ID))
+		row.Problems.Add("etag", fmt.Sprintf(outOfDate+", because animal %d has changed since; export it again", pet.ID))
 	case row.Status != pet.Status:
 		if reason := s.statusProblem(pet, row.Status); reason != "" {
 			row.Problems.Add("status", reason)

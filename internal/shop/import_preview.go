@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // ImportAction is what an import does with a row.
@@ -21,7 +22,7 @@ const (
 type ImportPreview struct {
 	ImportResult
 	Unchanged     int
-	Invalid       int // if it is not 0, nothing can be imported
+	InvalidRows   []int // the indices of the invalid rows; unless they are left out, nothing can be imported
 	Problems      []PreviewRow
 	Updates       []PreviewRow
 	Creates       []PreviewRow
@@ -35,9 +36,25 @@ type PreviewRow struct {
 	Line   int
 	After  PreviewPet  // the animal as the row describes it
 	Before *PreviewPet // the animal as it is now, or nil if the row updates none
+	// ProfileAfter is the profile as the row describes it, and ProfileBefore as it is now. ProfileAfter is nil if the
+	// profile does not change, and ProfileBefore is nil if the row creates the animal. Invalid rows have neither.
+	ProfileBefore, ProfileAfter *Profile
 	// Problems contains the reasons why the row is invalid.
 	Problems Problems
 }
+
+// IsOutdated reports whether somebody has changed the animal or its profile since the file was exported.
+func (r PreviewRow) IsOutdated() bool {
+	for member, reason := range r.Problems.All() {
+		if strings.HasSuffix(strings.ToLower(member), "etag") && strings.HasPrefix(reason, outOfDate) {
+			return true
+		}
+	}
+	return false
+}
+
+// outOfDate begins the problem of a row whose animal or profile has changed since the file was exported.
+const outOfDate = "is out of date"
 
 // PreviewPet is an animal in a preview. Category has no id if the import would assign one.
 type PreviewPet struct {
@@ -59,7 +76,7 @@ func (s *Service) PreviewImport(ctx context.Context, by Caller, rows []ImportRow
 		if err != nil {
 			return ImportPreview{}, err
 		}
-		preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), Invalid: plan.invalid}
+		preview := ImportPreview{ImportResult: plan.result(ignored), Unchanged: len(plan.unchanged), InvalidRows: plan.invalid}
 		names, err := plan.categoryNames(tx)
 		if err != nil {
 			return ImportPreview{}, err
@@ -71,7 +88,7 @@ func (s *Service) PreviewImport(ctx context.Context, by Caller, rows []ImportRow
 		for _, row := range plan.reported {
 			preview.Problems = append(preview.Problems, names.invalidRow(row, plan.stored))
 		}
-		return preview, nil
+		return preview, preview.readProfiles(tx, plan.updates)
 	})
 }
 
@@ -123,6 +140,8 @@ func (c existingCategories) rows(action ImportAction, planned []plannedPet, most
 		}
 		if pet.before.ID != 0 {
 			row.Before = c.pet(pet.before)
+		} else if pet.profile != nil {
+			row.ProfileAfter = new(pet.profile.Apply(Profile{}))
 		}
 		rows = append(rows, row)
 	}
@@ -141,3 +160,25 @@ func (c existingCategories) invalidRow(row ImportRow, stored petsInStore) Previe
 }
 
 func (c existingCategories) pet(pet Pet) *PreviewPet { return &PreviewPet{pet, c[pet.CategoryID]} }
+
+// readProfiles sets the profiles of the listed updates that change one.
+func (p *ImportPreview) readProfiles(tx ReadTx, updates []plannedPet) error {
+	rows := map[int64]int{}
+	var ids []int64
+	for i, planned := range updates[:len(p.Updates)] {
+		if planned.profile != nil {
+			rows[planned.before.ID], ids = i, append(ids, planned.before.ID)
+		}
+	}
+	for some := range slices.Chunk(ids, profilesAtOnce) {
+		profiles, err := tx.ProfilesByID(some)
+		if err != nil {
+			return err
+		}
+		for _, before := range profiles {
+			i := rows[before.Pet.ID]
+			p.Updates[i].ProfileBefore, p.Updates[i].ProfileAfter = &before, new(updates[i].profile.Apply(before))
+		}
+	}
+	return nil
+}

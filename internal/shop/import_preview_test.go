@@ -25,7 +25,7 @@ func previewed(preview shop.ImportPreview) string {
 		}
 	}
 	return fmt.Sprintf("%d new, %d changed, %d unchanged, %d invalid, %d ids ignored, new categories %v\n%s", preview.Created, preview.Updated,
-		preview.Unchanged, preview.Invalid, preview.IgnoredIDs, preview.NewCategories, strings.Join(lines, "\n"))
+		preview.Unchanged, len(preview.InvalidRows), preview.IgnoredIDs, preview.NewCategories, strings.Join(lines, "\n"))
 }
 
 // A preview says what an import would do with each row, and which categories it would create. It writes
@@ -54,6 +54,7 @@ problem 5 Tom 1 Dogs available -> Tom 1  available etag is out of date, because 
 update 2 Rex 1 Dogs available -> Max 0 birds available 
 create 4 Leo 9  sold 
 keep 3 Mia 7   -> Mia 7   `)
+	equal(t, "the invalid rows", fmt.Sprint(must(s.PreviewImport(t.Context(), shop.Caller{}, rows(), true, 1))(t).InvalidRows), "[3 4]")
 	equal(t, "the preview without ids", previewed(must(s.PreviewImport(t.Context(), shop.Caller{}, rows()[:2], false, 10))(t)), `2 new, 0 changed, 0 unchanged, 0 invalid, 2 ids ignored, new categories [{0 birds}]
 create 2 Max 0 birds available 
 create 3 Mia 7   `)

@@ -114,7 +114,7 @@ func (r *ImportRow) checkProfile(before Profile) (check profileCheck) {
 	case r.ProfileETag == "":
 		check.problems.Add("profileEtag", "is required to change a profile; export the animals with their profiles to get it")
 	case strings.Trim(r.ProfileETag, `"`) != strings.Trim(before.MembersETag(), `"`):
-		check.problems.Add("profileEtag", fmt.Sprintf("is out of date, because the profile of animal %d has changed since; export it again", before.Pet.ID))
+		check.problems.Add("profileEtag", fmt.Sprintf(outOfDate+", because the profile of animal %d has changed since; export it again", before.Pet.ID))
 	case after.Price != before.Price && after.Price != (Price{}):
 		check.problems = r.Profile.named(after.Price.Problems())
 	}

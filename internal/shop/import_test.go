@@ -150,7 +150,7 @@ func TestAmbiguousNamesNeedShortMessages(t *testing.T) {
 		}
 	}
 	preview := must(s.PreviewImport(t.Context(), shop.Caller{}, rows("x", 300), false, 7))(t)
-	equal(t, "the invalid rows", preview.Invalid, 300)
+	equal(t, "the invalid rows", len(preview.InvalidRows), 300)
 	equal(t, "the rows in the preview", len(preview.Problems), 7)
 	must(s.CreateCategory(t.Context(), shop.Caller{}, "X"))(t) // this category has the highest id
 	equal(t, "the import", must(s.ImportPets(t.Context(), shop.Caller{}, rows("X", 1), shop.ImportOptions{}))(t), shop.ImportResult{Created: 1})

@@ -15,13 +15,27 @@ import (
 // csvType is the content type of CSV files.
 const csvType = "text/csv; charset=utf-8; header=present"
 
-// exportPets streams all animals as a CSV file.
+// exportChunk is the size in bytes from which a chunk of an export is sent before it has all animals of a page.
+const exportChunk = 256 << 10
+
+// exportPets streams all animals as a CSV file, with their profiles if the address says so.
 func (p *Pages) exportPets(x *exchange) error {
-	return x.streamCSV("animals.csv", petcsv.AppendHeader(nil), func(ctx context.Context, send func([]byte) error) error {
-		return p.Service.ExportPets(ctx, x.caller(), shop.ExportOptions{}, func(rows []shop.ExportRow) error {
+	options := shop.ExportOptions{Profiles: x.r.URL.Query().Get("include") == "profile", Internal: x.May(shop.PetsWrite)}
+	head, appendRow := petcsv.AppendHeader(nil), petcsv.Append
+	if options.Profiles {
+		w := petcsv.ProfileWriter{Internal: options.Internal, BaseURL: shop.PhotoBase(p.PublicURL)}
+		head, appendRow = w.AppendHeader(nil), w.Append
+	}
+	return x.streamCSV("animals.csv", head, func(ctx context.Context, send func([]byte) error) error {
+		return p.Service.ExportPets(ctx, x.caller(), options, func(rows []shop.ExportRow) error {
 			var chunk []byte
 			for _, row := range rows {
-				chunk = petcsv.Append(chunk, row)
+				if chunk = appendRow(chunk, row); len(chunk) >= exportChunk {
+					if err := send(chunk); err != nil {
+						return err
+					}
+					chunk = chunk[:0]
+				}
 			}
 			return send(chunk)
 		})

@@ -1,10 +1,9 @@
 package staff
 
 import (
+	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,12 +33,16 @@ const (
 	// maxFileName is the maximum length in bytes of a file's name on the page. Most file systems have the same
 	// limit.
 	maxFileName = 255
+	// maxChoices is the maximum number of fields of the form. maxChoiceName is the maximum length in bytes of the name of
+	// a field for a column.
+	maxChoices, maxChoiceName = 300, 32
 )
 
 // importPage is the template data for the page where users import and export animals.
 type importPage struct {
 	Problem  string
 	Create   bool // whether every row adds an animal, even if it has an id
+	Sheet    *importSheet
 	Imported *importCounts
 	Preview  *importPreview
 }
@@ -50,11 +54,9 @@ type importCounts struct{ Created, Updated, Unchanged int }
 // saved at this point.
 type importPreview struct {
 	shop.ImportPreview
-	Name      string // the name of the uploaded file
-	Checksum  string // a checksum of the file and the mode; only what was previewed can be imported
-	RequestID string // the idempotency key for the import
+	Checksum  string // a checksum of the file and of all answers; only what was previewed can be imported
+	RequestID string // the id of the form, so that the animals are imported only once
 	Total     int    // the number of rows
-	Held      string // the file in base64, if it is small and no script can send it again
 	Late      bool   // whether the shop has changed since the preview, so that the import was refused
 }
 
@@ -63,7 +65,8 @@ func (p *Pages) importPage(x *exchange) error {
 }
 
 // importExample is a file with two animals. It shows users the format of a file with their own animals.
-const importExample = petcsv.ByteOrderMark + "name,category,status\r\nRex,Dogs,available\r\nMia,Cats,\r\n"
+const importExample = petcsv.ByteOrderMark + "Name,Category,Status,Breed,Sex,Date of birth,Colour,Price,Currency,Microchip,Description\r\n" +
+	"Rex,Dogs,available,Beagle,male,2024-03-31,brown,250.00,EUR,,Likes long walks.\r\nMia,Cats,,,female,,,,,,\r\n"
 
 // importTemplate sends a file that users can fill in.
 func (p *Pages) importTemplate(x *exchange) error {
@@ -71,78 +74,113 @@ func (p *Pages) importTemplate(x *exchange) error {
 	return x.send(http.StatusOK, csvType, []byte(importExample))
 }
 
-// importPets shows a preview of a file. If the form says that exactly this file was already previewed,
-// importPets imports the file instead. The browser sends the file both times, so that nothing needs to be kept
-// on this node.
+// importPets shows a preview of a file. If the form says that exactly this was already previewed, importPets imports the
+// file instead, without the rows that had problems. The browser sends the file both times, so that nothing needs to be
+// kept on this node.
 func (p *Pages) importPets(x *exchange) error {
 	slot, err := x.Limits.Acquire(x.r.Context(), admission.Imports, x.principal)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	name, content, err := x.readFile()
-	if err == nil {
-		err = x.acquireSlot()
+	page := importPage{}
+	sheet, err := x.readSheet()
+	page.Sheet, page.Create = sheet, x.field("mode") == "create"
+	if err != nil || sheet.Unanswered() {
+		return x.showImport(page, err)
 	}
-	page := importPage{Create: x.field("mode") == "create"}
+	rows, err := sheet.readRows()
 	if err != nil {
 		return x.showImport(page, err)
 	}
-	rows, err := petcsv.Read(content)
-	if err != nil {
-		return x.showImport(page, err)
-	}
-	sum := importChecksum(content, !page.Create)
-	preview := &importPreview{Name: name, Checksum: hex.EncodeToString(sum[:]), RequestID: rand.Text(), Total: len(rows)}
-	if requestID := x.field("once"); x.field("sum") == preview.Checksum && requestID != "" {
-		imported, err := x.importOnce(rows, !page.Create, sum, requestID)
+	sheet.Left = rowSet(x.field("left"))
+	preview := &importPreview{RequestID: rand.Text(), Total: len(rows)}
+	if requestID := x.field("once"); requestID != "" && x.field("sum") == sheet.checksum(!page.Create) {
+		good, left := sheet.Left.split(rows)
+		sheet.LeftRows = len(left)
+		imported, err := x.importOnce(good, !page.Create, requestID)
 		if err == nil {
-			imported.Unchanged = len(rows) - imported.Created - imported.Updated
-			return x.showImport(importPage{Imported: &imported}, nil)
+			imported.Unchanged = len(good) - imported.Created - imported.Updated
+			page.Imported = &imported
+			return x.showImport(page, nil)
 		}
 		if shop.AsError(err).Code != shop.ValidationFailed {
 			return x.showImport(page, err)
 		}
-		preview.Late = true // the preview had no problem, so somebody has changed the shop since
+		preview.Late = true                           // the preview had no problem in these rows, so somebody has changed the shop since
+		if rows, err = sheet.readRows(); err != nil { // again, because the import has changed them
+			return x.showImport(page, err)
+		}
 	}
 	if preview.ImportPreview, err = p.Service.PreviewImport(x.r.Context(), x.caller(), rows, !page.Create, previewRows); err != nil {
 		return x.showImport(page, err)
 	}
-	if !x.partial() && len(content) <= maxHeldBytes {
-		preview.Held = base64.StdEncoding.EncodeToString(content)
-	}
+	sheet.Left, sheet.LeftRows = newRowSet(preview.InvalidRows), len(preview.InvalidRows)
+	preview.Checksum = sheet.checksum(!page.Create)
 	page.Preview = preview
 	return x.showImport(page, nil)
 }
 
-// importChanges returns the fields that a row of a preview changes.
-func importChanges(row shop.PreviewRow) (changes []fieldChange) {
-	texts := func(pet shop.PreviewPet) [3]string {
-		return [3]string{pet.Name, categoryName(pet.Category, pet.CategoryID), string(pet.Status)}
+// leftOutRows sends the rows that have problems, or had them when the others were imported, with what to correct.
+func (p *Pages) leftOutRows(x *exchange) error {
+	slot, err := x.Limits.Acquire(x.r.Context(), admission.Imports, x.principal)
+	if err != nil {
+		return err
 	}
-	return changedFields(texts(*row.Before), texts(row.After))
+	defer slot.Release()
+	sheet, err := x.readSheet()
+	if err != nil {
+		return err
+	}
+	rows, err := sheet.Read(sheet.Reading)
+	if err != nil {
+		return err
+	}
+	numbers, reasons := map[int]int{}, map[int]string{}
+	_, left := rowSet(x.field("left")).split(rows)
+	for _, i := range left {
+		numbers[rows[i].Line], reasons[sheet.Reading.From+i] = i, "This row can be imported now."
+	}
+	preview, err := p.Service.PreviewImport(x.r.Context(), x.caller(), rows, x.field("mode") != "create", len(rows))
+	if err != nil {
+		return err
+	}
+	for _, row := range preview.Problems {
+		if i, wanted := numbers[row.Line]; wanted {
+			reasons[sheet.Reading.From+i] = strings.Join(p.importProblems(sheet, row), " ")
+		}
+	}
+	return x.streamCSV("rows-to-correct.csv", nil, func(_ context.Context, send func([]byte) error) error { return sheet.LeftOut(reasons, send) })
 }
 
-func importChecksum(content []byte, upsert bool) [sha256.Size]byte {
-	hash := sha256.New()
-	fmt.Fprintln(hash, upsert)
-	hash.Write(content)
-	return [sha256.Size]byte(hash.Sum(nil))
+// readSheet reads the form with the file and acquires a slot. The file as it was sent is not kept, because its text may need
+// as much memory again.
+func (x *exchange) readSheet() (*importSheet, error) {
+	name, content, err := x.readFile()
+	if err == nil {
+		err = x.acquireSlot()
+	}
+	if err != nil {
+		return nil, err
+	}
+	sheet, err := x.openSheet(name, content)
+	if err == nil && !x.partial() && len(content) <= maxHeldBytes {
+		sheet.Held = base64.StdEncoding.EncodeToString(content)
+	}
+	return sheet, err
 }
 
 // importOnce imports the animals only once, even if the form is sent several times.
-func (x *exchange) importOnce(rows []shop.ImportRow, upsert bool, sum [32]byte, requestID string) (imported importCounts, err error) {
+func (x *exchange) importOnce(rows []shop.ImportRow, upsert bool, requestID string) (imported importCounts, err error) {
 	by := x.caller()
-	by.Request = &shop.IdempotentRequest{
-		Principal: x.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
-		Response: func(result any) shop.StoredResponse {
-			done := result.(shop.ImportResult)
-			return shop.StoredResponse{Status: http.StatusOK, Body: fmt.Append(nil, done.Created, " ", done.Updated)}
-		},
+	by.Request = x.request(requestID, "")
+	by.Request.Response = func(result any) shop.StoredResponse {
+		done := result.(shop.ImportResult)
+		return shop.StoredResponse{Status: http.StatusOK, Body: fmt.Append(nil, done.Created, " ", done.Updated)}
 	}
 	result, err := x.Service.ImportPets(x.r.Context(), by, rows, shop.ImportOptions{Upsert: upsert})
 	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
-		fmt.Sscan(string(replay.Body), &imported.Created, &imported.Updated) // version 1.0 stored only the first number
+		fmt.Sscan(string(replay.Body), &imported.Created, &imported.Updated)
 		return imported, nil
 	}
 	return importCounts{Created: result.Created, Updated: result.Updated}, err
@@ -198,7 +236,8 @@ func (x *exchange) readParts() (name string, content []byte, err error) {
 	parts := multipart.NewReader(body, options["boundary"])
 	limits := map[string]int64{
 		"file": maxImportBytes + maxFormBytes, "held": int64(base64.StdEncoding.EncodedLen(maxHeldBytes)),
-		"held-name": maxFieldBytes, "mode": maxFieldBytes, "sum": maxFieldBytes, "once": maxFieldBytes,
+		"held-name": maxFieldBytes, "mode": maxFieldBytes, "sum": maxFieldBytes, "once": maxFieldBytes, "left": maxFieldBytes, "part": maxFieldBytes, "next": maxFieldBytes,
+		"dates": maxFieldBytes, "all-category": maxFieldBytes, "all-status": maxFieldBytes, "currency": maxFieldBytes, "ignore": maxFieldBytes,
 	}
 	x.r.PostForm = url.Values{}
 	for {
@@ -213,6 +252,9 @@ func (x *exchange) readParts() (name string, content []byte, err error) {
 		}
 		field := part.FormName()
 		limit, known := limits[field]
+		if strings.HasPrefix(field, columnChoice) && len(field) <= maxChoiceName && len(x.r.PostForm) < maxChoices {
+			limit, known = maxFieldBytes, true
+		}
 		body.N = limit + maxFieldBytes // the limit for the part and the boundary after it
 		if !known || x.r.PostForm.Has(field) {
 			if _, err := io.Copy(io.Discard, part); err != nil {

@@ -93,6 +93,7 @@ func routes() []route {
 
 		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
+		{"POST", "/staff/import/left-out.csv", "import-left", shop.PetsWrite, (*Pages).leftOutRows},
 		{"GET", "/staff/import/template.csv", "import-template", shop.PetsRead, (*Pages).importTemplate},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 

@@ -163,7 +163,7 @@ func (x *exchange) handle() error {
 		}
 	}
 	if x.r.Method == http.MethodPost {
-		if x.route.page == "import-file" || x.route.page == photoAdd {
+		if x.route.page == "import-file" || x.route.page == "import-left" || x.route.page == photoAdd {
 			return x.route.handle(x.Pages, x) // these handlers read the form themselves and then acquire a slot
 		}
 		slot, err := x.readForm()

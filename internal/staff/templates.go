@@ -181,15 +181,19 @@ func (p *Pages) templateFuncs() template.FuncMap {
 			section, _ := profileSectionNamed(name)
 			return section
 		},
-		"importChanges": importChanges,
-		"count":         countHTML,
-		"dict":          dict,
-		"scopes":        shop.Scopes,
-		"roles":         roleChoices,
-		"roleLabel":     roleLabel,
-		"eventTypes":    shop.EventTypes,
-		"statuses":      shop.Statuses,
-		"orderStatuses": shop.OrderStatuses,
+		"importChanges":  importChanges,
+		"importDetails":  importDetails,
+		"importProblems": p.importProblems,
+		"fieldLabel":     p.fieldLabel,
+		"fieldGroups":    fieldGroups,
+		"count":          countHTML,
+		"dict":           dict,
+		"scopes":         shop.Scopes,
+		"roles":          roleChoices,
+		"roleLabel":      roleLabel,
+		"eventTypes":     shop.EventTypes,
+		"statuses":       shop.Statuses,
+		"orderStatuses":  shop.OrderStatuses,
 		"statusName": func(s any) string {
 			if status, ok := s.(shop.OrderStatus); ok {
 				s = orderStatusName(status)

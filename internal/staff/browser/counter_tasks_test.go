@@ -48,6 +48,16 @@ func counterTasks(t *testing.T) []counterTask {
 			w.click("#publish")
 			w.waitText("#flashes", "Luna is published.")
 		}},
+		{"Import a spreadsheet with other column names", false, func(w worker) {
+			w.click(`.sidebar a[href="/staff/import"]`)
+			w.waitVisible("#file")
+			w.done.clicks++ // opens the computer's own dialog, in which the file is chosen
+			w.chooseFile("Tiername;Tierart;Rasse;geboren;Preis;Futter\r\nKäthe;Hund;Dackel;31.12.2021;250,00 €;abends\r\nMax;Katze;;1.2.2022;80 €;morgens\r\n")
+			w.waitText("#import-result", "This column fits nothing: Futter")
+			w.click("#ignore-columns")
+			w.click("#import-now")
+			w.waitText("#import-result", "2 animals added")
+		}},
 	}
 }
 
