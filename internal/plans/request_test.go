@@ -181,7 +181,7 @@ func requests(n int) []request {
 		{"GET", "/staff/categories/suggestions?category=cat", "", ""},
 		{"GET", "/staff/import", "", ""},
 		{"GET", "/staff/export/animals.csv", "", "an export reads all animals, page by page"},
-		{"GET", "/staff/keys", "", ""},
+		{"GET", "/staff/people", "", ""},
 		{"GET", "/staff/settings", "", ""},
 		{"GET", "/staff/devices", "", ""},
 		{"GET", "/staff/webhooks", "", ""},

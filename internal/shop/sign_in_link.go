@@ -63,7 +63,7 @@ func (s *Service) createSignInLink(ctx context.Context, secretOf func(ReadTx) (S
 			return err
 		}
 		if !valid {
-			return Errorf(ValidationFailed, "This key has expired, so nobody can sign in with it.")
+			return Errorf(ValidationFailed, "The access with this key has ended, so nobody can sign in with it.")
 		}
 		now, err := tx.Now()
 		if err != nil {

@@ -63,11 +63,11 @@ func actorName(actor string, names map[string]string) string {
 	}
 	switch id, isKey := strings.CutPrefix(actor, "keys/"); {
 	case isKey:
-		return fmt.Sprintf("Key %s (revoked)", id)
+		return fmt.Sprintf("Person %s (no access)", id)
 	case actor == "system":
 		return "System"
 	case actor == "configured":
-		return "Configured key"
+		return configuredName
 	}
 	return actor
 }
@@ -86,7 +86,7 @@ func (p *Pages) activity(x *exchange) error {
 	page.Today = p.Service.Today()
 	page.Yesterday = page.Today.Add(-1)
 	var err error
-	if page.People, err = x.people(page); err != nil {
+	if page.People, err = x.peopleToFilter(page); err != nil {
 		return err
 	}
 	return x.show(http.StatusOK, "activity", "Activity", page)
@@ -154,10 +154,10 @@ func (x *exchange) readActivity(ctx context.Context, filter shop.ActivityFilter,
 	return entries, more, next, err
 }
 
-// people returns the choices for the filter by person. Only admins may list keys. Other users can choose themselves,
+// peopleToFilter returns the choices for the filter by person. Only admins may list keys. Other users can choose themselves,
 // the system, the person who is already selected and the people whose changes the page shows.
-func (x *exchange) people(page activityPage) ([]person, error) {
-	names := map[string]string{x.principal.Actor(): x.principal.Name(), "system": "System"}
+func (x *exchange) peopleToFilter(page activityPage) ([]person, error) {
+	names := map[string]string{x.principal.Actor(): personName(x.principal.ID(), x.principal.Name()), "system": "System"}
 	if selected := page.Query.Person; selected != "" && page.Query.Problem == "" {
 		known, err := x.Service.KeyNames(x.r.Context(), []string{selected})
 		if err != nil {

@@ -55,8 +55,10 @@ func (e activityEntry) Icon() string {
 	switch kind, _, _ := strings.Cut(string(e.Type), "."); kind {
 	case "category":
 		return "categories"
-	case "key", "webhook":
-		return kind + "s"
+	case "key":
+		return "user"
+	case "webhook":
+		return "webhooks"
 	}
 	return "edit"
 }
@@ -149,7 +151,8 @@ type activityNames struct {
 	pets       map[int64]string
 	categories map[int64]shop.Category
 	location   *time.Location
-	word       func(string) string // see Pages.word
+	word       func(string) string      // see Pages.word
+	status     func(shop.Status) string // see Pages.statusWord
 
 	mayOpenOrders bool // whether the user may open the pages of orders
 }
@@ -170,7 +173,7 @@ func (x *exchange) loadActivityNames(changes []change) (names activityNames, err
 		}
 	}
 	ctx := x.r.Context()
-	names.location, names.word = x.Service.Location(), x.word
+	names.location, names.word, names.status = x.Service.Location(), x.word, x.statusWord
 	names.mayOpenOrders = x.May(shop.OrdersRead)
 	if names.people, err = x.Service.KeyNames(ctx, unique(actors)); err != nil {
 		return names, err
@@ -200,8 +203,8 @@ func (n activityNames) describe(c change) activityEntry {
 	case "category":
 		describeCategory(&e, c)
 	case "key":
-		verb := map[shop.EventType]string{shop.KeyCreated: "created", shop.KeyRotated: "replaced the secret of", shop.KeyRevoked: "revoked"}[c.Type]
-		e.Text = []activityText{{Text: verb + " the key "}, {Text: c.state().Name, Path: "/staff/keys"}}
+		verb := map[shop.EventType]string{shop.KeyCreated: "gave access to ", shop.KeyRotated: "made a new secret for ", shop.KeyRevoked: "removed the access of "}[c.Type]
+		e.Text = []activityText{{Text: verb}, {Text: c.state().Name, Path: "/staff/people"}}
 	case "webhook":
 		describeWebhook(&e, c)
 	case "store":
@@ -268,9 +271,9 @@ func (n activityNames) describePetUpdate(e *activityEntry, link activityText, wa
 	case was.Status == now.Status:
 		e.From, e.To = "", ""
 	case was.Status == "":
-		changed = append(changed, "status to "+n.word(now.Status))
+		changed = append(changed, "status to "+n.status(shop.Status(now.Status)))
 	default:
-		changed = append(changed, "status from "+n.word(was.Status)+" to "+n.word(now.Status))
+		changed = append(changed, "status from "+n.status(shop.Status(was.Status))+" to "+n.status(shop.Status(now.Status)))
 	}
 	switch {
 	case len(changed) != 1:
@@ -280,9 +283,9 @@ func (n activityNames) describePetUpdate(e *activityEntry, link activityText, wa
 	case was.CategoryID != now.CategoryID:
 		e.Text = []activityText{{Text: "moved "}, link, {Text: " from " + n.category(was.CategoryID) + " to " + n.category(now.CategoryID)}}
 	case was.Status == "":
-		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + n.word(now.Status)}}
+		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + n.status(shop.Status(now.Status))}}
 	default:
-		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + n.word(was.Status) + " to " + n.word(now.Status)}}
+		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + n.status(shop.Status(was.Status)) + " to " + n.status(shop.Status(now.Status))}}
 	}
 }
 

@@ -3,6 +3,7 @@ package staff
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"animalstore/internal/shop"
 )
@@ -36,14 +37,14 @@ func activityGroups(admin bool) (groups []activityGroup) {
 		{"Orders", "orders", []shop.EventType{shop.OrderPlaced, shop.OrderUpdated, shop.OrderApproved, shop.OrderDelivered, shop.OrderCancelled, shop.OrderExpired},
 			[]string{"Reserved", "Changed", "Approved", "Handed over", "Cancelled", "Expired"}},
 		{"Categories", "categories", []shop.EventType{shop.CategoryCreated, shop.CategoryUpdated, shop.CategoryDeleted}, []string{"Added", "Renamed", "Removed"}},
-		{"Keys", "keys", []shop.EventType{shop.KeyCreated, shop.KeyRotated, shop.KeyRevoked}, []string{"Created", "Replaced", "Revoked"}},
+		{"People", "keys", []shop.EventType{shop.KeyCreated, shop.KeyRotated, shop.KeyRevoked}, []string{"Added", "New secret", "Access removed"}},
 		{"Webhooks", "webhooks", []shop.EventType{shop.WebhookCreated, shop.WebhookUpdated, shop.WebhookDeleted}, []string{"Added", "Changed", "Removed"}},
 		{"Settings", "settings", []shop.EventType{shop.StoreUpdated}, []string{"Changed"}},
 	} {
 		if !admin && !group.types[0].IsPublic() {
 			continue
 		}
-		kinds := []activityKind{{group.all, "All " + group.all, group.types}}
+		kinds := []activityKind{{group.all, "All " + strings.ToLower(group.label), group.types}}
 		for i, kind := range group.types {
 			kinds = append(kinds, activityKind{string(kind), group.label + ": " + group.labels[i], []shop.EventType{kind}})
 		}
@@ -90,7 +91,7 @@ func (x *exchange) parseActivityQuery() (q activityQuery, filter shop.ActivityFi
 			}
 		}
 		if filter.Types == nil {
-			q.Problem = "There is no such kind of change, or your key may not see it."
+			q.Problem = "There is no such kind of change, or you may not see it."
 		}
 	}
 	return q, filter

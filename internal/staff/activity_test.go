@@ -45,13 +45,13 @@ func TestActivityIsToldInPlainWords(t *testing.T) {
 	b.post("/staff/categories/2/delete", "was-name", "Kittens")
 	page := b.mustGet("/staff/activity")
 	for _, want := range []string{
-		"Anna added the category “Dogs”", "Anna added Rex to Dogs", "Anna changed Rex from available to pending", "Anna renamed Rex to Rexi",
+		"Anna added the category “Dogs”", "Anna added Rex to Dogs", "Anna changed Rex from available to reserved", "Anna renamed Rex to Rexi",
 		"Anna moved Rexi from Dogs to Category 2", "Anna changed Rex : name from “Rexi” to “Rex”, category from Category 2 to Dogs",
-		"Anna reserved Rex for Mrs Miller · order 1 (available → pending)", "Anna approved Rex for Mrs Miller · order 1",
+		"Anna reserved Rex for Mrs Miller · order 1 (available → reserved)", "Anna approved Rex for Mrs Miller · order 1",
 		"System changed the note on Rex from “Mrs Miller” to “Mr Miller” · order 1",
-		"Anna handed over Rex to Mr Miller · order 1 (pending → sold)", "Anna changed Rex from sold to available",
-		"Anna reserved Rex · order 2", "Anna cancelled the reservation of Rex · order 2 (pending → available)",
-		"The reservation of Rex expired · order 3 (pending → available)", "System removed Rex", "System restored Rex",
+		"Anna handed over Rex to Mr Miller · order 1 (reserved → sold)", "Anna changed Rex from sold to available",
+		"Anna reserved Rex · order 2", "Anna cancelled the reservation of Rex · order 2 (reserved → available)",
+		"The reservation of Rex expired · order 3 (reserved → available)", "System removed Rex", "System restored Rex",
 		"Anna renamed the category “Cats” to the category “Kittens”", "Anna removed the category “Kittens”",
 	} {
 		if n := strings.Count(page.text(), want); n != 1 {
@@ -75,7 +75,7 @@ func TestActivityIsFilteredByTheAddress(t *testing.T) {
 	b.post("/staff/pets/2/orders", "reference", "Mr Smith")
 	admin := s.signedIn(configuredKey)
 	today, yesterday := s.Today().String(), s.Today().Add(-1).String()
-	rex, max, order, key := "added Rex", "added Max", "reserved Max for Mr Smith", "created the key Ben"
+	rex, max, order, key := "added Rex", "added Max", "reserved Max for Mr Smith", "gave access to Ben"
 	for _, c := range []struct {
 		query string
 		b     *browser
@@ -142,7 +142,7 @@ func TestActivityIsPaged(t *testing.T) {
 		path = nextActivity(page)
 	}
 	for i := range n {
-		for _, want := range []string{fmt.Sprintf("System added Rex%d to", i), fmt.Sprintf("reserved Rex%d for Rex%d · order %d (available → pending)", i, i, i+1)} {
+		for _, want := range []string{fmt.Sprintf("System added Rex%d to", i), fmt.Sprintf("reserved Rex%d for Rex%d · order %d (available → reserved)", i, i, i+1)} {
 			if got := strings.Count(text, want); got != 1 {
 				t.Errorf("%q is on the pages %d times", want, got)
 			}

@@ -1,7 +1,9 @@
 package staff
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -21,6 +23,7 @@ type categoryOptions struct {
 // of them, including the one with the selected id.
 func (x *exchange) categoryOptions(selected string) (categoryOptions, error) {
 	page, err := x.Service.ListCategories(x.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
+	sortCategories(page.Items)
 	options := categoryOptions{page.Items, page.More}
 	id, invalid := strconv.ParseInt(selected, 10, 64)
 	if err != nil || !options.TooMany || invalid != nil || options.Has(selected) {
@@ -31,6 +34,17 @@ func (x *exchange) categoryOptions(selected string) (categoryOptions, error) {
 		options.Options = append(options.Options, category)
 	}
 	return options, err
+}
+
+// sortCategories sorts categories by name, in any letter case and without regard to accents, so that the order suits
+// every language. Those without a name come last.
+func sortCategories(categories []shop.Category) {
+	slices.SortStableFunc(categories, func(a, b shop.Category) int {
+		if (a.Name == "") != (b.Name == "") {
+			return cmp.Compare(b.Name, a.Name)
+		}
+		return cmp.Or(cmp.Compare(shop.FoldSearch(a.Name), shop.FoldSearch(b.Name)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // Has reports whether the category with this id is among the options. It also returns true for an empty id,

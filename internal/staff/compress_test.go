@@ -31,7 +31,7 @@ func TestPagesAreCompressedUnlessTheyContainSecrets(t *testing.T) {
 	for _, response := range []response{
 		want,
 		packed.withHTMX().get("/staff/pets/counts"), // too short
-		packed.post("/staff/keys", "name", "till", "role", "staff"),
+		packed.post("/staff/people", "name", "till", "role", "staff"),
 		s.browser().with("Accept-Encoding", "gzip").get("/staff/sign-in"),
 	} {
 		if response.header.Get("Content-Encoding") != "" {

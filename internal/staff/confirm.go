@@ -58,5 +58,5 @@ func noWayBack(from, to shop.Status) string {
 	case from == "":
 		return "an animal that has a status always keeps one"
 	}
-	return "an animal that is " + string(to) + " can’t become " + string(from) + " again"
+	return "an animal that is " + plainStatus(to) + " can’t become " + plainStatus(from) + " again"
 }

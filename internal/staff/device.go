@@ -36,12 +36,13 @@ func (x *exchange) showDevices(status int, page devicesPage) error {
 	if err != nil {
 		return err
 	}
-	page.KeyName, page.Scopes = key.Name, key.Scopes
+	page.KeyName, page.Scopes = personName(key.ID, key.Name), key.Scopes
 	sessions, err := x.Service.ListSessions(x.r.Context(), x.principal)
 	if err != nil {
 		return err
 	}
 	for _, session := range sessions {
+		session.KeyName = personName(session.KeyID, session.KeyName)
 		row := deviceRow{session, session.HasToken(x.token)}
 		if session.KeyID == x.principal.ID() {
 			page.Own = append(page.Own, row)

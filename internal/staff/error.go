@@ -77,7 +77,7 @@ func userMessage(err error) string {
 	}
 	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
 	for member, label := range map[string]string{
-		"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL ", "reference ": "the note ", "alt ": "what the photo shows ", "holdExpiresAt ": "the end of the hold ", "pickupDate ": "the day of pick-up ", "customer.name ": "the name ", "customer.phone ": "the phone number ", "customer.email ": "the e-mail address ", "price.amount ": "the price ", "price.currency ": "the currency ",
+		"categoryId ": "the category ", "expiresAt ": "the day on which the access ends ", "url ": "the URL ", "reference ": "the note ", "alt ": "what the photo shows ", "holdExpiresAt ": "the end of the hold ", "pickupDate ": "the day of pick-up ", "customer.name ": "the name ", "customer.phone ": "the phone number ", "customer.email ": "the e-mail address ", "price.amount ": "the price ", "price.currency ": "the currency ",
 	} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
 			message = label + rest
@@ -112,7 +112,7 @@ func explainConflict(err error, format string, args ...any) error {
 
 // pageWords maps words in the API's messages to the words that the pages use.
 var pageWords = map[string]string{
-	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "reference": "note",
+	"placed": "reserved", "ordered": "reserved", "delivered": "handed over", "deliver": "hand over", "pending": "reserved", "reference": "note",
 }
 
 var apiWords = regexp.MustCompile(`\b(` + strings.Join(slices.Collect(maps.Keys(pageWords)), "|") + `)\b`)

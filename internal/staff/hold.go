@@ -62,7 +62,7 @@ func (x *exchange) newEndOfHold(was time.Time) (until time.Time, undoes bool, er
 // formatHold formats the end of a hold for a form field.
 func formatHold(end time.Time) string { return end.UTC().Format(time.RFC3339Nano) }
 
-// timeLeft formats the time that is left, such as "29 min" or "2 h 5 min". The function timeLeft in staff.js must
+// timeLeft formats the time that is left, such as "29 min", "2 h 5 min" or "1 day 22 h". The function timeLeft in staff.js must
 // return the same texts.
 func timeLeft(d time.Duration) string {
 	switch {
@@ -72,8 +72,8 @@ func timeLeft(d time.Duration) string {
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
+	case d < 24*time.Hour:
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 	}
-	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
+	return fmt.Sprintf("%s %d h", count(int(d.Hours())/24, "day"), int(d.Hours())%24)
 }

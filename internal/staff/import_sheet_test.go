@@ -89,7 +89,7 @@ func TestUserCorrectsTheColumns(t *testing.T) {
 	}
 	shoptest.Must(s.UpdateSettings(t.Context(), shop.Caller{}, shop.SettingsChange{Currency: new("NOK"), Kind: new(shop.KindShelter)}, nil))(t)
 	b.upload("/staff/import", file, who, "name", what, "category").want(200, "adoption fee 20 USD", "adoption fee 15 NOK")
-	b.upload("/staff/import", "name,kind,sold\nRex,Dog,1\n", "ignore", "all").want(200, "Status of new animals No status Available Pending Adopted")
+	b.upload("/staff/import", "name,kind,sold\nRex,Dog,1\n", "ignore", "all").want(200, "Status of new animals No status Available Reserved Adopted")
 }
 
 // The rows with problems are left out of the import and downloaded in the user's own columns, with what to correct.

@@ -74,7 +74,7 @@ func errBusy() error { return shop.Errorf(shop.Unavailable, "The pages are busy;
 // errKeyBusy returns the error for a user whose key has used up its share of the requests in progress, or of
 // the memory for pages.
 func errKeyBusy() error {
-	return shop.Errorf(shop.RateLimited, "Too many pages are loading with your key at the same time; try again in a moment.")
+	return shop.Errorf(shop.RateLimited, "Too many of your pages are loading at the same time; try again in a moment.")
 }
 
 // addressOf returns the network address that a request comes from.

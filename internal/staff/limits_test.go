@@ -42,7 +42,7 @@ func TestRequestsPerKeyAreLimited(t *testing.T) {
 	t.Parallel()
 	s, principal, own, another := greedy(t)
 	release := s.acquire(admission.PageRequests, principal, admission.PageRequests.Limit().PerKey)
-	own.get("/staff/pets").wantKeyBusy("Too many pages are loading with your key")
+	own.get("/staff/pets").wantKeyBusy("Too many of your pages are loading")
 	another.mustGet("/staff/pets")
 	s.browser().mustGet("/staff/sign-in")
 	release()
@@ -69,13 +69,13 @@ func TestPrintedListsAreLimited(t *testing.T) {
 	s.pages.Limits.Replace(admission.PrintedLists, lists)
 	release := s.acquire(admission.PrintedLists, principal, lists.PerKey)
 	for _, path := range []string{"/staff/pets/print", "/staff/orders/print"} {
-		own.get(path).wantKeyBusy("Lists are already being prepared with your key")
+		own.get(path).wantKeyBusy("Other lists are already being prepared")
 		another.mustGet(path)
 	}
 	own.mustGet("/staff/pets")
 	release()
 	release = s.acquire(admission.Exports, principal, admission.Exports.Limit().PerKey)
-	own.get("/staff/pets/print").wantKeyBusy("Lists are already being prepared with your key")
+	own.get("/staff/pets/print").wantKeyBusy("Other lists are already being prepared")
 	release()
 	for range admission.Exports.Limit().Total + 1 { // a list that has been sent no longer counts towards the limit
 		own.mustGet("/staff/pets/print")
@@ -111,7 +111,7 @@ func TestPagesBeingRenderedCountAsBodies(t *testing.T) {
 	s.AddPet(t, "Rex", 1, shop.Available)
 	release := s.acquire(admission.BodyMemory, principal, admission.BodyMemory.Limit().PerKey)
 	for _, path := range []string{"/staff/pets", "/staff/pets?name=" + strings.Repeat("'", 10_000)} {
-		own.get(path).wantKeyBusy("Too many pages are loading with your key")
+		own.get(path).wantKeyBusy("Too many of your pages are loading")
 	}
 	another.mustGet("/staff/pets", "Rex")
 	release()
@@ -133,7 +133,7 @@ func TestFormsAreNotRefusedAfterTheChange(t *testing.T) {
 	most := admission.BodyMemory.Limit().PerKey
 	const form = 16 << 10 // more than the form needs
 	release := s.acquire(admission.BodyMemory, principal, most-form)
-	if got := b.post("/staff/pets/bulk", fields...).want(200).header.Get("HX-Trigger"); !strings.Contains(got, "Too many pages are loading with your key") {
+	if got := b.post("/staff/pets/bulk", fields...).want(200).header.Get("HX-Trigger"); !strings.Contains(got, "Too many of your pages are loading") {
 		t.Errorf("without memory for the response: got the message %s", got)
 	}
 	if after := shoptest.Must(s.Inventory(t.Context()))(t); after != before {

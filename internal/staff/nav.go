@@ -31,9 +31,9 @@ var navItems = []navItem{
 	{Label: "Activity", Icon: "activity", Path: "/staff/activity", section: "activity", scope: shop.EventsRead},
 	{Label: "Categories", Icon: "categories", Path: "/staff/categories", Gap: true, section: "categories", scope: shop.PetsRead},
 	{Label: "Files", Icon: "files", Path: "/staff/import", section: "import", scope: shop.PetsRead},
-	{Label: "Webhooks", Icon: "webhooks", Path: "/staff/webhooks", Gap: true, section: "webhooks", scope: shop.Admin},
-	{Label: "Keys", Icon: "keys", Path: "/staff/keys", section: "keys", scope: shop.Admin},
+	{Label: "People", Icon: "user", Path: "/staff/people", Gap: true, section: "people", scope: shop.Admin},
 	{Label: "Settings", Icon: "settings", Path: "/staff/settings", section: "settings", scope: shop.Admin},
+	{Label: "Webhooks", Icon: "webhooks", Path: "/staff/webhooks", section: "webhooks", scope: shop.Admin},
 }
 
 // Nav returns the links to the sections that the user's key may see.

@@ -23,7 +23,7 @@ func TestRepeatedFormsAreSavedOnceAndBlameNobody(t *testing.T) {
 	}{
 		{"/staff/pets/1/profile/about", []string{"tag", b.tag("about"), "description", "Friendly."}, "Rex was saved."},
 		{"/staff/pets/1", append(rex, "name", "Rexo", "category", "7"), "Rexo was saved."},
-		{"/staff/pets/1/status", []string{"was", "available", "to", "pending"}, "Rexo is now pending."},
+		{"/staff/pets/1/status", []string{"was", "available", "to", "pending"}, "Rexo is now reserved."},
 		{"/staff/pets/1/status", []string{"was", "pending", "to", "available"}, "Rexo is now available."},
 		{"/staff/pets/1/orders", []string{"reference", "Mrs Novák"}, "Reserved as order 1."},
 		{"/staff/orders/1", []string{"was-reference", "Mrs Novák", "reference", "Mr Novák"}, "Order 1 was saved."},
@@ -53,7 +53,7 @@ func TestRepeatedFormsAreSavedOnceAndBlameNobody(t *testing.T) {
 func TestFormsWithoutScriptsAreSavedOnce(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.Key(t, shop.Admin).Secret)
-	for _, page := range []string{"/staff/pets", "/staff/categories", "/staff/keys", "/staff/webhooks"} {
+	for _, page := range []string{"/staff/pets", "/staff/categories", "/staff/people", "/staff/webhooks"} {
 		b.mustGet(page).contains(`name="once"`)
 	}
 	for range 2 {
@@ -66,12 +66,12 @@ func TestFormsWithoutScriptsAreSavedOnce(t *testing.T) {
 		t.Errorf("got the animals %+v, want Rex and Bella once", pets.Items)
 	}
 	// The secrets of keys and webhooks are not stored, so they cannot be shown again.
-	key := []string{"name", "till", "role", "staff", "once", "page"}
-	b.post("/staff/keys", key...).want(200, "till was created. Copy it now")
-	b.post("/staff/keys", key...).want(200, "till was created, but its secret was lost").lacks(`id="secret"`)
+	key := []string{"name", "till", "role", "partner-read", "once", "page"}
+	b.post("/staff/people", key...).want(200, "till was added. The program sends this secret. Copy it now")
+	b.post("/staff/people", key...).want(200, "till was added, but its secret was lost").lacks(`id="secret"`)
 	hook := []string{"url", "https://shop.example/events", "once", "page"}
 	b.post("/staff/webhooks", hook...).want(200).contains(`id="secret"`)
-	b.post("/staff/webhooks", hook...).want(200, "The webhook was created, but its secret was lost").lacks(`id="secret"`)
+	b.post("/staff/webhooks", hook...).want(200, "The webhook was added, but its secret was lost").lacks(`id="secret"`)
 	if hooks := shoptest.Must(s.ListWebhooks(t.Context(), shop.PageRequest{Limit: 10}))(t); len(hooks.Items) != 1 {
 		t.Errorf("got %d webhooks, want 1", len(hooks.Items))
 	}

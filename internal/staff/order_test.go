@@ -36,7 +36,7 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect("/staff/pets/1")
 	b.post("/staff/pets/1/orders").want(409, "not available")
 	b.withHTMX().with("HX-Target", "pet-detail").post("/staff/pets/1/orders").want(200, "not available", "Mrs Novák")
-	b.mustGet("/staff/pets/1", "Rex Pending", "1 Reserved 2 days 2", "Mrs Novák",
+	b.mustGet("/staff/pets/1", "Rex Reserved", "1 Reserved 2 days 2", "Mrs Novák",
 		"Žofie <at the till> reserved Rex for Mrs Novák · order 1").wantActions("Approve", "Cancel order").lacks("Mark as available")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "/staff/orders?q=novak").wantRedirect("/staff/orders?q=novak")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(412, "Someone else has changed this order")
@@ -133,7 +133,7 @@ func TestOrdersArePaged(t *testing.T) {
 func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	b.mustGet("/", "0 Available 0 Pending 0 Sold 0 No status 0 Total", "No animals yet")
+	b.mustGet("/", "0 Available 0 Reserved 0 Sold 0 No status 0 Total", "No animals yet")
 	for i := range 3 {
 		s.AddPet(t, "Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}
@@ -141,7 +141,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered")      // a sale through an order
 	b.post("/staff/pets/3/status", "was", "", "to", "sold", "confirmed", "yes") // a sale without an order
-	page := b.mustGet("/", "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
+	page := b.mustGet("/", "0 Available 0 Reserved 3 Sold 0 No status 3 Total", "Category 1 3")
 	day := regexp.MustCompile(`<tr><th scope="row"><time datetime="[\d-]{10}">\d[^<]*</time></th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`)
 	rows := day.FindAllStringSubmatch(page.body, -1)
 	if len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {

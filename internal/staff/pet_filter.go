@@ -333,7 +333,7 @@ type petTab struct {
 func (p petsPage) Tabs() []petTab {
 	tabs := []petTab{
 		{Value: "", Label: "All", ID: "all"}, {Value: "available", Label: "Available", ID: "available"},
-		{Value: "pending", Label: "Pending", ID: "pending"}, {Value: "sold", Label: "Sold", ID: "sold"},
+		{Value: "pending", Label: "Reserved", ID: "pending"}, {Value: "sold", Label: "Sold", ID: "sold"},
 		{Value: noStatus, Label: "No status", ID: noStatus},
 	}
 	for i := range tabs {

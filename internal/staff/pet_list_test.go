@@ -18,11 +18,11 @@ func TestTabsCountAnimals(t *testing.T) {
 	for i, status := range []shop.Status{shop.Available, shop.Available, shop.Available, shop.Pending, shop.Sold, "", ""} {
 		s.AddPet(t, "Rex", int64(1+i%2), status)
 	}
-	b.mustGet("/staff/pets", "All 7 Available 3 Pending 1 Sold 1 No status 2")
-	b.mustGet("/staff/pets?category=1&status=sold", "All 4 Available 2 Pending 0 Sold 1 No status 1")
-	b.mustGet("/staff/pets?name=rex&status=sold", "All 7 Available 3 Pending 1 Sold 1 No status 2")
-	b.mustGet("/staff/pets?published=yes", "All 0 Available 0 Pending 0 Sold 0 No status 0")
-	b.mustGet("/staff/pets?id=1", "All Available Pending Sold No status")
+	b.mustGet("/staff/pets", "All 7 Available 3 Reserved 1 Sold 1 No status 2")
+	b.mustGet("/staff/pets?category=1&status=sold", "All 4 Available 2 Reserved 0 Sold 1 No status 1")
+	b.mustGet("/staff/pets?name=rex&status=sold", "All 7 Available 3 Reserved 1 Sold 1 No status 2")
+	b.mustGet("/staff/pets?published=yes", "All 0 Available 0 Reserved 0 Sold 0 No status 0")
+	b.mustGet("/staff/pets?id=1", "All Available Reserved Sold No status")
 	b.withHTMX().mustGet("/staff/pets/counts?category=2", "3 1 1 0 1").contains(`id="count-none" class="count" hx-swap-oob="true"`).lacks("<html")
 }
 
@@ -246,7 +246,7 @@ func TestListFiltersProfiles(t *testing.T) {
 		b.mustGet("/staff/pets?" + query).wantPets(strings.Fields(want)...)
 		b.mustGet("/staff/pets/print?"+query, strings.Fields(want)...)
 	}
-	b.mustGet("/staff/pets?sex=male&tag=calm,Tag+1&name=mi&status=available&sort=name&category=1", "All 1 Available 1 Pending 0").contains(
+	b.mustGet("/staff/pets?sex=male&tag=calm,Tag+1&name=mi&status=available&sort=name&category=1", "All 1 Available 1 Reserved 0").contains(
 		`href="/staff/pets?category=1&amp;name=mi&amp;sort=name&amp;status=available&amp;tag=calm%2C&#43;Tag&#43;1" aria-label="Remove the filter Male"`,
 		`href="/staff/pets?category=1&amp;name=mi&amp;sex=male&amp;sort=name&amp;status=available&amp;tag=Tag&#43;1" aria-label="Remove the filter Tag: calm"`,
 		`href="/staff/pets?name=mi&amp;sex=male&amp;sort=name&amp;status=available&amp;tag=calm%2C&#43;Tag&#43;1" aria-label="Remove the filter Category 1"`,

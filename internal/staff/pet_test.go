@@ -134,9 +134,9 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	status := fmt.Sprintf("/staff/pets/%d/status", pet.ID)
 	b.post(status, "was", "available", "to", "pending", "back", "/staff/pets?status=available").wantRedirect("/staff/pets?status=available")
 	b.post(status, "was", "available", "to", "sold").want(412, "Someone else has changed its status")
-	b.withHTMX().post(status, "was", "available", "to", "sold").want(200, "Someone else has changed its status", "Pending")
+	b.withHTMX().post(status, "was", "available", "to", "sold").want(200, "Someone else has changed its status", "Reserved")
 	b.withHTMX().post(status, "was", "pending", "to", "sold", "confirmed", "yes").want(200, "Luna is now sold", "Sold")
-	b.withHTMX().post(status, "was", "sold", "to", "pending").want(200, "cannot become pending", "Sold")
+	b.withHTMX().post(status, "was", "sold", "to", "pending").want(200, "cannot become reserved", "Sold")
 	held := s.addOrderedPet("Held")
 	path := fmt.Sprint("/staff/pets/", held.ID)
 	b.withHTMX().mustGet(path+"/row", "Reserved · order 1").lacks(`name="to"`, "/delete")
@@ -164,10 +164,10 @@ func TestNamesAreEscaped(t *testing.T) {
 	s.addOrderedPet(evil)
 	shoptest.Must(s.PutCategory(t.Context(), shop.Caller{}, shop.Category{ID: 1, Name: evil}, shop.PutCondition{}))(t)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets?name=%3Cimg", "/staff/pets/1", "/staff/pets/1/edit",
-		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/keys"} {
+		"/staff/pets/1/row", "/staff/orders", "/staff/categories", "/staff/people"} {
 		for _, b := range []*browser{b, b.withHTMX()} {
 			got := b.mustGet(page).lacks("<img", "<at the till>")
-			if page != "/staff/keys" && page != "/" && !strings.Contains(got.text()+got.body, "img src=x") {
+			if page != "/staff/people" && page != "/" && !strings.Contains(got.text()+got.body, "img src=x") {
 				t.Errorf("%s does not contain the name", page)
 			}
 		}

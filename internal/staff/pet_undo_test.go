@@ -88,7 +88,7 @@ func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 	free, held, none := s.AddPet(t, "Free", 1, shop.Available), s.AddPet(t, "Held", 1, shop.Pending), s.AddPet(t, "None", 1, "")
 	pets := []shop.Pet{free, held, none}
 	form := []string{"do", "sold", "back", "/staff/pets?status=pending"}
-	b.bulk(pets, form...).want(200, "Mark 3 animals as sold?", "This can’t be undone for 2 of them: an animal that has a status always keeps one, and an animal that is sold can’t become pending again.").
+	b.bulk(pets, form...).want(200, "Mark 3 animals as sold?", "This can’t be undone for 2 of them: an animal that has a status always keeps one, and an animal that is sold can’t become reserved again.").
 		contains(petToken(free), petToken(held), petToken(none), `href="/staff/pets?status=pending">Cancel`)
 	b.bulk(pets[1:2], form...).want(200, "Mark 1 animal as sold?", "This can’t be undone: an animal that is sold")
 	b.withHTMX().bulk(pets, form...).want(200, "Mark 3 animals as sold?").contains("<dialog", `hx-target="#bulk-result"`).lacks("<html")
@@ -96,7 +96,7 @@ func TestBulkActionsWithoutAWayBackAskFirst(t *testing.T) {
 		s.wantPet(pet)
 	}
 	changed := b.bulk(pets, append(form, "confirmed", "yes")...).want(200, "3 animals changed")
-	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become pending again.")
+	b.undoBulk(changed).want(200, "1 animal is as before. 2 animals can’t be set back", "Held (no. 2): An animal that is sold can’t become reserved again.")
 	s.wantPet(free)
 	// If the action cannot be undone for any animal, there is no Undo button. If it can be undone for all animals, the
 	// user is not asked.

@@ -26,7 +26,7 @@ func (x *exchange) acquirePrint() error {
 		err = x.acquire(admission.Exports)
 	}
 	if err != nil && shop.AsError(err).Code == shop.RateLimited {
-		return shop.Errorf(shop.RateLimited, "Lists are already being prepared with your key; try again in a few seconds.")
+		return shop.Errorf(shop.RateLimited, "Other lists are already being prepared for you; try again in a few seconds.")
 	}
 	return err
 }

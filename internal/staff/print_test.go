@@ -21,7 +21,7 @@ func TestPrintedListsFollowTheFilters(t *testing.T) {
 	s.addOrderedPet("Max")
 	b.mustGet("/staff/pets?status=pending&name=max").contains(`href="/staff/pets/print?name=max&amp;status=pending#print"`)
 	b.mustGet("/staff/pets/print?status=available&category=1&name=rex", "Available “rex” Dogs", "1 Rex Dogs Available 1 animal.").lacks("Mia", "Max")
-	b.mustGet("/staff/pets/print", "3 Max Dogs Pending · order 1 2 Mia Category 2 Available 1 Rex Dogs Available 3 animals.")
+	b.mustGet("/staff/pets/print", "3 Max Dogs Reserved · order 1 2 Mia Category 2 Available 1 Rex Dogs Available 3 animals.")
 	b.mustGet("/staff/pets/print?status=x", "The status must be one of")
 	rows := slices.Repeat([]shop.ImportRow{{NewPet: shop.NewPet{Name: "Kim", CategoryID: 2, Status: shop.Sold}}}, maxPrintedRows+1)
 	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)

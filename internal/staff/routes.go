@@ -105,11 +105,12 @@ func routes() []route {
 		{"GET", "/staff/window", "window-preview", shop.Admin, (*Pages).previewWindow},
 		{"GET", "/staff/window/{rest...}", "window-preview-page", shop.Admin, (*Pages).previewWindow},
 
-		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
-		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
-		{"POST", "/staff/keys/{id}/link", "key-link", shop.Admin, byID((*Pages).createKeyLink)},
-		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, byID((*Pages).rotateKey)},
-		{"POST", "/staff/keys/{id}/revoke", "key-revoke", shop.Admin, byID((*Pages).revokeKey)},
+		{"GET", "/staff/people", "people", shop.Admin, (*Pages).people},
+		{"POST", "/staff/people", "person-add", shop.Admin, (*Pages).addPerson},
+		{"POST", "/staff/people/{id}/link", "person-link", shop.Admin, byID((*Pages).createKeyLink)},
+		{"POST", "/staff/people/{id}/rotate", "person-rotate", shop.Admin, byID((*Pages).rotateKey)},
+		{"POST", "/staff/people/{id}/revoke", "person-revoke", shop.Admin, byID((*Pages).revokeKey)},
+		{"GET", "/staff/keys", "keys", anyone, func(_ *Pages, x *exchange) error { return x.redirect("/staff/people") }}, // until 1.1
 
 		{"GET", "/staff/webhooks", "webhooks", shop.Admin, (*Pages).webhooks},
 		{"POST", "/staff/webhooks", "webhook-add", shop.Admin, (*Pages).addWebhook},

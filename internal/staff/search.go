@@ -86,7 +86,7 @@ func searchIn(principal shop.Principal) string {
 // search finds animals, orders and categories by words or by number. It shows only what the user's key may read.
 func (p *Pages) search(x *exchange) error {
 	if searchIn(x.principal) == "" {
-		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s or %s.", shop.PetsRead, shop.OrdersRead)
+		return shop.Errorf(shop.InsufficientScope, "You do not have access to this. An owner can give it to you under People.")
 	}
 	page := searchPage{Query: strings.TrimSpace(x.r.URL.Query().Get("q")), limit: pageHits}
 	if x.partial() {

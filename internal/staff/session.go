@@ -69,7 +69,7 @@ func (x *exchange) authorize() error {
 		return err
 	}
 	if scope := x.route.scope; scope != signedIn && !x.May(scope) {
-		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", scope)
+		return shop.Errorf(shop.InsufficientScope, "You do not have access to this. An owner can give it to you under People.")
 	}
 	return nil
 }

@@ -80,9 +80,9 @@ func TestSessionIsValidOnEveryNode(t *testing.T) {
 	here, _ := url.Parse(s.url)
 	copied := s.browser().with("Cookie", b.client.Jar.Cookies(here)[0].String())
 	_, copied.url = s.serve(shoptest.Must(s.Node(t.Context(), shop.Options{}))(t), Config{})
-	copied.mustGet("/staff/keys")
+	copied.mustGet("/staff/people")
 	copied.post("/staff/sign-out")
-	b.with("Cookie", "animalstore_production=another").get("/staff/keys").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fkeys")
+	b.with("Cookie", "animalstore_production=another").get("/staff/people").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpeople")
 }
 
 // Scripts cannot read the session cookie. Over TLS, another subdomain cannot set it, and browsers never use plain HTTP
@@ -161,7 +161,7 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 		}
 		for page, needed := range map[string]shop.Scope{
 			"/staff/pets": shop.PetsRead, "/staff/orders": shop.OrdersRead, "/staff/categories": shop.PetsRead,
-			"/staff/keys": shop.Admin, "/staff/webhooks": shop.Admin,
+			"/staff/people": shop.Admin, "/staff/webhooks": shop.Admin,
 		} {
 			if offered := strings.Contains(home.body, `<li><a href="`+page+`"`); offered != (scope == needed || scope == shop.Admin) {
 				t.Errorf("with %s, the link to %s is shown: %v", scope, page, offered)
@@ -227,7 +227,7 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	signedIn := b.with("Cookie", cookie) // the cookie jar sends the cookie only to /shop/
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import",
-		"/staff/keys", "/staff/webhooks"} {
+		"/staff/people", "/staff/webhooks"} {
 		for _, found := range address.FindAllStringSubmatch(signedIn.mustGet(page).body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && !strings.HasPrefix(found[1], "#") {
 				t.Errorf("%s links to %s", page, found[1])

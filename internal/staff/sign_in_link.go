@@ -20,15 +20,24 @@ type newLinkPage struct {
 	EndsAt    time.Time
 	Own       bool // whether the link is for the user's own key
 	LocalOnly bool // whether the link works only on this computer
+	Added     bool // whether the person was added by this request
 }
 
-func (p *Pages) createKeyLink(x *exchange, id int64) error {
-	link, err := p.Service.CreateSignInLink(x.r.Context(), id)
+func (p *Pages) createKeyLink(x *exchange, id int64) error { return x.showLinkFor(id, newLinkPage{}) }
+
+// linkForNewPerson shows a sign-in link for a person who was just added.
+func (x *exchange) linkForNewPerson(key shop.Key) error {
+	return x.showLinkFor(key.ID, newLinkPage{Added: true})
+}
+
+func (x *exchange) showLinkFor(id int64, page newLinkPage) error {
+	link, err := x.Service.CreateSignInLink(x.r.Context(), id)
 	if err != nil {
-		return x.showKeyError(keysPage{}, err)
+		return x.showAccessError(peoplePage{}, err)
 	}
-	p.Log.Info("sign-in link created", "request", x.id, "key", keyActor(id), "by", x.principal.Actor())
-	return x.showNewLink(link, id == x.principal.ID())
+	x.Log.Info("sign-in link created", "request", x.id, "key", keyActor(id), "by", x.principal.Actor())
+	page.KeyName, page.Own = link.KeyName, id == x.principal.ID()
+	return x.showNewLink(link, page)
 }
 
 func (p *Pages) createOwnLink(x *exchange) error {
@@ -37,17 +46,15 @@ func (p *Pages) createOwnLink(x *exchange) error {
 		return err
 	}
 	p.Log.Info("sign-in link created", "request", x.id, "key", x.principal.Actor(), "by", x.principal.Actor())
-	return x.showNewLink(link, true)
+	return x.showNewLink(link, newLinkPage{KeyName: personName(x.principal.ID(), link.KeyName), Own: true})
 }
 
-func (x *exchange) showNewLink(link shop.IssuedSignInLink, own bool) error {
+func (x *exchange) showNewLink(link shop.IssuedSignInLink, page newLinkPage) (err error) {
 	base := x.baseURL()
-	address := SignInLink(base, link.Token)
-	qr, err := qrCode(address, "QR code with the sign-in link")
-	if err != nil {
+	page.URL, page.EndsAt, page.LocalOnly = SignInLink(base, link.Token), link.EndsAt, isLoopback(base)
+	if page.QR, err = qrCode(page.URL, "QR code with the sign-in link"); err != nil {
 		return err
 	}
-	page := newLinkPage{KeyName: link.KeyName, URL: address, QR: qr, EndsAt: link.EndsAt, Own: own, LocalOnly: isLoopback(base)}
 	return x.show(http.StatusOK, "new-link", "Sign-in link", page)
 }
 
@@ -83,7 +90,7 @@ func (p *Pages) openSignInLink(x *exchange) error {
 	if err != nil {
 		return x.showLinkError(err)
 	}
-	page.KeyName = principal.Name()
+	page.KeyName = personName(principal.ID(), principal.Name())
 	return x.show(http.StatusOK, "sign-in-link", "Sign in", page)
 }
 

@@ -32,7 +32,7 @@ func TestSignInLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	s, admin := signIn(t)
 	key := shoptest.Must(s.CreateKey(t.Context(), shop.Caller{}, shop.NewKey{Name: "Anna", Scopes: shop.RoleStaff.Scopes()}))(t)
-	page := admin.post("/staff/keys/1/link").want(200, "Sign in as Anna").lacks(key.Secret)
+	page := admin.post("/staff/people/1/link").want(200, "Sign in as Anna").lacks(key.Secret)
 	path, token := linkOn(page)
 	_, nodeURL := s.serve(shoptest.Must(s.Node(t.Context(), shop.Options{}))(t), Config{})
 
@@ -46,16 +46,16 @@ func TestSignInLinkSignsInOnce(t *testing.T) {
 	phone.with("Origin", "https://evil.example").post("/staff/sign-in/link", "token", token).want(403, "another site")
 	phone.post("/staff/sign-in/link", "token", token).wantRedirect("/")
 	phone.mustGet("/staff/devices", "Anna", "Chrome on Android", "This device")
-	phone.get("/staff/keys").want(403)
+	phone.get("/staff/people").want(403)
 
 	thief := s.browser()
 	for _, got := range []response{thief.get(path), thief.post("/staff/sign-in/link", "token", token), thief.post("/staff/sign-in/link")} {
-		got.want(410, "This link no longer works", "Sign in with a key")
+		got.want(410, "This link no longer works", "Other ways to sign in")
 		if len(got.header["Set-Cookie"]) > 0 {
 			t.Errorf("%s: got the cookie %v", got.request, got.header["Set-Cookie"])
 		}
 	}
-	admin.post("/staff/keys/404/link").want(404, "no key")
+	admin.post("/staff/people/404/link").want(404, "no longer has access")
 }
 
 func TestSignInLinkExpiresAfterTenMinutes(t *testing.T) {

@@ -123,7 +123,7 @@ func (x *exchange) view(title string, data any) *view {
 		view.section, _, _ = strings.Cut(rest, "/")
 	}
 	if x.principal.Actor() != "" {
-		view.KeyName, view.LiveFrom, view.Store = x.principal.Name(), x.liveFrom, x.Service.CurrentSettings()
+		view.KeyName, view.LiveFrom, view.Store = personName(x.principal.ID(), x.principal.Name()), x.liveFrom, x.Service.CurrentSettings()
 	}
 	return view
 }
@@ -190,19 +190,13 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"dict":           dict,
 		"scopes":         shop.Scopes,
 		"roles":          roleChoices,
-		"roleLabel":      roleLabel,
+		"roleOf":         roleOf,
+		"scopeLabel":     scopeLabel,
 		"eventTypes":     shop.EventTypes,
 		"statuses":       shop.Statuses,
 		"orderStatuses":  shop.OrderStatuses,
-		"statusName": func(s any) string {
-			if status, ok := s.(shop.OrderStatus); ok {
-				s = orderStatusName(status)
-			}
-			if text := fmt.Sprint(s); text != "" {
-				return p.word(strings.ToUpper(text[:1]) + text[1:])
-			}
-			return "No status"
-		},
+		"statusName":     p.statusName,
+		"statusWord":     func(status string) string { return p.statusWord(shop.Status(status)) },
 	}
 }
 

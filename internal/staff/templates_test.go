@@ -22,7 +22,7 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	s := newShop(t)
 	admin := shoptest.Must(s.Authenticate(t.Context(), configuredKey))(t)
 	data := map[string]any{
-		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "keys": keysPage{}, "settings": settingsPage{},
+		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "people": peoplePage{}, "settings": settingsPage{},
 		"orders": ordersPage{}, "order-detail": orderDetail{}, "print-card": printedCard{}, "order-form": orderForm{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "confirm": question{}, "pets-removed": []removedPetRow{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
 		"profile-edit": profileForm{}, "pets": petsPage{}, "pet-bulk": bulkResult{}, "search": searchPage{}, "search-results": searchPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.
@@ -144,6 +144,6 @@ func TestTimesAreShownInTheShopsZone(t *testing.T) {
 	service := shoptest.Must(s.Node(t.Context(), shop.Options{Location: shoptest.Zone("America/New_York")}))(t)
 	s.pages, s.url = s.serve(service, Config{})
 	b := s.signedIn(configuredKey)
-	b.post("/staff/keys", "name", "till", "role", "custom", "scope", "pets:read", "expires", "2099-01-31").want(200).
+	b.post("/staff/people", "name", "till", "role", "custom", "scope", "pets:read", "expires", "2099-01-31").want(200).
 		contains(`data-zone="America/New_York"`, `<time datetime="2099-02-01T05:00:00Z">1 Feb 2099, 00:00 EST</time>`)
 }

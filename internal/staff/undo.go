@@ -104,7 +104,11 @@ func (x *exchange) removedPet(id int64) (shop.Pet, error) {
 	if !x.May(shop.EventsRead) && !x.May(shop.PetsWrite) {
 		return shop.Pet{}, shop.Errorf(shop.NotFound, "There is no animal %d.", id)
 	}
-	return x.Service.RemovedPet(x.r.Context(), id)
+	pet, err := x.Service.RemovedPet(x.r.Context(), id)
+	if isNotFound(err) {
+		err = shop.Errorf(shop.NotFound, "There is no animal %d.", id)
+	}
+	return pet, err
 }
 
 // removedPetView is like removedPet, but also loads the category.

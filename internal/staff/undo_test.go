@@ -69,7 +69,7 @@ func TestChangesOfAnimalsAreUndone(t *testing.T) {
 	got := b.withHTMX().post("/staff/pets/1/status", "was", "available", "to", "pending").want(200, "Rex")
 	var triggers struct{ Flash message }
 	shoptest.OK(t, json.Unmarshal([]byte(got.header.Get("HX-Trigger")), &triggers))
-	if m := triggers.Flash; m.Text != "Rex <& is now pending." || m.Undo != "/staff/pets/undo" || m.Values["status-1"] != "available" || len(m.Values) != 2 || m.About != "pet-1" {
+	if m := triggers.Flash; m.Text != "Rex <& is now reserved." || m.Undo != "/staff/pets/undo" || m.Values["status-1"] != "available" || len(m.Values) != 2 || m.About != "pet-1" {
 		t.Errorf("got the message %+v", m)
 	}
 }
@@ -136,7 +136,7 @@ func TestChangesWithoutAWayBackAskFirst(t *testing.T) {
 		why      string
 	}{
 		{"", shop.Available, "an animal that has a status always keeps one"},
-		{shop.Pending, shop.Sold, "an animal that is sold can’t become pending again"},
+		{shop.Pending, shop.Sold, "an animal that is sold can’t become reserved again"},
 	} {
 		pet := s.AddPet(t, "Rex", 1, c.from)
 		path := petPath(pet.ID)
@@ -167,7 +167,7 @@ func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	s.AddPet(t, "Rex", 7, "")
 	shoptest.OK(t, s.DeletePet(t.Context(), shop.Caller{}, 1, nil))
 	for path, want := range map[string]string{
-		"/staff/keys/1/revoke": "Revoke Till <1>?", "/staff/keys/1/rotate": "Create a new secret for Till <1>? The old secret stays valid for 1 hour.",
+		"/staff/people/1/revoke": "Remove the access of Till <1>?", "/staff/people/1/rotate": "Make a new secret for Till <1>? The old secret stays valid for 1 hour.",
 		"/staff/webhooks/1/delete": "Remove this webhook? https://example.com/hook", "/staff/webhooks/1/rotate": "Create a new secret for this webhook?",
 		"/staff/categories/7/delete": "Remove category 7?",
 	} {
@@ -175,7 +175,7 @@ func TestRemovalsWithoutAWayBackAskFirst(t *testing.T) {
 	}
 	shoptest.Must(s.Webhook(t.Context(), 1))(t)
 	shoptest.Must(s.Category(t.Context(), 7))(t)
-	b.mustGet("/staff/keys", "Till <1>").contains(`name="confirmed" value="yes"`)
+	b.mustGet("/staff/people", "Till <1>").contains(`name="confirmed" value="yes"`)
 	b.post("/staff/categories/7/delete", "confirmed", "yes").wantRedirect("/staff/categories")
 	b.mustGet("/staff/categories", "Category 7 was removed.").lacks("Undo</button>")
 	b.post("/staff/webhooks/9/delete").want(404)
@@ -295,7 +295,7 @@ func TestMessageUndoesNothingElse(t *testing.T) {
 	if cookie := got.header.Get("Set-Cookie"); !strings.Contains(cookie, "animalstore_message=;") || !strings.Contains(cookie, "HttpOnly; SameSite=Lax") {
 		t.Errorf("the cookie is kept: %q", cookie)
 	}
-	for _, undo := range []string{"/staff/keys/1/revoke", "https://example.com/staff/pets/undo", "/staff/pets/undo/../../../keys/1/revoke", "/staff/pets/1/delete"} {
+	for _, undo := range []string{"/staff/people/1/revoke", "https://example.com/staff/pets/undo", "/staff/pets/undo/../../../keys/1/revoke", "/staff/pets/1/delete"} {
 		plant(`{"text":"Saved","undo":"`+undo+`"}`).lacks("Saved", "Undo")
 	}
 	plant("{").lacks("Undo")

@@ -73,8 +73,8 @@ type webhookPage struct {
 }
 
 // DeliveryStatuses returns the statuses by which deliveries can be filtered.
-func (webhookPage) DeliveryStatuses() []string {
-	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
+func (webhookPage) DeliveryStatuses() []shop.DeliveryStatus {
+	return []shop.DeliveryStatus{shop.DeliveryPending, shop.DeliverySucceeded, shop.DeliveryFailed}
 }
 
 func (p *Pages) webhook(x *exchange, id int64) error {

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -31,5 +32,33 @@ func (p *Pages) word(text string) string {
 	})
 }
 
+// plainStatus returns the word of a shop for the status of an animal. An animal is reserved while its order is, which the
+// API calls pending.
+func plainStatus(status shop.Status) string {
+	if status == shop.Pending {
+		return "reserved"
+	}
+	return string(status)
+}
+
 // statusWord returns the word for the status of an animal.
-func (p *Pages) statusWord(status shop.Status) string { return p.word(string(status)) }
+func (p *Pages) statusWord(status shop.Status) string { return p.word(plainStatus(status)) }
+
+// statusName returns the name of the status of an animal, an order or a delivery. A string is the status of an animal.
+func (p *Pages) statusName(status any) string {
+	var text string
+	switch status := status.(type) {
+	case shop.OrderStatus:
+		text = orderStatusName(status)
+	case shop.Status:
+		text = plainStatus(status)
+	case string:
+		text = plainStatus(shop.Status(status))
+	default:
+		text = fmt.Sprint(status)
+	}
+	if text == "" {
+		return "No status"
+	}
+	return p.word(capitalized(text))
+}

@@ -99,5 +99,5 @@ func TestTodayCountsAnImport(t *testing.T) {
 	}
 	shoptest.Must(s.ImportPets(t.Context(), shop.Caller{}, rows, shop.ImportOptions{}))(t)
 	s.addOrderedPet("Max")
-	b.mustGet("/", "To approve 1", "Show as table", "10001 0")
+	b.mustGet("/", "To approve 1", "Show as table", "10\u2009001 0")
 }

@@ -105,7 +105,7 @@ func TestManyAnimalsAreChangedWithoutScripts(t *testing.T) {
 	p.click(`#bulk [value="pending"]`)
 	p.waitText("h1", "2 animals changed")
 	p.click(`main a.button[href="/staff/pets?status=available"]`)
-	p.waitText(".tabs", "Pending 2")
+	p.waitText(".tabs", "Reserved 2")
 	p.tick(2)
 	p.click(`#bulk [value="remove"]`)
 	p.waitText("h1", "1 animal removed")

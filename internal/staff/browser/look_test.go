@@ -51,7 +51,7 @@ func TestButtonsAreBesideTheNameOnASmallPhone(t *testing.T) {
 	s := newShopWithRex(t)
 	s.AddPet(t, "Hugo, European Shorthair", 1, shop.Available)
 	p := s.signIn(320, s.adminKey("Anna, back office"))
-	for path, cards := range map[string]string{"/staff/pets": ".pets tr:has(.actions a.button)", "/staff/keys": ".keys tr:has(.sign-in-link)"} {
+	for path, cards := range map[string]string{"/staff/pets": ".pets tr:has(.actions a.button)", "/staff/people": ".people tr:has(.sign-in-link)"} {
 		p.open(path, cards)
 		below := browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(card =>
 			card.querySelector(".actions").getBoundingClientRect().top >= card.querySelector(".name").getBoundingClientRect().bottom).map(card => card.innerText)`, cards))

@@ -86,7 +86,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		p.open("/staff/pets", "#pet-1")
 	}
 	one.choose("#pet-1", "#pet-1-to-pending")
-	two.waitText("#pet-1 .badge", "Pending")
+	two.waitText("#pet-1 .badge", "Reserved")
 	s.AddPet(t, "Bella", 1, shop.Available)
 	for _, p := range []*user{one, two} { // both users see the new animal and edit the old one
 		p.waitText("#pet-2-name", "Bella")
@@ -131,7 +131,7 @@ func TestFlashSurvivesTheReplacementOfItsRow(t *testing.T) {
 	p.open("/staff/pets")
 	browsertest.Eval[bool](p.Page, `document.body.addEventListener("htmx:beforeRequest", (e) => e.detail.elt.closest("#pet-1").remove(), { once: true }), true`)
 	p.choose("#pet-1", "#pet-1-to-pending")
-	p.waitText("#flashes", "Rex is now pending.")
+	p.waitText("#flashes", "Rex is now reserved.")
 }
 
 // A live update that arrives between a click and its response does not make the page lose the response.
@@ -172,7 +172,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 	}
 	p.open("/staff/pets")
 	p.choose("#pet-1", "#pet-1-to-pending") // shows a flash message and a new row, both with the animal's name
-	p.waitText("#flashes", evil+" is now pending.")
+	p.waitText("#flashes", evil+" is now reserved.")
 	s.updatePet(pet.ID, shop.PetChange{Name: new(evil + "!")})
 	p.waitText("#pet-1-name", evil+"!")
 	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {
@@ -265,30 +265,32 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	receiver := httptest.NewServer(http.NotFoundHandler())
 	defer receiver.Close()
 	p := s.signIn(phone, s.Key(t, shop.Admin).Secret)
-	p.open("/staff/keys")
+	p.open("/staff/people")
 	p.click("details.panel summary")
 	p.fill(`form.stack [name="name"]`, "till")
-	p.accessible("creating a key")
+	p.click(`[name="role"][value="custom"]`)
+	p.click(`[name="scope"][value="pets:read"]`)
+	p.accessible("adding a program")
 	p.click("form.stack button.primary")
 	p.waitVisible("#secret")
 	p.accessible("a new key")
 	secret := p.text("#secret")
 	till := s.signIn(phone, secret)
 	till.open("/staff/pets", "#catalogue")
-	if till.text(`a[href="/staff/keys"]`) != "" {
+	if till.text(`a[href="/staff/people"]`) != "" {
 		t.Error("the link to the keys is shown without the scope admin")
 	}
-	p.choose("#key-2", "[popovertarget=rotate-2]")
+	p.choose("#person-2", "[popovertarget=rotate-2]")
 	p.click("#rotate-2 button.primary")
 	p.waitText(".secret", "has a new secret")
 	if again := p.text("#secret"); again == secret || again == "" {
 		t.Errorf("the new secret is %q", again)
 	}
-	p.choose("#key-2", "[popovertarget=revoke-2]")
+	p.choose("#person-2", "[popovertarget=revoke-2]")
 	p.waitVisible("#revoke-2")
 	p.accessible("revoking a key")
 	p.click("#revoke-2 button.danger")
-	p.waitFor(`document.readyState === "complete" && !document.querySelector("#key-2")`)
+	p.waitFor(`document.readyState === "complete" && !document.querySelector("#person-2")`)
 	till.waitVisible(`[name="key"]`) // the sign-in form appears without a reload
 	if next := browsertest.Eval[string](till.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
 		t.Errorf("sign-in would return to %q, want /staff/pets", next)

@@ -117,7 +117,7 @@ func TestDailyTasksNeedFewClicksAndKeys(t *testing.T) {
 			w.click("#reserve-name")
 			w.enter("Mrs Novak" + kb.Enter)
 			w.waitText("#pet-detail .orders", "Mrs Novak")
-			w.waitText("#pet-detail .badge", "Pending")
+			w.waitText("#pet-detail .badge", "Reserved")
 		}},
 		{"Hand over an animal whose order is approved", func(w worker) {
 			w.click(fmt.Sprintf(`#work-%d [value="delivered"]`, ready.ID))

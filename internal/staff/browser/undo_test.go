@@ -73,7 +73,7 @@ func TestUndoNoticesTheOtherUser(t *testing.T) {
 	one.waitText("#flashes", "Rex is as before.")
 	two.waitText("h1", "Rex")
 	one.choose("#pet-1", "#pet-1-to-pending")
-	one.waitText("#flashes", "Rex is now pending.")
+	one.waitText("#flashes", "Rex is now reserved.")
 	two.click("#to-available") // the button appears without a reload
 	one.waitText("#pet-1 .badge", "Available")
 	one.click("#flashes button")
@@ -117,7 +117,7 @@ func TestOrderStepsAreUndone(t *testing.T) {
 	one.waitFor(`document.querySelectorAll("#flashes [data-about='order-1']").length === 1`)
 	two.open("/staff/orders", "#order-1")
 	one.click("#flashes > :last-child button")
-	one.waitText(".page-head .badge", "Pending")
+	one.waitText(".page-head .badge", "Reserved")
 	one.waitText("#flashes", "Order 1 is approved again.")
 	two.waitText("#order-1 .badge", "Approved") // the other user sees the order without a reload
 	two.choose("#order-1", "#order-1-cancelled")
@@ -218,14 +218,14 @@ func TestBulkActionsAreUndone(t *testing.T) {
 	other.waitText("#bulk-result", "2 animals are as before. 1 animal stays as it is, because someone has changed it in the meantime.")
 	other.waitText("#bulk-result", "Max (no. 2)")
 	other.waitText("#pet-1 .badge", "Available")
-	other.waitText("#pet-2 .badge", "Pending")
+	other.waitText("#pet-2 .badge", "Reserved")
 	other.accessible("an Undo that left an animal alone")
 
 	// If a bulk action cannot be undone for some animals, a dialog says how many and asks for confirmation. If the user
 	// cancels, the animals stay selected.
 	s.updatePet(1, shop.PetChange{Status: new(shop.Pending)})
-	p.waitText("#pet-1 .badge", "Pending")
-	p.waitText("#pet-2 .badge", "Pending")
+	p.waitText("#pet-1 .badge", "Reserved")
+	p.waitText("#pet-2 .badge", "Reserved")
 	p.tick(1, 2, 3)
 	for _, button := range []string{"[data-close]", "#confirm"} {
 		p.click("#bulk .menu > summary")

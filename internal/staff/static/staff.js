@@ -321,8 +321,8 @@
     if (ms <= 0) return "Expired";
     if (s < 120) return s + " s";
     if (min < 60) return min + " min";
-    if (h < 48) return h + " h " + (min % 60) + " min";
-    return Math.floor(h / 24) + " days " + (h % 24) + " h";
+    if (h < 24) return h + " h " + (min % 60) + " min";
+    return Math.floor(h / 24) + (h < 48 ? " day " : " days ") + (h % 24) + " h";
   }
   function refreshTimes(root) {
     for (const time of root.querySelectorAll("time.time-left")) {
