@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -8,6 +10,7 @@ import (
 
 	"animalstore/internal/admission"
 	"animalstore/internal/backup"
+	"animalstore/internal/demo"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/server"
 	"animalstore/internal/shop"
@@ -27,7 +30,7 @@ type rootHandler struct {
 }
 
 func (s *serveCommand) newHandler(
-	service *shop.Service, log *server.BufferedLog, settings settings, backups *backup.Scheduler, collectors []prometheus.Collector,
+	service *shop.Service, store *sqlstore.Store, log *server.BufferedLog, settings settings, backups *backup.Scheduler, collectors []prometheus.Collector,
 ) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	limits := web.NewLimits(settings.rateLimit)
@@ -40,6 +43,13 @@ func (s *serveCommand) newHandler(
 	config := staff.Config{
 		Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS, Limits: limits, OnServer: sqlstore.IsURL(s.Database), Version: version.Number,
 		Window: shown.Preview,
+	}
+	config.FillDemo = func(ctx context.Context) error {
+		_, err := demo.Fill(ctx, store, s.Database)
+		if errors.Is(err, demo.ErrNotEmpty) {
+			err = shop.Errorf(shop.ValidationFailed, "The store is not empty any more, so it was not filled with demo data.")
+		}
+		return err
 	}
 	if backups != nil {
 		config.Backups = func() staff.Backups {

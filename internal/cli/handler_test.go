@@ -17,7 +17,7 @@ func TestRefusedRequestsGetAnErrorInTheirOwnForm(t *testing.T) {
 	t.Parallel()
 	log := server.NewBufferedLog(io.Discard)
 	defer log.Close()
-	handler := shoptest.Must(new(serveCommand).newHandler(shoptest.Open(t, shoptest.Options{}).Service, log, settings{}, nil, nil))(t)
+	handler := shoptest.Must(new(serveCommand).newHandler(shoptest.Open(t, shoptest.Options{}).Service, nil, log, settings{}, nil, nil))(t)
 	defer handler.drain()
 	for path, want := range map[string][2]string{
 		"/v1/pets":    {"application/json", `"code":"unavailable"`},

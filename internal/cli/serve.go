@@ -150,7 +150,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	if backups != nil {
 		collectors = append(collectors, backups.Collectors()...)
 	}
-	handler, err := s.newHandler(service, log, settings, backups, collectors)
+	handler, err := s.newHandler(service, store, log, settings, backups, collectors)
 	if err != nil {
 		return err
 	}

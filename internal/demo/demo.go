@@ -61,7 +61,11 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 	if err != nil {
 		return 0, err
 	}
-	return animals, past.Publish(ctx)
+	if err := past.Publish(ctx); err != nil {
+		return 0, err
+	}
+	// The store itself may be in use already, and must notice that its catalogue has changed.
+	return animals, store.Write(ctx, shop.Writing{}, func(tx shop.WriteTx) error { return tx.SetDemo() })
 }
 
 // isFilled reports whether the store already contains the demo data. It returns ErrNotEmpty if the store
@@ -70,22 +74,8 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if demo, err := tx.Demo(); err != nil || demo {
 		return demo, err
 	}
-	one := shop.PageRequest{Limit: 1}
-	pets, err := tx.HasPets()
-	if err != nil {
-		return false, err
-	}
-	categories, err := tx.Categories(one)
-	if err != nil {
-		return false, err
-	}
-	// A webhook counts as data, because it would receive the made-up events.
-	webhooks, err := tx.Webhooks(one)
-	if err != nil {
-		return false, err
-	}
-	orders, err := tx.Orders(shop.OrderList{PageRequest: one})
-	if err == nil && (pets || len(categories)+len(webhooks)+len(orders) > 0) {
+	empty, err := shop.IsEmpty(tx)
+	if err == nil && !empty {
 		err = ErrNotEmpty
 	}
 	return false, err

@@ -21,7 +21,10 @@ func (t *tx) Demo() (bool, error) {
 	return found, err
 }
 
-func (t *tx) SetDemo() error { return t.set("demo", "filled") }
+func (t *tx) SetDemo() error {
+	t.touched |= touchedCatalog | touchedOrders // another Store may have written the data
+	return t.set("demo", "filled")
+}
 
 // ShopSetting is the name of the setting that contains shop.Settings as JSON.
 const ShopSetting = "store"

@@ -109,6 +109,9 @@ func (x *exchange) loadActivity(filter shop.ActivityFilter, request shop.PageReq
 		last := &page.Days[len(page.Days)-1]
 		last.Entries = append(last.Entries, entry)
 	}
+	for i := range page.Days {
+		page.Days[i].Entries = groupAlike(page.Days[i].Entries)
+	}
 	return page, nil
 }
 

@@ -22,7 +22,9 @@ type activityEntry struct {
 	Pet      string
 	OrderID  int64 // 0 if the change is not about an order
 	Customer string
-	From, To string // the status of the animal before and after, if it has changed
+	From, To string           // the status of the animal before and after, if it has changed
+	alike    alike            // what the entry has in common with others, or the zero value
+	Parts    [][]activityText // the descriptions of the changes that this entry stands for, if there are several
 }
 
 // activityText is a part of a sentence. It is a link if Path is set and a time if At is set.
@@ -212,12 +214,24 @@ func (n activityNames) describe(c change) activityEntry {
 	case "profile":
 		pet := c.state().Pet
 		e.PetID, e.Pet = pet.ID, pet.Name
-		e.Text = []activityText{{Text: describeProfile(c)}, petLink(pet.ID, pet.Name)}
+		verb := describeProfile(c)
+		e.Text = []activityText{{Text: verb}, petLink(pet.ID, pet.Name)}
+		switch verb {
+		case addedPhoto, removedPhoto:
+			e.alike = alike{verb: strings.TrimSuffix(verb, "a photo of "), many: "photo", rest: " of ", pet: petLink(pet.ID, pet.Name)}
+		case changedProfile:
+			e.alike = alike{verb: "made ", many: "change", rest: " to the profile of ", pet: petLink(pet.ID, pet.Name)}
+		default:
+			e.alike = alike{verb: verb}
+		}
 	default:
 		e.Text = []activityText{{Text: string(c.Type) + " " + c.Subject}}
 	}
 	return e
 }
+
+// What can happen to a profile, besides being published.
+const addedPhoto, removedPhoto, changedProfile = "added a photo of ", "removed a photo of ", "changed the profile of "
 
 // describeProfile returns what happened to a profile. The name of the animal follows.
 func describeProfile(c change) string {
@@ -228,12 +242,12 @@ func describeProfile(c change) string {
 		case c.was.Published && !c.now.Published:
 			return "stopped publishing "
 		case photos > 0:
-			return "added a photo of "
+			return addedPhoto
 		case photos < 0:
-			return "removed a photo of "
+			return removedPhoto
 		}
 	}
-	return "changed the profile of "
+	return changedProfile
 }
 
 func (n activityNames) describePet(e *activityEntry, c change) {
@@ -244,10 +258,13 @@ func (n activityNames) describePet(e *activityEntry, c change) {
 	case shop.PetCreated:
 		e.Text = []activityText{{Text: "added "}, link, {Text: " to " + n.category(pet.CategoryID)}}
 		e.To = pet.Status
+		e.alike = alike{verb: "added ", rest: " to " + n.category(pet.CategoryID)}
 	case shop.PetDeleted:
 		e.Text = []activityText{{Text: "removed "}, link}
+		e.alike = alike{verb: "removed "}
 	case shop.PetRestored:
 		e.Text = []activityText{{Text: "restored "}, link}
+		e.alike = alike{verb: "restored "}
 	default:
 		if c.was == nil || c.now == nil {
 			e.Text = []activityText{{Text: "changed "}, link}
@@ -281,10 +298,13 @@ func (n activityNames) describePetUpdate(e *activityEntry, link activityText, wa
 	case was.Name != now.Name:
 		e.Text = []activityText{{Text: "renamed " + was.Name + " to "}, link}
 	case was.CategoryID != now.CategoryID:
+		e.alike = alike{verb: "moved ", rest: " to " + n.category(now.CategoryID)}
 		e.Text = []activityText{{Text: "moved "}, link, {Text: " from " + n.category(was.CategoryID) + " to " + n.category(now.CategoryID)}}
 	case was.Status == "":
+		e.alike = alike{verb: "marked ", rest: " as " + n.status(shop.Status(now.Status))}
 		e.Text = []activityText{{Text: "marked "}, link, {Text: " as " + n.status(shop.Status(now.Status))}}
 	default:
+		e.alike = alike{verb: "marked ", rest: " as " + n.status(shop.Status(now.Status))}
 		e.Text = []activityText{{Text: "changed "}, link, {Text: " from " + n.status(shop.Status(was.Status)) + " to " + n.status(shop.Status(now.Status))}}
 	}
 }

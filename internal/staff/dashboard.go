@@ -17,6 +17,7 @@ type dashboardPage struct {
 	Days       []shop.DayStats
 	Chart      chart
 	Work       workList
+	Empty      bool // whether there have never been animals, so that there is nothing to show
 }
 
 func (p *Pages) dashboard(x *exchange) error {
@@ -29,6 +30,13 @@ func (p *Pages) dashboard(x *exchange) error {
 		if err := x.loadPetStats(&page); err != nil {
 			return err
 		}
+	}
+	if x.May(shop.PetsRead) && page.Total == 0 {
+		orders, err := x.Service.ListOrders(x.r.Context(), x.caller(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1}})
+		if err != nil {
+			return err
+		}
+		page.Empty = len(orders.Items) == 0
 	}
 	return x.show(http.StatusOK, "dashboard", "Today", page)
 }

@@ -77,7 +77,7 @@ func TestStaffRoleSufficesForDailyWork(t *testing.T) {
 			continue // skipped, because a live stream does not end
 		}
 		got := b.send(r.method, r.examplePath("1"))
-		if admin := strings.HasPrefix(r.path, "/staff/people") || strings.HasPrefix(r.path, "/staff/webhooks") || strings.HasPrefix(r.path, "/staff/settings"); admin != (got.status == http.StatusForbidden) {
+		if admin := strings.HasPrefix(r.path, "/staff/people") || strings.HasPrefix(r.path, "/staff/webhooks") || strings.HasPrefix(r.path, "/staff/settings") || strings.HasPrefix(r.path, "/staff/setup") || strings.HasPrefix(r.path, "/staff/window"); admin != (got.status == http.StatusForbidden) {
 			t.Errorf("%s %s returned %d", r.method, r.path, got.status)
 		}
 		if r.path == "/staff/sign-out" || got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/staff/sign-in") {

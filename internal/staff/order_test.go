@@ -133,7 +133,7 @@ func TestOrdersArePaged(t *testing.T) {
 func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	t.Parallel()
 	s, b := signIn(t)
-	b.mustGet("/", "0 Available 0 Reserved 0 Sold 0 No status 0 Total", "No animals yet")
+	b.mustGet("/", "No animals yet")
 	for i := range 3 {
 		s.AddPet(t, "Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}

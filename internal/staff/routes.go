@@ -105,6 +105,9 @@ func routes() []route {
 		{"GET", "/staff/window", "window-preview", shop.Admin, (*Pages).previewWindow},
 		{"GET", "/staff/window/{rest...}", "window-preview-page", shop.Admin, (*Pages).previewWindow},
 
+		{"GET", "/staff/setup/{step}", "setup", shop.Admin, (*Pages).setup},
+		{"POST", "/staff/setup/shop", "setup-shop", shop.Admin, (*Pages).saveSetup},
+		{"POST", "/staff/setup/demo", "setup-demo", shop.Admin, (*Pages).fillDemo},
 		{"GET", "/staff/people", "people", shop.Admin, (*Pages).people},
 		{"POST", "/staff/people", "person-add", shop.Admin, (*Pages).addPerson},
 		{"POST", "/staff/people/{id}/link", "person-link", shop.Admin, byID((*Pages).createKeyLink)},

@@ -121,6 +121,11 @@ func (p *Pages) signIn(x *exchange) error {
 		return x.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
 	x.finishSignIn(in, "key")
+	if form.Next == "/" {
+		if form.Next, err = x.homeAfterSignIn(); err != nil {
+			return err
+		}
+	}
 	http.Redirect(x.w, x.r, x.At(form.Next), http.StatusSeeOther)
 	return nil
 }

@@ -123,6 +123,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 func TestSignInRedirectsToStaffPagesOnly(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
+	s.AddPet(t, "Rex", 1, shop.Available) // the owner of an empty shop is led to the set-up
 	for next, want := range map[string]string{
 		"": "/", "/staff/pets?status=sold": "/staff/pets?status=sold", "https://evil.example": "/", "//evil.example": "/",
 		"/\\evil.example": "/", "/staff/\\evil": "/", "/staff//evil.example": "/", "/v1/pets": "/",

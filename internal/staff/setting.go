@@ -23,11 +23,11 @@ func (b Backups) IsLate(now time.Time) bool { return !b.Last.IsZero() && now.Sub
 func every(interval time.Duration) string {
 	switch {
 	case interval%(24*time.Hour) == 0:
-		return "Every " + strings.TrimPrefix(count(int(interval/(24*time.Hour)), "day"), "1 ")
+		return "every " + strings.TrimPrefix(count(int(interval/(24*time.Hour)), "day"), "1 ")
 	case interval%time.Hour == 0:
-		return "Every " + strings.TrimPrefix(count(int(interval/time.Hour), "hour"), "1 ")
+		return "every " + strings.TrimPrefix(count(int(interval/time.Hour), "hour"), "1 ")
 	}
-	return "Every " + strings.TrimPrefix(count(int(interval/time.Minute), "minute"), "1 ")
+	return "every " + strings.TrimPrefix(count(int(interval/time.Minute), "minute"), "1 ")
 }
 
 // settingsPage is the template data for the settings.

@@ -104,12 +104,12 @@ func TestSettingsShowHealthAndBackups(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		"no backups":     {Config{}, []string{"Backups Not scheduled", "Nobody backs up this store on a schedule."}},
-		"on a server":    {Config{OnServer: true}, []string{"Backups Made on the database server"}},
-		"none yet":       {Config{Backups: func() Backups { return Backups{Every: time.Hour} }}, []string{"Last backup None yet", "Every hour"}},
-		"recent":         {Config{Backups: func() Backups { return Backups{Last: now, Every: 24 * time.Hour} }}, []string{"Last backup " + now.UTC().Format("2 Jan 2006"), "Every day"}},
-		"late":           {Config{Backups: func() Backups { return Backups{Last: now.Add(-time.Hour), Every: 10 * time.Minute} }}, []string{"Every 10 minutes", "older than it should be"}},
-		"with a problem": {Config{Backups: func() Backups { return Backups{Last: now, Every: 36 * time.Hour, Problems: 1} }}, []string{"Every 36 hours", "1 problem found in the last backup"}},
+		"no backups":     {Config{}, []string{"Nobody backs up this shop on a schedule."}},
+		"on a server":    {Config{OnServer: true}, []string{"The data is on a database server."}},
+		"none yet":       {Config{Backups: func() Backups { return Backups{Every: time.Hour} }}, []string{"There is no backup yet.", "every hour"}},
+		"recent":         {Config{Backups: func() Backups { return Backups{Last: now, Every: 24 * time.Hour} }}, []string{"The last backup was made on " + now.UTC().Format("2 Jan 2006"), "every day"}},
+		"late":           {Config{Backups: func() Backups { return Backups{Last: now.Add(-time.Hour), Every: 10 * time.Minute} }}, []string{"every 10 minutes", "older than it should be"}},
+		"with a problem": {Config{Backups: func() Backups { return Backups{Last: now, Every: 36 * time.Hour, Problems: 1} }}, []string{"every 36 hours", "1 problem found in the last backup"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestSettingsShowHealthAndBackups(t *testing.T) {
 			s := newShop(t, c.config)
 			b := s.signedIn(configuredKey)
 			b.mustGet("/staff/settings", append(c.want, "Version 1.2.3")...)
-			for !strings.Contains(b.mustGet("/staff/settings").text(), "Status Works") { // a busy machine may not be ready at once
+			for !strings.Contains(b.mustGet("/staff/settings").text(), "Everything works.") { // a busy machine may not be ready at once
 				time.Sleep(time.Millisecond)
 			}
 		})

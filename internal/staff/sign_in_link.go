@@ -21,13 +21,14 @@ type newLinkPage struct {
 	Own       bool // whether the link is for the user's own key
 	LocalOnly bool // whether the link works only on this computer
 	Added     bool // whether the person was added by this request
+	Setup     bool // whether the person was added while the shop was being set up
 }
 
 func (p *Pages) createKeyLink(x *exchange, id int64) error { return x.showLinkFor(id, newLinkPage{}) }
 
 // linkForNewPerson shows a sign-in link for a person who was just added.
 func (x *exchange) linkForNewPerson(key shop.Key) error {
-	return x.showLinkFor(key.ID, newLinkPage{Added: true})
+	return x.showLinkFor(key.ID, newLinkPage{Added: true, Setup: x.field("setup") != ""})
 }
 
 func (x *exchange) showLinkFor(id int64, page newLinkPage) error {
@@ -108,7 +109,11 @@ func (p *Pages) useSignInLink(x *exchange) error {
 		return x.showLinkError(err)
 	}
 	x.finishSignIn(in, "link")
-	return x.redirect("/")
+	home, err := x.homeAfterSignIn()
+	if err != nil {
+		return err
+	}
+	return x.redirect(home)
 }
 
 // hideToken keeps the token in the address of the page out of the Referer header. The policy "no-referrer"

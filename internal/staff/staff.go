@@ -36,6 +36,8 @@ type Config struct {
 	Window func(http.ResponseWriter, *http.Request) error
 	// Backups reports on the scheduled backups. It is nil if none are scheduled.
 	Backups func() Backups
+	// FillDemo fills an empty store with demo data. It is nil if that is not possible.
+	FillDemo func(context.Context) error
 	// Limits are the limits that the pages share with the API. If it is nil, the pages have their own.
 	Limits *web.Limits
 }

@@ -190,6 +190,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"dict":           dict,
 		"scopes":         shop.Scopes,
 		"roles":          roleChoices,
+		"setupSteps":     func() []string { return setupSteps },
 		"roleOf":         roleOf,
 		"scopeLabel":     scopeLabel,
 		"eventTypes":     shop.EventTypes,

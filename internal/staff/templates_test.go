@@ -22,7 +22,7 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	s := newShop(t)
 	admin := shoptest.Must(s.Authenticate(t.Context(), configuredKey))(t)
 	data := map[string]any{
-		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "people": peoplePage{}, "settings": settingsPage{},
+		"activity": activityPage{}, "worklist": workList{}, "categories": categoriesPage{}, "dashboard": dashboardPage{}, "error": shop.Error{}, "import": importPage{}, "people": peoplePage{}, "settings": settingsPage{}, "setup": setupPage{},
 		"orders": ordersPage{}, "order-detail": orderDetail{}, "print-card": printedCard{}, "order-form": orderForm{}, "print-order": printedOrder{}, "print-orders": printedOrders{}, "print-pets": printedPets{}, "pet-add": petForm{}, "confirm": question{}, "pets-removed": []removedPetRow{}, "pet-detail": petDetail{}, "pet-edit": petForm{},
 		"profile-edit": profileForm{}, "pets": petsPage{}, "pet-bulk": bulkResult{}, "search": searchPage{}, "search-results": searchPage{}, "sign-in": signInForm{}, "devices": devicesPage{}, "new-link": newLinkPage{}, "sign-in-link": signInLinkPage{}, "webhook": webhookPage{}, "webhooks": webhooksPage{},
 		// These are rendered as fragments only.

@@ -9,7 +9,7 @@ const (
 	workListSize = 10
 	// withoutPhotoSize is the maximum number of animals without a photo that are shown with the work list.
 	withoutPhotoSize = 6
-	// recentChanges is the maximum number of changes that are shown with the work list.
+	// recentChanges is the maximum number of lines about changes that are shown with the work list.
 	recentChanges = 12
 )
 
@@ -64,8 +64,18 @@ func (x *exchange) loadWorkList() (work workList, err error) {
 	}
 	filter := shop.ActivityFilter{}
 	filter.Since, _ = x.Service.DayBounds(work.Today.Add(-1))
-	page, err := x.loadActivity(filter, shop.PageRequest{Limit: recentChanges})
-	work.Recent, work.MoreNew = page.Days, page.More
+	page, err := x.loadActivity(filter, shop.PageRequest{Limit: pageSize})
+	lines := 0
+	for i, day := range page.Days {
+		shown := min(len(day.Entries), recentChanges-lines)
+		page.More = page.More || shown < len(day.Entries)
+		page.Days[i].Entries = day.Entries[:shown]
+		lines += shown
+		if shown > 0 {
+			work.Recent = append(work.Recent, page.Days[i])
+		}
+	}
+	work.MoreNew = page.More
 	return work, err
 }
 

@@ -60,7 +60,7 @@ func TestSignInOnAPhone(t *testing.T) {
 	}
 	anna.click(`[name="keep"]`)
 	anna.click(".sign-in button.primary")
-	anna.waitVisible("#dashboard")
+	anna.waitVisible("#first-day")
 	if referrer := browsertest.Eval[string](anna.Page, "document.referrer"); referrer != s.url+"/" {
 		t.Errorf("the referrer after the sign-in is %q, want %q", referrer, s.url+"/")
 	}
