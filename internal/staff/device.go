@@ -69,6 +69,27 @@ func (p *Pages) endDevice(x *exchange) error {
 	return x.redirect("/staff/devices")
 }
 
+// endOtherDevices signs out every device of the user except the one that the user is looking at.
+func (p *Pages) endOtherDevices(x *exchange) error {
+	sessions, err := p.Service.ListSessions(x.r.Context(), x.principal)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, session := range sessions {
+		if session.KeyID != x.principal.ID() || session.HasToken(x.token) {
+			continue
+		}
+		if _, err := p.Service.EndSession(x.r.Context(), x.principal, session.IDText()); err != nil && !isNotFound(err) {
+			return err
+		}
+		p.Log.Info("signed out", "request", x.id, "key", keyActor(session.KeyID), "device", session.Device, "by", x.principal.Actor())
+		n++
+	}
+	x.flash("%s signed out.", count(n, "other device"))
+	return x.redirect("/staff/devices")
+}
+
 // keyActor returns the name that the log uses for a key.
 func keyActor(id int64) string {
 	if id == 0 {

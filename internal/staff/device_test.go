@@ -52,7 +52,12 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	ben.mustGet("/staff/devices")
 	till.post("/staff/devices/end", "session", ids[3]).wantRedirect("/staff/devices")
 	phone.get("/staff/pets").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpets")
-	till.mustGet("/staff/pets")
+	lost := signIn(anna, "curl/8.0")
+	till.mustGet("/staff/devices", "Sign out all others")
+	till.post("/staff/devices/end-others").wantRedirect("/staff/devices")
+	lost.get("/staff/pets").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpets")
+	till.mustGet("/staff/devices", "1 other device signed out.").lacks("Sign out all others")
+	ben.mustGet("/staff/devices")
 	admin.post("/staff/devices/end", "session", ids[2]).wantRedirect("/staff/devices")
 	ben.get("/staff/pets").wantRedirect("/staff/sign-in?next=%2Fstaff%2Fpets")
 	got := till.post("/staff/devices/end", "session", ids[1]) // the till ends its own session

@@ -42,6 +42,7 @@ func routes() []route {
 		{"GET", "/staff/search", "search", signedIn, (*Pages).search},
 		{"GET", "/staff/devices", "devices", signedIn, (*Pages).devices},
 		{"POST", "/staff/devices/end", "device-end", signedIn, (*Pages).endDevice},
+		{"POST", "/staff/devices/end-others", "devices-end", signedIn, (*Pages).endOtherDevices},
 		{"POST", "/staff/devices/link", "device-link", signedIn, (*Pages).createOwnLink},
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
