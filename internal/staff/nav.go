@@ -15,6 +15,7 @@ type navItem struct {
 	Path    string
 	Tab     bool
 	Gap     bool   // whether the link begins a new group
+	Key     string // the letter that opens the section if it is typed after "g", or ""
 	Current string // the value of aria-current, or ""
 
 	// section is the name of the page that the link opens. In the paths of the pages below it, this name follows
@@ -25,9 +26,9 @@ type navItem struct {
 
 // navItems lists the sections of the staff pages in the order of the navigation.
 var navItems = []navItem{
-	{Label: "Today", Icon: "today", Path: "/", Tab: true, section: "today", scope: signedIn},
-	{Label: "Animals", Icon: "animals", Path: "/staff/pets", Tab: true, section: "pets", scope: shop.PetsRead},
-	{Label: "Orders", Icon: "orders", Path: "/staff/orders", Tab: true, section: "orders", scope: shop.OrdersRead},
+	{Label: "Today", Icon: "today", Path: "/", Tab: true, Key: "T", section: "today", scope: signedIn},
+	{Label: "Animals", Icon: "animals", Path: "/staff/pets", Tab: true, Key: "A", section: "pets", scope: shop.PetsRead},
+	{Label: "Orders", Icon: "orders", Path: "/staff/orders", Tab: true, Key: "O", section: "orders", scope: shop.OrdersRead},
 	{Label: "Activity", Icon: "activity", Path: "/staff/activity", section: "activity", scope: shop.EventsRead},
 	{Label: "Categories", Icon: "categories", Path: "/staff/categories", Gap: true, section: "categories", scope: shop.PetsRead},
 	{Label: "Files", Icon: "files", Path: "/staff/import", section: "import", scope: shop.PetsRead},

@@ -79,7 +79,7 @@
     if (event.altKey || (event.shiftKey && event.key !== "/")) return; // some keyboards need Shift for "/"
     const shortcut = event.ctrlKey || event.metaKey ? event.key?.toLowerCase() === "k" : event.key === "/";
     const typing = event.target.closest?.("input:not([type=checkbox], [type=radio]), select, textarea");
-    if (!shortcut || (event.key === "/" && typing)) return;
+    if (!shortcut || (event.key === "/" && (typing || document.documentElement.dataset.shortcuts === "off"))) return;
     event.preventDefault();
     open();
   });

@@ -1,5 +1,4 @@
-// This script adds to the pages what htmx lacks: live updates, messages, busy and offline signs, countdowns, menus
-// and keyboard shortcuts.
+// This script adds to the pages what htmx lacks: live updates, messages, busy and offline signs, countdowns and dialogs.
 "use strict";
 
 (() => {
@@ -22,6 +21,7 @@
     if (undo) {
       const button = document.createElement("button");
       button.textContent = "Undo";
+      button.className = "undo";
       button.addEventListener("click", () => {
         message.remove();
         htmx.ajax("POST", undo, { source: body, swap: "none", values });
@@ -401,26 +401,11 @@
     for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
   });
 
-  // A click elsewhere closes a menu, and so does choosing something in it.
-  addEventListener("click", (event) => {
-    for (const menu of document.querySelectorAll(".menu[open]")) {
-      if (!menu.contains(event.target) || event.target.closest(".items a, .items button:not(.theme button)")) menu.open = false;
-    }
-  });
-
   // Ctrl-Enter saves what is being edited, also from a field with several lines.
   addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest?.("section.editing form")?.requestSubmit();
   });
-  // Escape cancels editing, or closes a menu.
-  addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    const cancel = event.target.closest?.("tr, section.editing")?.querySelector(".cancel");
-    if (cancel) {
-      cancel.focus(); // the focus goes on to the element that takes its place
-      cancel.click();
-    } else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
-  });
+  // A panel that opens puts the cursor into its first field.
   addEventListener("toggle", ({ target }) => target.matches("details.panel[open]") && target.querySelector("input:not([type=hidden])")?.focus(), true);
   // A link to a field, such as "Reserve" in a list, also puts the cursor there.
   if (location.hash) document.getElementById(location.hash.slice(1))?.focus();
