@@ -90,6 +90,11 @@ upgrade-test: ## Upgrade stores of versions 1.0 and 1.1, built from their commit
 	@scripts/need-postgres
 	go test -count 1 -timeout 0 -v ./internal/upgrade -upgrade
 
+.PHONY: layout-test
+layout-test: ## Look for actions that are covered, off screen or too small on every staff page, at every 20 pixels, in light and in dark colours (5 minutes).
+	@scripts/need chromium-headless-shell chromium-headless-shell chromium-sandbox
+	go test -count 1 -timeout 30m -run TestActionsAreReachableAtEveryWidth ./internal/staff/browser -every-width
+
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop ./internal/photo; do \

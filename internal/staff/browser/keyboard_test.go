@@ -20,6 +20,7 @@ func (p *user) focused(selector string) {
 // focus moves the focus to an element, as the Tab key does.
 func (p *user) focus(selector string) {
 	p.t.Helper()
+	p.waitFor(`document.readyState === "complete"`) // wait until the scripts have run
 	p.waitVisible(selector)
 	p.waitFor(`(document.querySelector(%[1]q).focus(), document.activeElement.matches(%[1]q))`, selector)
 }
@@ -62,8 +63,8 @@ func TestFocusStaysWithWhatWasChanged(t *testing.T) {
 	row := fmt.Sprint("#pet-", free)
 	p.open("/staff/pets", row)
 	p.focus(row + " .menu > summary")
-	p.press(kb.ArrowDown + kb.ArrowDown + kb.Enter) // Edit, Mark as pending
-	p.waitText(row+" .badge", "Pending")
+	p.press(kb.ArrowDown + kb.ArrowDown + kb.Enter) // Edit, then the first change of status
+	p.waitVisible(row + " .badge.status-pending")
 	p.focused(row + " .menu > summary")
 	p.press(kb.ArrowUp)
 	p.focused(row + "-delete")
@@ -104,12 +105,12 @@ func TestMenusAreUsedWithTheKeyboard(t *testing.T) {
 		p.focused(step.focused)
 	}
 	p.waitFor(`!document.querySelector(".menu[open]")`)
-	p.open("/staff/keys", "#key-1")
-	p.focus("#key-1 .menu > summary")
+	p.open("/staff/people", "#person-1")
+	p.focus("#person-1 .menu > summary")
 	p.press(kb.ArrowDown + kb.Enter)
 	p.waitFor(`!!document.querySelector("#rotate-1:popover-open")`)
 	p.press(kb.Escape)
-	p.focused("#key-1 .menu > summary")
+	p.focused("#person-1 .menu > summary")
 	p.focus(".panel > summary")
 	p.press(kb.Enter)
 	p.focused(".panel [name=name]")

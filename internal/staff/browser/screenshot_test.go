@@ -75,7 +75,7 @@ func (p *user) takeGallery(animal string) {
 	guest.click(".account > summary")
 	guest.click(`.account [action="/staff/sign-out"] button`)
 	guest.waitVisible(".sign-in")
-	for _, width := range []int{1440, 1024, 390} {
+	for _, width := range []int{1440, 1100, 820, 390} {
 		for _, theme := range []string{"light", "dark"} {
 			take := func(p *user, name, path string, clicks ...string) {
 				p.look(width, theme)
