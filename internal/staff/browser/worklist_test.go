@@ -42,7 +42,7 @@ func TestWorkIsDoneFromToday(t *testing.T) {
 	s := newShop(t, shop.Production)
 	colleague := s.clerk(desktop)
 	colleague.open("/")
-	colleague.waitText("#worklist", "Nothing to approve.")
+	colleague.waitText("#first-day", "No animals yet.")
 	for _, width := range []int{desktop, phone} {
 		p := s.clerk(width)
 		p.open("/")
