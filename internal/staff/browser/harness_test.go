@@ -215,7 +215,7 @@ func (p *user) click(selector string) {
 func (p *user) choose(row, item string) {
 	p.t.Helper()
 	p.click(row + " .menu:has(" + item + ") > summary")
-	p.click(item)
+	p.click(row + " " + item)
 }
 
 // fill replaces the text in a form field.
