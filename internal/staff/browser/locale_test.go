@@ -110,7 +110,8 @@ func TestTimeThatArrivesInPartsIsShownOnce(t *testing.T) {
 		body := page.Body.String()
 		maps.Copy(w.Header(), page.Header())
 		w.Header().Del("Content-Length")
-		end := strings.Index(body, "</time>") - 3 // inside the text
+		_, history, _ := strings.Cut(body, `class="history"`)
+		end := len(body) - len(history) + strings.Index(history, "</time>") - 3 // inside the text
 		io.WriteString(w, body[:end])
 		w.(http.Flusher).Flush()
 		<-rest
@@ -119,7 +120,7 @@ func TestTimeThatArrivesInPartsIsShownOnce(t *testing.T) {
 	// The session's cookie belongs to the host, whatever the port is.
 	p.Run(chromedp.Evaluate(fmt.Sprintf("location.assign(%q)", split.URL+"/staff/orders/1"), nil))
 	for shown := false; !shown; { // waitFor would wait for the whole page
-		p.Run(chromedp.Evaluate(`document.readyState === "loading" && /[AP]M/.test(document.querySelector(".facts time, .history time")?.textContent ?? "")`, &shown))
+		p.Run(chromedp.Evaluate(`document.readyState === "loading" && /[AP]M/.test(document.querySelector(".history time")?.textContent ?? "")`, &shown))
 	}
 	close(rest)
 	p.waitFor(`[...document.querySelectorAll("time:not(.time-left)")].every((time) => /^[^:]+:\d\d\s[AP]M( \S+)?$/.test(time.textContent))`)
