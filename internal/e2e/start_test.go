@@ -65,7 +65,7 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	p := programtest.NewFolderWithKey(t).Serve("--demo")
-	if got := p.Send("GET", "/", "", ""); got.Status != 200 || !strings.Contains(got.Body, "sign in with your key") {
+	if got := p.Send("GET", "/", "", ""); got.Status != 200 || !strings.Contains(got.Body, "<title>Sign in ") {
 		t.Errorf("/: got %v, want 200 with the sign-in page", got)
 	}
 	p.Client.Jar, _ = cookiejar.New(nil) // New never fails

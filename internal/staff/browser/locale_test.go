@@ -117,6 +117,8 @@ func TestTimeThatArrivesInPartsIsShownOnce(t *testing.T) {
 		<-rest
 		io.WriteString(w, body[end:])
 	}))
+	// The live stream of the page ends before its server is closed, which waits for it.
+	t.Cleanup(func() { p.Run(chromedp.Navigate("about:blank")) })
 	// The session's cookie belongs to the host, whatever the port is.
 	p.Run(chromedp.Evaluate(fmt.Sprintf("location.assign(%q)", split.URL+"/staff/orders/1"), nil))
 	for shown := false; !shown; { // waitFor would wait for the whole page
