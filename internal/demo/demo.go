@@ -88,7 +88,7 @@ func (s *simulation) openShop() error {
 		name   string
 		scopes []shop.Scope
 	}{
-		{&s.anna, "Anna, back office", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead}},
+		{&s.anna, "Anna, back office", shop.RoleStaff.Scopes()},
 		{&s.ben, "Ben, at the till", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite}},
 		{&s.web, "Web shop", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
 	} {
